@@ -162,7 +162,7 @@ def callback(function: Callable[..., Any], like: Any, *args: Any, effect: bool =
         Takes an array for each of ``args``, and returns what ``like`` tells.
     like : nest of tensors or arrays, or None
         What the results look like; only shapes and dtypes count.  None: no result, and an effect.
-    *args
+    *args : array_like
         Tensors, or what may stand for them.
     effect : bool
         Whether calling it does something besides its result.
@@ -170,11 +170,16 @@ def callback(function: Callable[..., Any], like: Any, *args: Any, effect: bool =
     Returns
     -------
     nest of Tensor
+        Like ``like``; None where that is None.
 
     Raises
     ------
     TypeError
         If the function returns something else than it should.
+
+    See Also
+    --------
+    print, op, custom_vjp, ensure
 
     Examples
     --------
@@ -244,13 +249,24 @@ def print(text: Any, *args: Any, **named: Any) -> Any:
     text : str
         A format string, as for ``str.format``; values come as NumPy arrays.  Where it names none,
         or is a tensor, they follow each other as with Python's own ``print``.
-    *args, **named
+    *args : array_like
         Tensors, or what may stand for them.
+    **named : array_like
+        The same, for the names in the format string.
 
     Returns
     -------
     Tensor or None
         The first value, unchanged, to be used in a declared graph.
+
+    Raises
+    ------
+    TypeError
+        If the format string does not fit the values.
+
+    See Also
+    --------
+    callback, ensure
 
     Examples
     --------

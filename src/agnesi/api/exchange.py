@@ -103,6 +103,23 @@ def device(self: Tensor) -> str:
 def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
     """The tensor itself: there is one device, "cpu".
 
+    Parameters
+    ----------
+    device : str
+        "cpu".
+    stream : None
+        Nothing else is taken.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    ValueError
+        For another device, or a stream.
+
     Examples
     --------
     >>> import agnesi as ag
@@ -165,6 +182,10 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
         If ``x`` does not speak DLPack.
     BufferError
         If its data cannot be exchanged: for its dtype, or for want of a copy.
+
+    See Also
+    --------
+    asarray, from_numpy
 
     Examples
     --------

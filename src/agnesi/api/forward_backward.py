@@ -40,6 +40,10 @@ class Function:
     depends on the inputs nobody knows, so that second derivatives to them are an error:
     :func:`agnesi.op` takes rules in operations on tensors, which have any.
 
+    See Also
+    --------
+    op, Op, custom_vjp
+
     Examples
     --------
     >>> import agnesi as ag
@@ -58,12 +62,36 @@ class Function:
     gradient_names: ClassVar[tuple[str, ...]] = ()
 
     def forward(self, inputs: Arrays) -> Arrays:
-        """The results, as a tuple."""
+        """The results, as a tuple.
+
+        Parameters
+        ----------
+        inputs : tuple of numpy.ndarray
+            Values of the operands.
+
+        Returns
+        -------
+        tuple of numpy.ndarray
+            The results.
+        """
         found: Any = self._other("forward_cpu")(inputs)
         return found
 
     def backward(self, inputs: Arrays, grad_outputs: Arrays) -> Arrays:
-        """Gradients of the inputs, as a tuple; None where there is none."""
+        """Gradients of the inputs, as a tuple; None where there is none.
+
+        Parameters
+        ----------
+        inputs : tuple of numpy.ndarray
+            Values of the operands.
+        grad_outputs : tuple of numpy.ndarray
+            Cotangents of the results.
+
+        Returns
+        -------
+        tuple
+            A numpy.ndarray of the shape of each input, or None.
+        """
         if not hasattr(self, "backward_cpu"):
             return (None,) * len(inputs)
         found: Any = self._other("backward_cpu")(inputs, grad_outputs)

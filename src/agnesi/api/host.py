@@ -65,6 +65,23 @@ def _one(x: Tensor, use: str) -> Any:
 def item(self: Tensor, *index: Any) -> Any:
     """The only element (or the one at ``index``) as a Python number; no gradient flows through it.
 
+    Parameters
+    ----------
+    *index : int
+        One for each axis, or one into the flat elements.
+
+    Returns
+    -------
+    bool, int, float or complex
+        The number.
+
+    Raises
+    ------
+    ValueError
+        If there are several elements and no index.
+    TraceError
+        While a graph is written.
+
     Examples
     --------
     >>> import agnesi as ag
@@ -77,7 +94,18 @@ def item(self: Tensor, *index: Any) -> Any:
 
 
 def tolist(self: Tensor) -> Any:
-    """The elements as nested lists of Python numbers; no gradient flows through them."""
+    """The elements as nested lists of Python numbers; no gradient flows through them.
+
+    Returns
+    -------
+    list or number
+        A number for a tensor without axes.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written.
+    """
     return value(self, "tolist()").tolist()
 
 
@@ -89,6 +117,16 @@ def eval(self: Tensor, inputs: Mapping[Tensor, Any] | None = None) -> Any:
     ----------
     inputs : mapping of Tensor to array_like, optional
         Values of the variables that it depends on.
+
+    Returns
+    -------
+    numpy.ndarray or Tensor
+        The value; the tensor itself where it has one.
+
+    Raises
+    ------
+    MissingInputError
+        If a variable has no value.
 
     Examples
     --------
@@ -108,6 +146,16 @@ def eval(self: Tensor, inputs: Mapping[Tensor, Any] | None = None) -> Any:
 
 def numpy(self: Tensor) -> np.ndarray:
     """The NumPy array behind the tensor; no copy, so changes show in both.  No gradient flows.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of the same shape and dtype.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written.
 
     Examples
     --------
@@ -234,12 +282,24 @@ def size(self: Tensor) -> Any:
 
 
 def numel(self: Tensor) -> Size:
-    """Number of elements."""
+    """Number of elements.
+
+    Returns
+    -------
+    int or Dim
+        The product of the sizes.
+    """
     return dims.product(self.shape)
 
 
 def element_size(self: Tensor) -> int:
-    """Bytes of one element."""
+    """Bytes of one element.
+
+    Returns
+    -------
+    int
+        4 for float32.
+    """
     return self.dtype.itemsize
 
 
@@ -249,17 +309,35 @@ def nbytes(self: Tensor) -> Size:
 
 
 def is_contiguous(self: Tensor) -> bool:
-    """Whether the elements lie in memory one after another, in C order."""
+    """Whether the elements lie in memory one after another, in C order.
+
+    Returns
+    -------
+    bool
+        True for what has no or one element.
+    """
     return is_row_major(self)
 
 
 def contiguous(self: Tensor) -> Tensor:
-    """The tensor itself if its elements lie in C order, else a copy that does."""
+    """The tensor itself if its elements lie in C order, else a copy that does.
+
+    Returns
+    -------
+    Tensor
+        Of the same shape and dtype.
+    """
     return movement.contiguous(self)
 
 
 def clone(self: Tensor) -> Tensor:
-    """A copy in memory of its own; gradients flow through it."""
+    """A copy in memory of its own; gradients flow through it.
+
+    Returns
+    -------
+    Tensor
+        Of the same shape and dtype.
+    """
     return copy(self)
 
 

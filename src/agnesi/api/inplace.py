@@ -18,6 +18,30 @@ from agnesi.ops.elementwise import TABLE, silently
 from agnesi.ops.expand import broadcast_to
 
 Method = Callable[..., Any]
+_DOC = """Like ``{name}``, written into the tensor itself.
+
+Parameters
+----------
+*others : object
+    What :func:`agnesi.{name}` takes behind its first operand; operands broadcast to the shape
+    of the tensor, never the other way round.
+**keywords : object
+    What it takes by name.
+
+Returns
+-------
+Tensor
+    The tensor itself, in its own dtype.
+
+Raises
+------
+ShapeError
+    If the result has another shape than the tensor.
+DTypeError
+    If the result does not fit the tensor's dtype.
+GradientError
+    If the tensor is a leaf that requires grad, outside of :class:`agnesi.no_grad`.
+"""
 
 
 def update(name: str, function: Method, shown: str) -> Method:
@@ -42,7 +66,7 @@ def update(name: str, function: Method, shown: str) -> Method:
             raise retold(error, shown, (self, *others)) from None
 
     method.__name__ = method.__qualname__ = f"__i{name}__" if operator else shown
-    method.__doc__ = f"Like ``{name}``, written into the tensor itself."
+    method.__doc__ = _DOC.format(name=name)
     return method
 
 
@@ -90,6 +114,21 @@ def _fitted(target: Tensor, result: Tensor) -> Tensor:
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Set every element to a number.
 
+    Parameters
+    ----------
+    value : number
+        Converted to the tensor's dtype.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    DTypeError
+        If the number does not fit into the dtype.
+
     Examples
     --------
     >>> import agnesi as ag
@@ -100,24 +139,86 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 def zero_(self: Tensor) -> Tensor:
-    """Set every element to zero."""
+    """Set every element to zero.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+    """
     return copy_(self, as_tensor(0, self.dtype))
 
 
 @public
 def copy_(self: Tensor, other: Any) -> Tensor:
-    """Take the values of another array, converted and broadcast to this tensor's type."""
+    """Take the values of another array, converted and broadcast to this tensor's type.
+
+    Parameters
+    ----------
+    other : array_like
+        It broadcasts to the tensor's shape.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+    """
     source = as_tensor(other)
     return assign(self, broadcast_to(cast(source, self.dtype), self.shape))
 
 
 def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-    """``self += alpha * other``, in place."""
+    """``self += alpha * other``, in place.
+
+    Parameters
+    ----------
+    other : array_like
+        It broadcasts to the tensor's shape.
+    alpha : number or Tensor
+        A factor of ``other``.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself, in its own dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+    DTypeError
+        If the result does not fit the tensor's dtype.
+    """
     return _add(self, other if type(alpha) is int and alpha == 1 else alpha * other)
 
 
 def sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-    """``self -= alpha * other``, in place."""
+    """``self -= alpha * other``, in place.
+
+    Parameters
+    ----------
+    other : array_like
+        It broadcasts to the tensor's shape.
+    alpha : number or Tensor
+        A factor of ``other``.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself, in its own dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+    DTypeError
+        If the result does not fit the tensor's dtype.
+    """
     return _subtract(self, other if type(alpha) is int and alpha == 1 else alpha * other)
 
 

@@ -109,10 +109,10 @@ def elementwise(expression: Expression, *, name: str = "elementwise",
     Parameters
     ----------
     expression : str or callable
-        As in Python: ``"x*y + z"``.  It may use all elementwise functions of agnesi by their names,
-        ``pi``, ``e``, ``inf``, ``nan``, ``a if c else b``, ``and``, ``or``, ``not``, comparisons;
-        assignments before it, with semicolons or line ends between; and commas for several
-        results.  Or a function that does such things to tensors.
+        As in Python: ``"x*y + z"``.  It may use all elementwise functions of agnesi by their
+        names, ``pi``, ``e``, ``inf``, ``nan``, ``a if c else b``, ``and``, ``or``, ``not``,
+        comparisons; assignments before it, with semicolons or line ends between; and commas for
+        several results.  Or a function that does such things to tensors.
     name : str
         Name for errors and listings.
     parameters : str
@@ -121,6 +121,17 @@ def elementwise(expression: Expression, *, name: str = "elementwise",
     Returns
     -------
     callable
+        It takes the operands by place or by name, and gives a tensor of the broadcast shape, or a
+        tuple for several results.
+
+    Raises
+    ------
+    ValueError
+        If the expression uses what it may not.
+
+    See Also
+    --------
+    reduction, vectorize, op
 
     Examples
     --------
@@ -241,6 +252,16 @@ def reduction(map: Expression = "x", reduce: Expression = "a + b", identity: Any
     Returns
     -------
     callable
+        It gives a tensor of the shape that the operands broadcast to, without the axes.
+
+    Raises
+    ------
+    ValueError
+        If an expression uses what it may not.
+
+    See Also
+    --------
+    elementwise, sum, op
 
     Examples
     --------

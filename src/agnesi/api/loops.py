@@ -64,7 +64,8 @@ def scan(
     Parameters
     ----------
     f : callable
-        ``f(carry, x, *non_sequences) -> (next carry, y)``; the next carry is of the carry's types.
+        ``f(carry, x, *non_sequences) -> (next carry, y)``; the next carry is of the carry's
+        types.
     init : nest of array_like
         The first carry.  The dtype of a Python number follows from what ``f`` makes of it.
     xs : nest of array_like, optional
@@ -77,16 +78,16 @@ def scan(
     reverse : bool
         Whether to run from the last row to the first; ``y`` of row ``t`` stays in row ``t``.
     until : callable, optional
-        ``until(carry) -> bool`` ends the loop behind the step that made this carry.  Later rows of
-        the results repeat those of the last step, so that they have the same shape in every mode
-        (those of ``agnesi.symbolic.scan`` have the rows of the steps that were done).
+        ``until(carry) -> bool`` ends the loop behind the step that made this carry.  Later rows
+        of the results repeat those of the last step, so that they have the same shape in every
+        mode (those of ``agnesi.symbolic.scan`` have the rows of the steps that were done).
     strict : bool
         Refuse what ``f`` uses without being given it.
     truncate_gradient : int, optional
         Let gradients flow through the last so many steps only.
     checkpoint : bool or int
-        Keep the carries of every so many steps only (True: about the square root of their number),
-        and compute what else gradients need again.
+        Keep the carries of every so many steps only (True: about the square root of their
+        number), and compute what else gradients need again.
 
     Returns
     -------
@@ -99,11 +100,22 @@ def scan(
 
     Raises
     ------
-    ShapeError, DTypeError, TypeError
+    ShapeError
+        If the next carry is of other types than the carry, or sequences differ in length.
+    DTypeError
+        If the next carry is of other types than the carry, or sequences differ in length.
+    TypeError
         If the next carry is of other types than the carry, or sequences differ in length.
     TraceError
         If the body changes a row or non-sequence in place, or is ``strict`` and uses something
         else than what it is given.
+    ValueError
+        If ``truncate_gradient`` or ``checkpoint`` is negative, or neither ``xs`` nor ``length``
+        is given.
+
+    See Also
+    --------
+    map, fori_loop, while_loop, symbolic.scan
 
     Examples
     --------
@@ -154,6 +166,20 @@ def map(f: Function, xs: Any) -> Any:
     xs : nest of array_like
         Sequences of one length.
 
+    Returns
+    -------
+    nest of Tensor
+        What ``f`` returned, stacked along a new first axis.
+
+    Raises
+    ------
+    ShapeError
+        If sequences differ in length, or rows give results of other types.
+
+    See Also
+    --------
+    scan, vmap
+
     Examples
     --------
     >>> import agnesi as ag
@@ -192,6 +218,10 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
         If the condition is not a bool scalar.
     ShapeError, DTypeError
         If the next carry is of other types than the carry.
+
+    See Also
+    --------
+    fori_loop, scan, cond
 
     Examples
     --------
@@ -235,6 +265,22 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
     init : nest of array_like
         The first carry.
 
+    Returns
+    -------
+    nest of Tensor
+        The last carry; ``init`` where there is no step.
+
+    Raises
+    ------
+    TypeError
+        If a bound is no integer.
+    ShapeError, DTypeError
+        If the next carry is of other types than the carry.
+
+    See Also
+    --------
+    while_loop, scan
+
     Examples
     --------
     >>> import agnesi as ag
@@ -273,12 +319,13 @@ def cond(condition: Any, then: Function, otherwise: Function, *operands: Any) ->
     then, otherwise : callable
         The branches; inside ``jit`` and on symbolic tensors both run once on symbols, and return
         nests of the same types.
-    operands : nests of array_like
+    *operands : nest of array_like
         What the branches get.
 
     Returns
     -------
     nest of Tensor
+        What the branch returned, in memory of its own.
 
     Raises
     ------
@@ -286,6 +333,10 @@ def cond(condition: Any, then: Function, otherwise: Function, *operands: Any) ->
         If the condition is not a bool scalar, or the branches return different nests.
     ShapeError, DTypeError
         If the branches return different types.
+
+    See Also
+    --------
+    where, while_loop, symbolic.ifelse
 
     Examples
     --------

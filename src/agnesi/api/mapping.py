@@ -28,7 +28,29 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, x: Any, *args: Any,
     func1d : callable
         Of a vector, and ``args`` and ``keywords``; its result stands in the place of the axis.
     axis : int
+        An axis, counted from the end where negative; also written ``dim``.
     x : array_like
+        At least one axis.
+    *args : object
+        Further arguments of ``func1d``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+    **keywords : object
+        Further keywords of ``func1d``.
+
+    Returns
+    -------
+    Tensor
+        As ``x``, with the axes of the function's result in the place of the axis.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    vmap, apply_over_axes, vectorize
 
     Examples
     --------
@@ -55,6 +77,31 @@ def apply_over_axes(func: Callable[..., Any], x: Any, axes: Any, *,
                     out: Tensor | None = None) -> Tensor:
     """A reduction over one axis after another; the axes stay, with size 1.
 
+    Parameters
+    ----------
+    func : callable
+        ``func(x, axis)``, which drops the axis or leaves it with size 1, as :func:`agnesi.sum`.
+    x : array_like
+        Of any shape.
+    axes : int or sequence of int
+        One after another.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        With as many axes as ``x``.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    apply_along_axis, sum
+
     Examples
     --------
     >>> import agnesi as ag
@@ -78,6 +125,22 @@ def vectorize(pyfunc: Callable[..., Any], *, signature: str | None = None) -> Ca
         Of numbers; or of arrays with the axes that ``signature`` names.
     signature : str, optional
         Such as "(n),(n)->()", as in NumPy.
+
+    Returns
+    -------
+    callable
+        It takes arrays that broadcast but for the axes of the signature.
+
+    Raises
+    ------
+    ShapeError
+        By that function, if an operand has too few axes.
+    TypeError
+        If the signature does not fit the operands.
+
+    See Also
+    --------
+    vmap, elementwise, apply_along_axis
 
     Examples
     --------

@@ -11,6 +11,20 @@ NAMES = {
     "cholesky": "cholesky", "det": "det", "inverse": "inv", "kron": "kron", "matrix_exp": "expm",
     "matrix_power": "matrix_power", "pinverse": "pinv", "slogdet": "slogdet",
 }
+_DOC = """As :func:`{name}`, of this tensor.
+
+Parameters
+----------
+*args : object
+    What the function takes behind its first operand.
+**keywords : object
+    What it takes by name.
+
+Returns
+-------
+Tensor, or tuple of Tensor
+    What the function gives.
+"""
 
 
 def method(module: str, name: str) -> Callable[..., Any]:
@@ -25,5 +39,5 @@ def method(module: str, name: str) -> Callable[..., Any]:
 
     call.__name__ = name
     shown = "agnesi" if module.startswith("agnesi.ops") else module.replace(".api", "")
-    call.__doc__ = f"As ``{shown}.{name}``."
+    call.__doc__ = _DOC.format(name=f"{shown}.{name}")
     return call

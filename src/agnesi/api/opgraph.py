@@ -123,6 +123,17 @@ class OpFromGraph:
     name : str
         Name for listings and errors.
 
+    Raises
+    ------
+    TypeError
+        If an input is no symbolic variable.
+    MissingInputError
+        If the outputs depend on another variable.
+
+    See Also
+    --------
+    op, Op, function
+
     Examples
     --------
     >>> import agnesi as ag

@@ -250,6 +250,31 @@ def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, dev
     return creation.full(size, fill_value, dtype or self.dtype, requires_grad=requires_grad)
 
 
+_NEW = """``{name}`` of a shape, of this tensor's dtype.
+
+    Parameters
+    ----------
+    *size : int
+        Sizes, as several arguments or one tuple.
+    dtype : dtype, optional
+        Another dtype.
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether gradients are computed for it; of float and complex dtypes only.
+
+    Returns
+    -------
+    Tensor
+        Of that shape.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative, or the device is not "cpu".
+    """
+
+
 def _maker(name: str) -> Form:
     make = getattr(creation, name)
 
@@ -261,7 +286,7 @@ def _maker(name: str) -> Form:
         return made
 
     new.__name__ = new.__qualname__ = f"new_{name}"
-    new.__doc__ = f"``{name}`` of a shape, of this tensor's dtype; sizes may be several arguments."
+    new.__doc__ = _NEW.format(name=name)
     return public(new)
 
 

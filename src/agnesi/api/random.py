@@ -89,6 +89,31 @@ def rand(*shape: Any, dtype: Any = None, generator: Generator | None = None,
          out: Tensor | None = None) -> Tensor:
     """Uniform numbers in [0, 1), shape given size by size, as in NumPy and PyTorch.
 
+    Parameters
+    ----------
+    *shape : int
+        Sizes, as several arguments or one tuple.
+    dtype : dtype, optional
+        A float type; ``config.default_float`` by default.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; without sizes one number, of shape ().
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+
+    See Also
+    --------
+    randn, randint, random.uniform, manual_seed
+
     Examples
     --------
     >>> import agnesi as ag
@@ -102,6 +127,31 @@ def rand(*shape: Any, dtype: Any = None, generator: Generator | None = None,
 def randn(*shape: Any, dtype: Any = None, generator: Generator | None = None,
           out: Tensor | None = None) -> Tensor:
     """Normal numbers of mean 0 and deviation 1, shape given size by size.
+
+    Parameters
+    ----------
+    *shape : int
+        Sizes, as several arguments or one tuple.
+    dtype : dtype, optional
+        A float type; ``config.default_float`` by default.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; without sizes one number, of shape ().
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+
+    See Also
+    --------
+    rand, random.normal, manual_seed
 
     Examples
     --------

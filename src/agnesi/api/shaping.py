@@ -36,6 +36,23 @@ def reshape(self: Tensor, *shape: Any, order: str = "C") -> Tensor:
 
     With ``order="F"`` they are taken and put in column-major order.
 
+    Parameters
+    ----------
+    *shape : int
+        Sizes, as several arguments or one tuple.
+    order : {"C", "F"}
+        "F" takes and puts the elements in column-major order.
+
+    Returns
+    -------
+    Tensor
+        A view where memory allows.
+
+    Raises
+    ------
+    ShapeError
+        If the shape does not hold as many elements.
+
     Examples
     --------
     >>> import agnesi as ag
@@ -48,7 +65,25 @@ def reshape(self: Tensor, *shape: Any, order: str = "C") -> Tensor:
 
 @public
 def view(self: Tensor, *shape: Any) -> Tensor:
-    """Like :func:`reshape`, never a copy: what does not lie so in memory is an error."""
+    """Like :func:`reshape`, never a copy: what does not lie so in memory is an error.
+
+    Parameters
+    ----------
+    *shape : int
+        Sizes, as several arguments or one tuple.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    ValueError
+        If the elements do not lie so in memory.
+    ShapeError
+        If the shape does not hold as many elements.
+    """
     result = to_shape(self, _listed(shape))
     if result is not self and result._view is None:
         raise ValueError(f"{typed(self)} does not lie in memory so that shape {result.shape} could "
@@ -58,13 +93,44 @@ def view(self: Tensor, *shape: Any) -> Tensor:
 
 @public
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """The elements in the shape of another tensor."""
+    """The elements in the shape of another tensor.
+
+    Parameters
+    ----------
+    other : Tensor
+        Whose shape is taken.
+
+    Returns
+    -------
+    Tensor
+        A view where memory allows.
+
+    Raises
+    ------
+    ShapeError
+        If it has not as many elements.
+    """
     return to_shape(self, other.shape)
 
 
 @public
 def permute(self: Tensor, *axes: Any) -> Tensor:
     """The axes in another order.
+
+    Parameters
+    ----------
+    *axes : int
+        Which axis comes where, as several arguments or one tuple.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    ValueError
+        If ``axes`` does not name each axis once.
 
     Examples
     --------
@@ -80,6 +146,16 @@ def transpose(self: Tensor, *axes: Any) -> Tensor:
     """The axes in another order, reversed by default, as in NumPy.
 
     Two numbers on a tensor that has not two axes swap these axes, as in PyTorch.
+
+    Parameters
+    ----------
+    *axes : int
+        An order of all axes, or two axes to swap.
+
+    Returns
+    -------
+    Tensor
+        A view.
 
     Raises
     ------
@@ -103,7 +179,13 @@ def transpose(self: Tensor, *axes: Any) -> Tensor:
 
 
 def t(self: Tensor) -> Tensor:
-    """The transposed matrix."""
+    """The transposed matrix.
+
+    Returns
+    -------
+    Tensor
+        A view.
+    """
     return permute_dims(self)
 
 
@@ -114,13 +196,45 @@ def mt(self: Tensor) -> Tensor:
 
 @public
 def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Axes ``start_dim`` to ``end_dim`` as one."""
+    """Axes ``start_dim`` to ``end_dim`` as one.
+
+    Parameters
+    ----------
+    start_dim, end_dim : int
+        First and last of the axes that become one.
+
+    Returns
+    -------
+    Tensor
+        A view where memory allows.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+    """
     return flatten_axes(self, start_dim, end_dim)
 
 
 @public
 def expand(self: Tensor, *shape: Any) -> Tensor:
-    """Axes of size 1 repeated to ``shape``; -1 keeps a size."""
+    """Axes of size 1 repeated to ``shape``; -1 keeps a size.
+
+    Parameters
+    ----------
+    *shape : int
+        Sizes, as several arguments or one tuple.
+
+    Returns
+    -------
+    Tensor
+        A view that cannot be written to.
+
+    Raises
+    ------
+    ShapeError
+        If an axis of another size than 1 would be repeated.
+    """
     sizes = _listed(shape)
     extra = len(sizes) - self.ndim
     full = tuple(
@@ -132,13 +246,40 @@ def expand(self: Tensor, *shape: Any) -> Tensor:
 
 @public
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """Repeated to the shape of another tensor."""
+    """Repeated to the shape of another tensor.
+
+    Parameters
+    ----------
+    other : Tensor
+        Whose shape is taken.
+
+    Returns
+    -------
+    Tensor
+        A view that cannot be written to.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+    """
     return to_broadcast(self, other.shape)
 
 
 @public
 def tile(self: Tensor, *reps: Any) -> Tensor:
-    """The whole tensor repeated along each axis."""
+    """The whole tensor repeated along each axis.
+
+    Parameters
+    ----------
+    *reps : int
+        How often along each axis, as several arguments or one tuple.
+
+    Returns
+    -------
+    Tensor
+        In memory of its own.
+    """
     return tiled(self, _listed(reps))
 
 
@@ -148,6 +289,33 @@ def to(self: Tensor, *target: Any, dtype: Any = None, device: Any = None, copy: 
     """The values as another dtype, or as that of another tensor; the tensor itself if it is so.
 
     The only device is "cpu", which is accepted; how memory is copied or lies says nothing here.
+
+    Parameters
+    ----------
+    *target : dtype, Tensor or device
+        What to become like.
+    dtype : dtype, optional
+        The dtype, by name.
+    device : str, optional
+        Only "cpu".
+    copy : bool
+        Whether to copy where nothing changes.
+    non_blocking : bool
+        Taken from PyTorch's calls, and not needed.
+    memory_format : object
+        Taken from PyTorch's calls, and not needed.
+
+    Returns
+    -------
+    Tensor
+        Of that dtype.
+
+    Raises
+    ------
+    TypeError
+        If several dtypes are given.
+    ValueError
+        For another device.
     """
     on_host(device)
     kinds = [t for t in target if type(t) is not bool and t is not None and not is_device(t)]
@@ -159,6 +327,9 @@ def to(self: Tensor, *target: Any, dtype: Any = None, device: Any = None, copy: 
     return astype(self, wanted, copy=copy)
 
 
+_RETURNS = "Returns\n-------\nTensor\n"
+
+
 def converter(dtype: Any, name: str) -> Callable[[Tensor], Tensor]:
     """The method that converts to one dtype."""
 
@@ -166,7 +337,7 @@ def converter(dtype: Any, name: str) -> Callable[[Tensor], Tensor]:
         return cast(self, as_dtype(dtype))
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"The values as {dtype}; the tensor itself if it is so."
+    method.__doc__ = f"The values as {dtype}.\n\n{_RETURNS}    The tensor itself if it is so."
     return method
 
 
@@ -182,15 +353,38 @@ def imaginary_part(self: Tensor) -> Tensor:
 
 @told
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The values as the dtype of another tensor."""
+    """The values as the dtype of another tensor.
+
+    Parameters
+    ----------
+    other : Tensor
+        Whose dtype is taken.
+
+    Returns
+    -------
+    Tensor
+        Of that dtype.
+    """
     return cast(self, other.dtype)
 
 
 def is_floating_point(self: Tensor) -> bool:
-    """Whether the elements are floats."""
+    """Whether the elements are floats.
+
+    Returns
+    -------
+    bool
+        By the dtype.
+    """
     return self.dtype.kind in "fV"
 
 
 def is_complex(self: Tensor) -> bool:
-    """Whether the elements are complex."""
+    """Whether the elements are complex.
+
+    Returns
+    -------
+    bool
+        By the dtype.
+    """
     return self.dtype in dtypes.COMPLEX

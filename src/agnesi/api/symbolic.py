@@ -44,6 +44,30 @@ from agnesi.core.tensor import Tensor, symbol
 Constructor = Callable[..., Tensor]
 _DOC = """A symbolic {kind}: name, dtype and shape may be given.
 
+Parameters
+----------
+name : str, optional
+    For printing, and for calls by keyword.
+dtype : dtype, optional
+    Type of the elements; ``{dtype}`` by default.
+shape : sequence, optional
+    For each of {axes} axes a number, a name (equal names are equal sizes), or None for a size to
+    come; by default {pattern}.
+
+Returns
+-------
+Tensor
+    Symbolic: its ``data`` is None.
+
+Raises
+------
+ShapeError
+    If ``shape`` has another number of axes.
+
+See Also
+--------
+symbolic.variable, symbolic.tensor, function
+
 Examples
 --------
 >>> from agnesi import symbolic as T
@@ -62,6 +86,15 @@ def variable(name: str | None, dtype: Any, shape: Sequence[int | str | Dim | Non
         Type of the elements; None is ``config.symbolic_float``.
     shape : sequence
         A number, a name (equal names are equal sizes), or None for each axis.
+
+    Returns
+    -------
+    Tensor
+        Symbolic: its ``data`` is None.
+
+    See Also
+    --------
+    symbolic.tensor, symbolic.vector, symbolic.matrix, function
 
     Examples
     --------
@@ -87,6 +120,24 @@ def tensor(  # type: ignore[no-redef]
 ) -> Tensor:
     """A symbolic variable of any dtype and shape.
 
+    Parameters
+    ----------
+    dtype : dtype, optional
+        ``config.symbolic_float`` by default.
+    shape : sequence
+        A number, a name (equal names are equal sizes), or None for each axis.
+    name : str, optional
+        Its name, for printing and for calls by keyword.
+
+    Returns
+    -------
+    Tensor
+        Symbolic.
+
+    See Also
+    --------
+    symbolic.variable, symbolic.matrix, agnesi.tensor
+
     Examples
     --------
     >>> from agnesi import symbolic as T
@@ -99,6 +150,24 @@ def tensor(  # type: ignore[no-redef]
 def Variable(name: str, shape: Sequence[Any] = (None,), dtype: Any = None) -> Tensor:  # noqa: N802
     """A named symbolic variable, a vector unless a shape is given.
 
+    Parameters
+    ----------
+    name : str, optional
+        Its name.
+    shape : sequence
+        A number, a name or None for each axis.
+    dtype : dtype, optional
+        ``config.symbolic_float`` by default.
+
+    Returns
+    -------
+    Tensor
+        Symbolic.
+
+    See Also
+    --------
+    symbolic.variable, symbolic.Constant
+
     Examples
     --------
     >>> from agnesi import symbolic as T
@@ -110,6 +179,20 @@ def Variable(name: str, shape: Sequence[Any] = (None,), dtype: Any = None) -> Te
 
 def Constant(value: Any) -> Tensor:  # noqa: N802 - a constructor
     """A constant of a graph: the value itself.
+
+    Parameters
+    ----------
+    value : array_like
+        A number or an array.
+
+    Returns
+    -------
+    Tensor
+        Symbolic, of the value's shape and dtype.
+
+    See Also
+    --------
+    symbolic.variable, shared
 
     Examples
     --------
@@ -132,7 +215,9 @@ def _constructor(default: str | None, pattern: tuple[int | None, ...], kind: str
         return variable(name, default if dtype is None else dtype, sizes)
 
     make.__name__ = make.__qualname__ = kind
-    make.__doc__ = _DOC.format(kind=kind, name=f"{_LETTERS.get(default, '')}{kind}")
+    make.__doc__ = _DOC.format(
+        kind=kind, name=f"{_LETTERS.get(default, '')}{kind}", axes=len(pattern), pattern=pattern,
+        dtype=default or "config.symbolic_float")
     return make
 
 
@@ -165,6 +250,20 @@ zscalar, zvector, zmatrix, zrow, zcol, ztensor3, ztensor4, ztensor5 = _family("c
 def scalars(*names: str) -> tuple[Tensor, ...]:
     """Several symbolic scalars.
 
+    Parameters
+    ----------
+    *names : str
+        A name for each.
+
+    Returns
+    -------
+    tuple of Tensor
+        Of dtype ``config.symbolic_float``.
+
+    See Also
+    --------
+    symbolic.scalar, symbolic.vectors
+
     Examples
     --------
     >>> from agnesi import symbolic as T
@@ -176,6 +275,20 @@ def scalars(*names: str) -> tuple[Tensor, ...]:
 def vectors(*names: str) -> tuple[Tensor, ...]:
     """Several symbolic vectors.
 
+    Parameters
+    ----------
+    *names : str
+        A name for each.
+
+    Returns
+    -------
+    tuple of Tensor
+        Of dtype ``config.symbolic_float``.
+
+    See Also
+    --------
+    symbolic.vector, symbolic.matrices
+
     Examples
     --------
     >>> from agnesi import symbolic as T
@@ -186,6 +299,20 @@ def vectors(*names: str) -> tuple[Tensor, ...]:
 
 def matrices(*names: str) -> tuple[Tensor, ...]:
     """Several symbolic matrices.
+
+    Parameters
+    ----------
+    *names : str
+        A name for each.
+
+    Returns
+    -------
+    tuple of Tensor
+        Of dtype ``config.symbolic_float``.
+
+    See Also
+    --------
+    symbolic.matrix, symbolic.vectors
 
     Examples
     --------

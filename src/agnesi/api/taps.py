@@ -28,6 +28,15 @@ from agnesi.ops.slices import flip
 class until:  # noqa: N801 - used as a function
     """The last of what the function of a :func:`scan` returns: stop behind this step if it holds.
 
+    Parameters
+    ----------
+    condition : Tensor
+        A bool scalar.
+
+    See Also
+    --------
+    symbolic.scan
+
     Examples
     --------
     >>> from agnesi import symbolic as T
@@ -177,8 +186,8 @@ def scan(
         rows of ``x``, counted from its own.
     outputs_info : Tensor, dict, None, or list of them
         The value before the first step, for each output that a later step reads; None for the
-        others.  ``dict(initial=x, taps=[-2, -1])`` gives a step several earlier values; the rows of
-        ``x`` are those before the first step, the oldest first.
+        others.  ``dict(initial=x, taps=[-2, -1])`` gives a step several earlier values; the rows
+        of ``x`` are those before the first step, the oldest first.
     non_sequences : Tensor or list of Tensor
         What every step gets.
     n_steps : int, Dim or Tensor, optional
@@ -201,6 +210,17 @@ def scan(
         loop without its results first.
     updates : dict
         New values of what the steps change, for ``updates`` of ``ag.function``.
+
+    Raises
+    ------
+    TypeError
+        If ``fn`` returns something else than outputs, updates and ``until``.
+    ValueError
+        If sequences, taps or steps do not fit.
+
+    See Also
+    --------
+    agnesi.scan, symbolic.until, symbolic.map
 
     Examples
     --------
@@ -292,6 +312,21 @@ def switch(condition: Any, then: Any, otherwise: Any) -> Tensor:
     condition : array_like
         True, or not zero, where elements of ``then`` are taken.
     then, otherwise : array_like
+        The operands; all three broadcast.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape and the promoted dtype of both.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    where, symbolic.ifelse
 
     Examples
     --------
@@ -315,6 +350,20 @@ def ifelse(condition: Any, then: Any, otherwise: Any) -> Any:
         A scalar: true, or not zero.
     then, otherwise : Tensor or list of Tensor
         Of the same types.
+
+    Returns
+    -------
+    Tensor or list of Tensor
+        Like the branches.
+
+    Raises
+    ------
+    TypeError
+        If the condition is no scalar, or the branches are different nests.
+
+    See Also
+    --------
+    symbolic.switch, cond
 
     Examples
     --------

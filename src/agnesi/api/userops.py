@@ -64,6 +64,10 @@ class Op(core.Op):
     without which compiled code calls ``perform``; ``foreign(*xs)`` names a C function;
     ``batch(node, xs, rows, length)`` is the rule for ``vmap``, which else calls it row by row.
 
+    See Also
+    --------
+    op, Function, OpFromGraph
+
     Examples
     --------
     >>> import agnesi as ag
@@ -340,26 +344,36 @@ def op(function: Rule | None = None, *, outputs: int = 1, like: int | None = Non
     like : int, optional
         The operand whose shape and dtype the results have.
     infer : callable, optional
-        ``infer(*xs)``: ``(shape, dtype)`` of the result (one for each, if there are more).  Without
-        it and ``like``, the function is run on ones.
+        ``infer(*xs)``: ``(shape, dtype)`` of the result (one for each, if there are more).
+        Without it and ``like``, the function is run on ones.
     vjp, jvp : callable, optional
-        ``vjp(g, y, *xs)``: cotangents of the operands, from that of the result ``y``;
-        ``jvp(ts, y, *xs)``: the result's tangent, from those of the operands (or None).  Both are
-        written in operations on tensors; the first gives the second.
+        ``vjp(g, y, *xs)``: cotangents of the operands, from that of the result ``y``; ``jvp(ts,
+        y, *xs)``: the result's tangent, from those of the operands (or None).  Both are written
+        in operations on tensors; the first gives the second.
     lower : callable, optional
         ``lower(at, *reads)``: an element of the result in the loop language (``core.loops``).
     batch : callable, optional
         ``batch(node, xs, rows, length)``: the result for many examples; else one by one.
     c : address, ctypes function, cffi pointer or numba cfunc, optional
-        ``int32 f(void **arrays, int64 *sizes)``, which compiled code calls, without Python: arrays
-        of the operands, then of the results, row-major; all their sizes, axis by axis.  Anything
-        but 0 is an error.
+        ``int32 f(void **arrays, int64 *sizes)``, which compiled code calls, without Python:
+        arrays of the operands, then of the results, row-major; all their sizes, axis by axis.
+        Anything but 0 is an error.
     differentiable : bool
         False: gradients end here, silently.
 
     Returns
     -------
     CustomFunction
+        Called with operands, it gives a tensor, or a tuple of ``outputs``.
+
+    Raises
+    ------
+    TypeError
+        If ``c`` is no address of a function.
+
+    See Also
+    --------
+    Op, Function, custom_vjp, elementwise, callback
 
     Examples
     --------

@@ -50,8 +50,10 @@ def checkpoint(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any
     function : callable
         A function or module.  Run twice, it must do the same: apart from changes of tensors in
         place, it has no side effects.
-    *args, **keywords
+    *args : object
         Its arguments: tensors, nested containers of them, anything else.
+    **keywords : object
+        Further arguments, by name.
 
     Returns
     -------
@@ -65,6 +67,10 @@ def checkpoint(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any
     GradientError
         In the backward pass, if an argument was changed in place since, or a tensor that the
         function uses without being given it (in operations that are recorded).
+
+    See Also
+    --------
+    checkpoint_sequential, jit, scan
 
     Examples
     --------
@@ -125,6 +131,20 @@ def checkpoint_sequential(functions: Sequence[Callable[[Any], Any]], segments: i
         How many; 0 chooses the square root of the number of functions.
     x : object
         The argument of the first function.
+
+    Returns
+    -------
+    object
+        What the last function returns.
+
+    Raises
+    ------
+    ValueError
+        If ``segments`` is negative.
+
+    See Also
+    --------
+    checkpoint, nn.Sequential
 
     Examples
     --------

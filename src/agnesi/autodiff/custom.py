@@ -117,6 +117,10 @@ class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
     nondiff_argnums : sequence of int
         Arguments without derivative, of any type; ``backward`` gets them first.
 
+    See Also
+    --------
+    custom_jvp, vjp, op, stop_gradient
+
     Examples
     --------
     >>> import agnesi as ag
@@ -133,7 +137,15 @@ class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
     _backward: Function | None = None
 
     def defvjp(self, forward: Function, backward: Function) -> None:
-        """Give the derivative: see :class:`custom_vjp`."""
+        """Give the derivative: see :class:`custom_vjp`.
+
+        Parameters
+        ----------
+        forward : callable
+            ``forward(*args) -> (result, residuals)``.
+        backward : callable
+            ``backward(residuals, cotangent)``, a tuple with the cotangent of each argument.
+        """
         self._forward, self._backward = forward, backward
 
     def _ready(self) -> bool:
@@ -303,6 +315,10 @@ class custom_jvp(_Custom):  # noqa: N801 - used as a decorator
     nondiff_argnums : sequence of int
         Arguments without derivative, of any type; the rule gets them first.
 
+    See Also
+    --------
+    custom_vjp, jvp, op
+
     Examples
     --------
     >>> import agnesi as ag
@@ -318,11 +334,23 @@ class custom_jvp(_Custom):  # noqa: N801 - used as a decorator
     _rule: Function | None = None
 
     def defjvp(self, rule: Function) -> None:
-        """Give the derivative: see :class:`custom_jvp`."""
+        """Give the derivative: see :class:`custom_jvp`.
+
+        Parameters
+        ----------
+        rule : callable
+            ``rule(primals, tangents) -> (result, its direction)``.
+        """
         self._rule = rule
 
     def defjvps(self, *rules: Function | None) -> None:
-        """Give a derivative for each argument: see :class:`custom_jvp`."""
+        """Give a derivative for each argument: see :class:`custom_jvp`.
+
+        Parameters
+        ----------
+        *rules : callable or None
+            ``rule(tangent, result, *primals)`` for each argument.
+        """
 
         def rule(primals: Any, tangents: Any) -> tuple[Any, Any]:
             y = self(*primals)

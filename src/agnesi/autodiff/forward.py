@@ -95,6 +95,20 @@ def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
     eval_points : array_like or list
         A tangent for each ``wrt``, of its shape.
 
+    Returns
+    -------
+    Tensor or list of Tensor
+        Like ``f``; zeros where it does not depend on ``wrt``.
+
+    Raises
+    ------
+    ShapeError
+        If a tangent has another shape than its argument.
+
+    See Also
+    --------
+    Lop, jvp
+
     Examples
     --------
     >>> import agnesi as ag
@@ -114,6 +128,29 @@ def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
 @higher
 def Lop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's name
     """A vector times the Jacobian of a computed (or symbolic) ``f``: ``eval_points @ df/dwrt``.
+
+    Parameters
+    ----------
+    f : Tensor or list of Tensor
+        Results.
+    wrt : Tensor or list of Tensor
+        What they were computed from.
+    eval_points : array_like or list
+        A cotangent for each ``f``, of its shape.
+
+    Returns
+    -------
+    Tensor or list of Tensor
+        Like ``wrt``; zeros where ``f`` does not depend on it.
+
+    Raises
+    ------
+    ShapeError
+        If a cotangent has another shape than its result.
+
+    See Also
+    --------
+    Rop, vjp, grad
 
     Examples
     --------

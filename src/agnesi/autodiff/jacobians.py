@@ -48,6 +48,20 @@ def jacobian(f: Function, argnums: int | Sequence[int] = 0, *, mode: str = "auto
         Forward mode computes a column for each element of the arguments, reverse mode a row for
         each element of the result, all of them at once.  "auto" takes what is fewer.
 
+    Returns
+    -------
+    callable
+        It takes what ``f`` takes.
+
+    Raises
+    ------
+    ValueError
+        If there is no such mode.
+
+    See Also
+    --------
+    jacfwd, jacrev, hessian, grad
+
     Examples
     --------
     >>> import agnesi as ag
@@ -126,6 +140,22 @@ def _columns(ys: Sequence[Tensor], inputs: Inputs) -> list[Any]:
 def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     """:func:`jacobian` by forward mode: for functions of few numbers.
 
+    Parameters
+    ----------
+    f : callable
+        A function of tensors, or of nested containers of them.
+    argnums : int | Sequence[int]
+        Which arguments to differentiate.
+
+    Returns
+    -------
+    callable
+        As of :func:`jacobian`.
+
+    See Also
+    --------
+    jacobian, jacrev, jvp
+
     Examples
     --------
     >>> import agnesi as ag
@@ -138,6 +168,22 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
 @higher
 def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     """:func:`jacobian` by reverse mode: for functions with few results.
+
+    Parameters
+    ----------
+    f : callable
+        A function of tensors, or of nested containers of them.
+    argnums : int | Sequence[int]
+        Which arguments to differentiate.
+
+    Returns
+    -------
+    callable
+        As of :func:`jacobian`.
+
+    See Also
+    --------
+    jacobian, jacfwd, vjp
 
     Examples
     --------
@@ -153,6 +199,23 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     """The function that computes all second derivatives of a scalar ``f``.
 
     The gradient is differentiated by forward mode, along all directions at once.
+
+    Parameters
+    ----------
+    f : callable
+        A function of tensors, or of nested containers of them, whose result is a scalar.
+    argnums : int | Sequence[int]
+        Which arguments to differentiate.
+
+    Returns
+    -------
+    callable
+        It gives, for an argument of shape ``t``, a tensor of shape ``t + t``; nested containers
+        give nested containers.
+
+    See Also
+    --------
+    hvp, jacobian, grad
 
     Examples
     --------
@@ -179,6 +242,10 @@ def hvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     -------
     nest of Tensor
         Like the argument; a tuple for several arguments.
+
+    See Also
+    --------
+    hessian, jvp, grad
 
     Examples
     --------
@@ -209,6 +276,15 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Callable[..., Any]]:
         ``f(*primals)``.
     derivative : callable
         ``derivative(*tangents)``, with a nest for each argument, is like the value.
+
+    Raises
+    ------
+    ValueError
+        By ``derivative``, if the directions are another nest than the arguments.
+
+    See Also
+    --------
+    jvp, vjp
 
     Examples
     --------

@@ -52,6 +52,15 @@ class _Recording(Switch):
 class no_grad(_Recording):  # noqa: N801 - used as a function
     """Operations inside are not recorded; as a ``with`` block or a decorator.
 
+    Parameters
+    ----------
+    function : callable, optional
+        A function to decorate; left out, the object is a ``with`` block.
+
+    See Also
+    --------
+    enable_grad, stop_gradient, is_grad_enabled
+
     Examples
     --------
     >>> import agnesi as ag
@@ -70,6 +79,15 @@ class no_grad(_Recording):  # noqa: N801 - used as a function
 class enable_grad(_Recording):  # noqa: N801 - used as a function
     """Operations inside are recorded again, within :class:`no_grad`.
 
+    Parameters
+    ----------
+    function : callable, optional
+        A function to decorate; left out, the object is a ``with`` block.
+
+    See Also
+    --------
+    no_grad, is_grad_enabled
+
     Examples
     --------
     >>> import agnesi as ag
@@ -86,6 +104,15 @@ class enable_grad(_Recording):  # noqa: N801 - used as a function
 
 def is_grad_enabled() -> bool:
     """Whether operations are recorded now.
+
+    Returns
+    -------
+    bool
+        False inside of :class:`no_grad`.
+
+    See Also
+    --------
+    no_grad, enable_grad
 
     Examples
     --------
@@ -197,6 +224,11 @@ def last_change(x: Tensor) -> int:
 def detach(x: Tensor) -> Tensor:
     """The same value without its history: gradients stop here.  Memory is shared.
 
+    Returns
+    -------
+    Tensor
+        A leaf that does not require grad; changes in place show in both.
+
     Examples
     --------
     >>> import agnesi as ag
@@ -219,6 +251,22 @@ def detach(x: Tensor) -> Tensor:
 @public
 def stop_gradient(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Like ``x.detach()``, under JAX's name: gradients stop here.
+
+    Parameters
+    ----------
+    x : Tensor
+        Of any shape and dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The same value; memory is shared.
+
+    See Also
+    --------
+    no_grad, Tensor.detach, custom_vjp
 
     Examples
     --------
@@ -288,6 +336,23 @@ def looking(x: Tensor, base: Node) -> Node:
 def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
     """Switch whether operations on a leaf are recorded; returns the tensor.
 
+    Parameters
+    ----------
+    requires_grad : bool
+        Whether they are recorded.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    TypeError
+        If its dtype is neither floating nor complex.
+    GradientError
+        If it was computed and shall not require grad.
+
     Examples
     --------
     >>> import agnesi as ag
@@ -306,6 +371,11 @@ def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
 
 def retain_grad(x: Tensor) -> None:
     """Let ``backward`` keep the gradient of this intermediate result in its ``grad``.
+
+    Raises
+    ------
+    GradientError
+        If the tensor does not require grad.
 
     Examples
     --------

@@ -256,13 +256,19 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None
 
     Parameters
     ----------
-    y : Tensor
-        The result to differentiate, of one element unless ``grad`` is given.
     grad : array_like, optional
-        Cotangent, of y's shape; PyTorch's ``gradient``.  Records live as long as their results, so
-        ``retain_graph`` is taken and says nothing.
+        Cotangent, of y's shape; PyTorch's ``gradient``.  Records live as long as their results,
+        so ``retain_graph`` is taken and says nothing.
     create_graph : bool
         Record the gradient computation itself, so that it can be differentiated again.
+
+    Raises
+    ------
+    GradientError
+        If the tensor depends on nothing that requires grad, or a value was changed in place
+        since.
+    ValueError
+        If the tensor has several elements and ``grad`` is missing.
     """
     if not y.requires_grad:
         raise GradientError(

@@ -58,8 +58,8 @@ def grad(
     argnums : int or sequence of int
         Which arguments of the function to differentiate.
     has_aux : bool
-        Whether the function returns ``(value, something else)``; the result is then
-        ``(gradient, something else)``.
+        Whether the function returns ``(value, something else)``; the result is then ``(gradient,
+        something else)``.
     create_graph : bool
         Record the gradient of computed tensors too, so that it can be differentiated again.
     disconnected : {"error", "zero", "none"}
@@ -71,6 +71,20 @@ def grad(
     -------
     Tensor, list of Tensor, or callable
         Like ``wrt``; a function for a function.
+
+    Raises
+    ------
+    TypeError
+        If ``wrt`` is missing, or what is differentiated is no float tensor.
+    GradientError
+        If the cost does not depend on a tensor and ``disconnected`` is "error"; if a value was
+        changed in place since.
+    ValueError
+        If ``cost`` is no scalar and ``grad_outputs`` is missing.
+
+    See Also
+    --------
+    value_and_grad, vjp, jvp, jacobian, hessian, Tensor.backward
 
     Examples
     --------
@@ -190,6 +204,21 @@ def value_and_grad(
         Which arguments to differentiate.
     has_aux : bool
         Whether ``f`` returns ``(value, something else)``.
+
+    Returns
+    -------
+    callable
+        It takes what ``f`` takes, and gives ``(value, gradient)``, or ``((value, something else),
+        gradient)``.
+
+    Raises
+    ------
+    TypeError
+        By that function, if ``f`` does not return a tensor.
+
+    See Also
+    --------
+    grad, vjp
 
     Examples
     --------
@@ -345,6 +374,15 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     aux : object
         With ``has_aux`` only.
 
+    Raises
+    ------
+    ValueError
+        By ``pullback``, if the cotangent is another nest than the value.
+
+    See Also
+    --------
+    grad, jvp, jacrev, linearize
+
     Examples
     --------
     >>> import agnesi as ag
@@ -401,6 +439,24 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
         A function of tensors, or of nested containers of them.
     primals, tangents : sequence
         Arguments of ``f``, and their directions: nests of the same shape.
+
+    Returns
+    -------
+    value : nest of Tensor
+        ``f(*primals)``.
+    tangent : nest of Tensor
+        The derivative, like the value.
+
+    Raises
+    ------
+    ValueError
+        If tangents and primals are different nests.
+    ShapeError
+        If a tangent has another shape than its argument.
+
+    See Also
+    --------
+    vjp, linearize, jacfwd, grad
 
     Examples
     --------

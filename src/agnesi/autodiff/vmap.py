@@ -43,7 +43,8 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None
         A function of tensors, or of nested containers of them.
     in_axes : int, None, or nest
         Along which axis of each argument the examples lie; None where it is the same for all.  A
-        tuple has an entry for each argument; an entry may be a nest that begins like the argument.
+        tuple has an entry for each argument; an entry may be a nest that begins like the
+        argument.
     out_axes : int, None, or nest
         Where examples lie in results; None for results that are the same for all.
     axis_size : int, optional
@@ -64,6 +65,10 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None
     ValueError
         If no argument has examples and ``axis_size`` is not given, or a result with
         ``out_axes=None`` differs between examples.
+
+    See Also
+    --------
+    vectorize, map, jit, apply_along_axis
 
     Examples
     --------

@@ -31,6 +31,15 @@ def set_num_threads(count: int) -> None:
     count : int
         At least 1; 1 keeps all work in the calling thread.
 
+    Raises
+    ------
+    ValueError
+        If ``count`` is below 1.
+
+    See Also
+    --------
+    get_num_threads, config
+
     Examples
     --------
     >>> import agnesi as ag
@@ -43,6 +52,15 @@ def set_num_threads(count: int) -> None:
 
 def get_num_threads() -> int:
     """Number of threads that compiled functions use.
+
+    Returns
+    -------
+    int
+        At least 1.
+
+    See Also
+    --------
+    set_num_threads, config
 
     Examples
     --------
@@ -72,6 +90,10 @@ def memory_stats(*, reset_peak: bool = False) -> dict[str, int]:
         next use; ``limit``: how many may wait; ``hits`` and ``misses``: requests served from what
         was kept, and by the system.
 
+    See Also
+    --------
+    keep_memory, limit_memory
+
     Examples
     --------
     >>> import agnesi as ag
@@ -93,6 +115,15 @@ def keep_memory(limit: int | str) -> None:
     ----------
     limit : int or str
         Bytes, or text such as "512MB".
+
+    Raises
+    ------
+    ValueError
+        If the limit is negative or no size.
+
+    See Also
+    --------
+    limit_memory, memory_stats
 
     Examples
     --------
@@ -124,6 +155,10 @@ def limit_memory(limit: int | str | None) -> None:
     MemoryError
         By later calls: if memory is short and no other call is running.
 
+    See Also
+    --------
+    keep_memory, memory_stats
+
     Examples
     --------
     >>> import agnesi as ag
@@ -137,6 +172,15 @@ def limit_memory(limit: int | str | None) -> None:
 
 def clear_cache() -> int:
     """Remove everything from the compile cache on disk; returns how many entries there were.
+
+    Returns
+    -------
+    int
+        Entries removed.
+
+    See Also
+    --------
+    memory_stats, config, jit
 
     Examples
     --------

@@ -436,23 +436,33 @@ def function(
     include, exclude : sequence of str
         Rewrite rules, by name or tag, to switch on or off; ``exclude`` takes the names of the
         scheduler's passes, too, which ``plan()`` lists.
-    algebra : {"exact", "real"}, optional
-        Whether NaN, infinities and signs of zero are kept, or numbers taken for real ones ("real").
     memory_limit : int or str, optional
         Bytes ("512MB") that arguments, state, results and temporaries may take together; values
         are then computed again instead of being kept.
     save_dtype : {"float16", "bfloat16", "float32", ""}, optional
         How to keep large values that lie idle while memory is short; ``config.save_dtype`` by
         default.
+    algebra : {"exact", "real"}, optional
+        Whether NaN, infinities and signs of zero are kept, or numbers taken for real ones
+        ("real").
 
     Returns
     -------
     Function
+        A callable of the inputs, with ``plan()``, ``profile()`` and ``ir()``.
 
     Raises
     ------
     MissingInputError
         If the outputs depend on a variable that is neither an input nor has a value.
+    TypeError
+        If an input is no tensor, or an update is of another type than its variable.
+    ValueError
+        If an input is given twice, or there is no such preset or rule.
+
+    See Also
+    --------
+    jit, shared, In, grad, symbolic.variable
 
     Examples
     --------

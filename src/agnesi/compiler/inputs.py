@@ -15,6 +15,10 @@ class In:
     mutable : bool
         The function may overwrite the caller's array, and return results in its memory.
 
+    See Also
+    --------
+    function, shared
+
     Examples
     --------
     >>> import agnesi as ag

@@ -250,15 +250,16 @@ def jit(
     include, exclude : sequence of str
         Rewrite rules, by name or tag, to switch on or off; ``exclude`` takes the names of the
         scheduler's passes, too, which ``plan()`` lists.
-    algebra : {"exact", "real"}, optional
-        Whether rewrite rules keep NaN, infinities and signs of zero ("exact"), or simplify as with
-        real numbers: ``x / x`` is 1; ``config.algebra`` by default.
     memory_limit : int or str, optional
-        Bytes ("512MB") that arguments, state, results and temporaries of a call may take together.
-        Values are then computed again instead of being kept, the cheapest for their size first.
+        Bytes ("512MB") that arguments, state, results and temporaries of a call may take
+        together. Values are then computed again instead of being kept, the cheapest for their
+        size first.
     save_dtype : {"float16", "bfloat16", "float32", ""}, optional
         How to keep large values that lie idle while memory is short; ``config.save_dtype`` by
         default.
+    algebra : {"exact", "real"}, optional
+        Whether rewrite rules keep NaN, infinities and signs of zero ("exact"), or simplify as
+        with real numbers: ``x / x`` is 1; ``config.algebra`` by default.
 
     Returns
     -------
@@ -271,6 +272,14 @@ def jit(
         At the first call, if Python reads the value of a tensor (``if``, ``float``).
     MemoryError
         At the first call, if ``memory_limit`` is out of reach; it tells what is not.
+    ValueError
+        If there is no such mode.
+    TypeError
+        If it is no function, or one that cannot run once, as a generator.
+
+    See Also
+    --------
+    function, vmap, checkpoint, clear_cache
 
     Examples
     --------

@@ -142,6 +142,11 @@ def shared(value: Any, name: str | None = None, *, borrow: bool = False) -> Shar
     Returns
     -------
     Shared
+        With ``get_value()`` and ``set_value()``.
+
+    See Also
+    --------
+    function, symbolic.variable
 
     Examples
     --------

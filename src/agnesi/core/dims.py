@@ -21,6 +21,26 @@ class Dim:
 
     Equal expressions over the same dimensions are equal; anything else is different, and may
     turn out to be the same size at run time.
+
+    Parameters
+    ----------
+    name : str, optional
+        A name; equal names are equal sizes. By default a fresh one.
+    op : str
+        For expressions over other dimensions: "+", "*" and so on.
+    args : tuple
+        What the expression is over: sizes and dimensions.
+
+    See Also
+    --------
+    symbolic.variable, ensure
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> n = ag.Dim("n")
+    >>> n + 1 == ag.Dim("n") + 1
+    True
     """
 
     __slots__ = ("args", "key", "op")

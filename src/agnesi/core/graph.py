@@ -246,6 +246,16 @@ def clone(outputs: Any, replace: Mapping[Tensor, Tensor] | None = None) -> Any:
     Returns
     -------
     Tensor or list of Tensor
+        Like ``outputs``.
+
+    Raises
+    ------
+    TypeError
+        If a replacement is of another type.
+
+    See Also
+    --------
+    function, OpFromGraph
 
     Examples
     --------
@@ -287,6 +297,24 @@ class FunctionGraph:
     ----------
     inputs, outputs : tuple of Node
         The graph's own nodes, in the order given.
+
+    Raises
+    ------
+    MissingInputError
+        If the outputs depend on a variable that is no input.
+
+    See Also
+    --------
+    rewrite.rewrite, function, inspect.listing
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import rewrite, symbolic as T
+    >>> x = T.vector("x")
+    >>> graph = rewrite.FunctionGraph([rewrite.node_of(x)], [rewrite.node_of(x * 1 + 0)])
+    >>> len(graph.outputs)
+    1
     """
 
     inputs: tuple[Node, ...]
@@ -331,7 +359,20 @@ class FunctionGraph:
 
     @classmethod
     def of(cls, inputs: Iterable[Node], outputs: Iterable[Node]) -> FunctionGraph:
-        """A graph of nodes that are closed and merged already."""
+        """A graph of nodes that are closed and merged already.
+
+        Parameters
+        ----------
+        inputs : sequence of Node
+            Free variables.
+        outputs : sequence of Node
+            Results.
+
+        Returns
+        -------
+        FunctionGraph
+            Of these very nodes.
+        """
         graph = cls.__new__(cls)
         graph.inputs, graph.outputs = tuple(inputs), tuple(outputs)
         return graph
@@ -372,6 +413,21 @@ class FunctionGraph:
 
         ``shapes`` gives shapes of leaves; leaves it does not have keep theirs (live tensors: the
         present one).  All other nodes are inferred again, and complain with the user's line.
+
+        Parameters
+        ----------
+        shapes : Mapping[Node, Sequence[int]], optional
+            Shapes of leaves.
+
+        Returns
+        -------
+        FunctionGraph
+            With numbers in the place of sizes.
+
+        Raises
+        ------
+        ShapeError
+            If a shape does not fit its leaf, or sizes that are one differ.
         """
         leaves = [n for n in toposort((*self.inputs, *self.outputs)) if n.op is None]
         known: dict[Dim, Size] = {}
@@ -385,7 +441,23 @@ class FunctionGraph:
 
     @no_gc()
     def merged(self, interner: Interner) -> FunctionGraph:
-        """The graph closed again, of nodes that ``interner`` has and others that it gets now."""
+        """The graph closed again, of nodes that ``interner`` has and others that it gets now.
+
+        Parameters
+        ----------
+        interner : Interner
+            Knows nodes that are equal.
+
+        Returns
+        -------
+        FunctionGraph
+            This one where nothing changed.
+
+        Raises
+        ------
+        MissingInputError
+            If a leaf has no value.
+        """
         done: dict[Node, Node] = {n: interner.add(n) for n in self.inputs}
         for node in toposort(self.outputs, interner.known.__contains__):
             if node in interner.known:
@@ -400,7 +472,18 @@ class FunctionGraph:
 
     @no_gc()
     def resolve(self, known: Callable[[Size], Size]) -> FunctionGraph:
-        """The graph with ``known(size)`` in the place of every size."""
+        """The graph with ``known(size)`` in the place of every size.
+
+        Parameters
+        ----------
+        known : callable
+            The size to put in the place of a size.
+
+        Returns
+        -------
+        FunctionGraph
+            This one where nothing changed.
+        """
         nodes = toposort((*self.inputs, *self.outputs))
         if all(known(n) == n for node in nodes for n in node.shape):
             return self

@@ -29,6 +29,10 @@ class Tensor:
     name : str or None
         A name for printing.
 
+    See Also
+    --------
+    tensor, asarray, symbolic.variable
+
     Examples
     --------
     >>> import agnesi as ag

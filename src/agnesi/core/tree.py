@@ -160,6 +160,10 @@ def register(
     build : callable
         ``build(extra, children) -> x``.
 
+    See Also
+    --------
+    tree.flatten, nn.Module
+
     Examples
     --------
     >>> from agnesi.core import tree
@@ -175,6 +179,22 @@ def register(
 
 def flatten(nest: Any) -> tuple[list[Any], Tree]:
     """The leaves of a nest, in order, and its shape.
+
+    Parameters
+    ----------
+    nest : object
+        Lists, tuples, dicts, dataclasses and registered classes around leaves.
+
+    Returns
+    -------
+    leaves : list
+        In order; dicts by their sorted keys.
+    shape : Tree
+        Its ``build(leaves)`` makes such a nest again.
+
+    See Also
+    --------
+    tree.map, tree.register
 
     Examples
     --------
@@ -209,7 +229,37 @@ def children(nest: Any) -> list[Any] | None:
 
 
 def map_leaves(function: Callable[..., Any], nest: Any, *others: Any) -> Any:
-    """The nest with ``function`` applied to each leaf (and to those of ``others`` beside it)."""
+    """The nest with ``function`` applied to each leaf (and to those of ``others`` beside it).
+
+    Parameters
+    ----------
+    function : callable
+        Of a leaf of each nest.
+    nest : object
+        Lists, tuples, dicts, dataclasses and registered classes around leaves.
+    *others : object
+        Nests of the same shape.
+
+    Returns
+    -------
+    object
+        A nest of that shape.
+
+    Raises
+    ------
+    ValueError
+        If the nests differ.
+
+    See Also
+    --------
+    tree.flatten
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.tree.map(lambda a, b: a + b, {"w": 1, "b": 2}, {"w": 10, "b": 20})
+    {'w': 11, 'b': 22}
+    """
     leaves, shape = flatten(nest)
     columns = [leaves]
     for other in others:

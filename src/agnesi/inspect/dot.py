@@ -26,6 +26,15 @@ def to_dot(what: Any) -> str:
     what : Tensor, sequence of Tensor, graph or compiled function
         What to draw.
 
+    Returns
+    -------
+    str
+        In Graphviz's language.
+
+    See Also
+    --------
+    inspect.listing, inspect.pprint
+
     Examples
     --------
     >>> import agnesi as ag

@@ -56,6 +56,10 @@ def listing(what: Any) -> str:
     str
         A line for each value: number, operation, operands, type, the line that wrote it.
 
+    See Also
+    --------
+    inspect.pprint, inspect.to_dot
+
     Examples
     --------
     >>> import agnesi as ag
@@ -86,6 +90,15 @@ def listing(what: Any) -> str:
 
 def pprint(what: Any) -> None:
     """Print :func:`listing`.
+
+    Parameters
+    ----------
+    what : Tensor, sequence of Tensor, graph or compiled function
+        As for :func:`listing`.
+
+    See Also
+    --------
+    inspect.listing, inspect.to_dot
 
     Examples
     --------

@@ -33,6 +33,10 @@ class _Overwriting(Module):
 class Tanh(Module):
     """Hyperbolic tangent.
 
+    See Also
+    --------
+    tanh, nn.Sigmoid
+
     Examples
     --------
     >>> import agnesi as ag
@@ -46,6 +50,10 @@ class Tanh(Module):
 
 class Sigmoid(Module):
     """``1 / (1 + exp(-x))``.
+
+    See Also
+    --------
+    sigmoid, nn.Tanh, nn.Softmax
 
     Examples
     --------
@@ -63,8 +71,14 @@ class Softplus(Module):
 
     Parameters
     ----------
-    beta, threshold : float
-        As for :func:`agnesi.nn.functional.softplus`.
+    beta : float
+        How sharp the bend at 0 is.
+    threshold : float
+        Taken from PyTorch's calls, and not needed.
+
+    See Also
+    --------
+    nn.functional.softplus, nn.ReLU
 
     Examples
     --------
@@ -91,6 +105,10 @@ class ReLU(_Overwriting):
     inplace : bool
         Whether to write into the operand.
 
+    See Also
+    --------
+    relu, nn.ReLU6, nn.LeakyReLU, nn.GELU
+
     Examples
     --------
     >>> import agnesi as ag
@@ -109,6 +127,10 @@ class ReLU6(_Overwriting):
     ----------
     inplace : bool
         Whether to write into the operand.
+
+    See Also
+    --------
+    nn.ReLU, nn.functional.relu6
 
     Examples
     --------
@@ -129,6 +151,10 @@ class SiLU(_Overwriting):
     inplace : bool
         Whether to write into the operand.
 
+    See Also
+    --------
+    nn.functional.silu, nn.GELU, nn.Sigmoid
+
     Examples
     --------
     >>> import agnesi as ag
@@ -146,7 +172,11 @@ class GELU(Module):
     Parameters
     ----------
     approximate : {"none", "tanh"}
-        As for :func:`agnesi.nn.functional.gelu`.
+        "tanh" is an approximation by a hyperbolic tangent.
+
+    See Also
+    --------
+    nn.functional.gelu, nn.SiLU, nn.ReLU
 
     Examples
     --------
@@ -174,6 +204,10 @@ class LeakyReLU(_Overwriting):
         The factor.
     inplace : bool
         Whether to write into the operand.
+
+    See Also
+    --------
+    nn.functional.leaky_relu, nn.PReLU, nn.ELU, nn.ReLU
 
     Examples
     --------
@@ -209,6 +243,10 @@ class PReLU(Module):
     ----------
     weight : Tensor
         The factors.
+
+    See Also
+    --------
+    nn.LeakyReLU, nn.ReLU
 
     Examples
     --------
@@ -246,6 +284,10 @@ class ELU(_Overwriting):
     inplace : bool
         Whether to write into the operand.
 
+    See Also
+    --------
+    nn.functional.elu, nn.LeakyReLU, nn.ReLU
+
     Examples
     --------
     >>> import agnesi as ag
@@ -272,6 +314,10 @@ class Softmax(Module):
     dim : int, optional
         The axis; of vectors and matrices the last one by default.
 
+    See Also
+    --------
+    nn.LogSoftmax, softmax
+
     Examples
     --------
     >>> import agnesi as ag
@@ -290,7 +336,16 @@ class Softmax(Module):
 
 
 class LogSoftmax(Softmax):
-    """Logarithms of what :class:`Softmax` gives; the parameter is the same.
+    """Logarithms of what :class:`Softmax` gives.
+
+    Parameters
+    ----------
+    dim : int, optional
+        The axis; of vectors and matrices the last one by default.
+
+    See Also
+    --------
+    nn.Softmax, log_softmax, nll_loss
 
     Examples
     --------

@@ -69,6 +69,15 @@ class MultiheadAttention(Module):
     out_proj : Linear
         What follows the heads.
 
+    Raises
+    ------
+    ValueError
+        If the features do not divide into so many heads.
+
+    See Also
+    --------
+    nn.functional.scaled_dot_product_attention, nn.TransformerEncoderLayer
+
     Examples
     --------
     >>> import agnesi as ag
@@ -103,6 +112,30 @@ class MultiheadAttention(Module):
 
         ``key_padding_mask``, (batch, keys), and ``attn_mask``, (queries, keys) or (batch * heads,
         queries, keys), are True where nobody looks, or numbers that are added to the scores.
+
+        Parameters
+        ----------
+        query, key, value : Tensor
+            (length, batch, features), (batch, length, features) with ``batch_first``, or (length,
+            features).
+        key_padding_mask : array_like, optional
+            (batch, keys): True where nobody looks, or numbers that are added to the scores.
+        need_weights : bool
+            Whether to give the weights, too.
+        attn_mask : array_like, optional
+            (queries, keys) or (batch * heads, queries, keys), as ``key_padding_mask``.
+        average_attn_weights : bool
+            Whether the weights are their mean over heads.
+        is_causal : bool
+            Whether query i looks at the keys 0 to i only.
+
+        Returns
+        -------
+        results
+            Of the shape of ``query``.
+        weights
+            (batch, queries, keys), or (batch, heads, queries, keys); None where they are not
+            wanted.
         """
         single = as_tensor(query).ndim == 2
         q, k, v = self._projected(*self._batches(query, key, value))
@@ -195,6 +228,15 @@ class TransformerEncoderLayer(Module):
     ----------
     self_attn, linear1, linear2, norm1, norm2 : Module
         The parts, named as in PyTorch.
+
+    Raises
+    ------
+    ValueError
+        If there is no such activation.
+
+    See Also
+    --------
+    nn.MultiheadAttention, nn.LayerNorm
 
     Examples
     --------

@@ -33,7 +33,19 @@ class _Pad(Module):
 
 
 class ConstantPad1d(_Pad):
-    """Rows with a border of one number; parameters as for :class:`ConstantPad2d`.
+    """Rows with a border of one number.
+
+    Parameters
+    ----------
+    padding : int or tuple of int
+        Width of the border: one, or those before and behind each axis, the last axis first;
+        negative ones cut off.
+    value : number
+        What the border holds.
+
+    See Also
+    --------
+    nn.ConstantPad2d, nn.functional.pad
 
     Examples
     --------
@@ -64,6 +76,11 @@ class ConstantPad2d(ConstantPad1d):
     value : number
         What the border holds.
 
+    See Also
+    --------
+    nn.ConstantPad1d, nn.ConstantPad3d, nn.ZeroPad2d, nn.ReflectionPad2d, nn.ReplicationPad2d
+    nn.CircularPad2d, nn.functional.pad
+
     Examples
     --------
     >>> import agnesi as ag
@@ -75,7 +92,19 @@ class ConstantPad2d(ConstantPad1d):
 
 
 class ConstantPad3d(ConstantPad1d):
-    """Volumes with a border of one number; parameters as for :class:`ConstantPad2d`.
+    """Volumes with a border of one number.
+
+    Parameters
+    ----------
+    padding : int or tuple of int
+        Width of the border: one, or those before and behind each axis, the last axis first;
+        negative ones cut off.
+    value : number
+        What the border holds.
+
+    See Also
+    --------
+    nn.ConstantPad2d, nn.functional.pad
 
     Examples
     --------
@@ -88,7 +117,17 @@ class ConstantPad3d(ConstantPad1d):
 
 
 class ZeroPad1d(_Pad):
-    """Rows with a border of zeros (see :class:`ConstantPad2d`).
+    """Rows with a border of zeros.
+
+    Parameters
+    ----------
+    padding : int or tuple of int
+        Width of the border: one, or those before and behind each axis, the last axis first;
+        negative ones cut off.
+
+    See Also
+    --------
+    nn.ConstantPad2d, nn.functional.pad
 
     Examples
     --------
@@ -102,7 +141,17 @@ class ZeroPad1d(_Pad):
 
 
 class ZeroPad2d(ZeroPad1d):
-    """Images with a border of zeros (see :class:`ConstantPad2d`).
+    """Images with a border of zeros.
+
+    Parameters
+    ----------
+    padding : int or tuple of int
+        Width of the border: one, or those before and behind each axis, the last axis first;
+        negative ones cut off.
+
+    See Also
+    --------
+    nn.ConstantPad2d, nn.functional.pad
 
     Examples
     --------
@@ -115,7 +164,17 @@ class ZeroPad2d(ZeroPad1d):
 
 
 class ZeroPad3d(ZeroPad1d):
-    """Volumes with a border of zeros (see :class:`ConstantPad2d`).
+    """Volumes with a border of zeros.
+
+    Parameters
+    ----------
+    padding : int or tuple of int
+        Width of the border: one, or those before and behind each axis, the last axis first;
+        negative ones cut off.
+
+    See Also
+    --------
+    nn.ConstantPad2d, nn.functional.pad
 
     Examples
     --------
@@ -128,7 +187,17 @@ class ZeroPad3d(ZeroPad1d):
 
 
 class ReflectionPad1d(_Pad):
-    """Rows with a border of their elements mirrored at the edge (see :class:`ConstantPad2d`).
+    """Rows with a border of their elements mirrored at the edge.
+
+    Parameters
+    ----------
+    padding : int or tuple of int
+        Width of the border: one, or those before and behind each axis, the last axis first;
+        negative ones cut off.
+
+    See Also
+    --------
+    nn.ConstantPad2d, nn.functional.pad
 
     Examples
     --------
@@ -142,7 +211,17 @@ class ReflectionPad1d(_Pad):
 
 
 class ReflectionPad2d(ReflectionPad1d):
-    """Images with a border of their elements mirrored at the edge (see :class:`ConstantPad2d`).
+    """Images with a border of their elements mirrored at the edge.
+
+    Parameters
+    ----------
+    padding : int or tuple of int
+        Width of the border: one, or those before and behind each axis, the last axis first;
+        negative ones cut off.
+
+    See Also
+    --------
+    nn.ConstantPad2d, nn.functional.pad
 
     Examples
     --------
@@ -155,7 +234,17 @@ class ReflectionPad2d(ReflectionPad1d):
 
 
 class ReflectionPad3d(ReflectionPad1d):
-    """Volumes with a border of their elements mirrored at the edge (see :class:`ConstantPad2d`).
+    """Volumes with a border of their elements mirrored at the edge.
+
+    Parameters
+    ----------
+    padding : int or tuple of int
+        Width of the border: one, or those before and behind each axis, the last axis first;
+        negative ones cut off.
+
+    See Also
+    --------
+    nn.ConstantPad2d, nn.functional.pad
 
     Examples
     --------
@@ -168,7 +257,17 @@ class ReflectionPad3d(ReflectionPad1d):
 
 
 class ReplicationPad1d(_Pad):
-    """Rows with a border of the elements of their edge (see :class:`ConstantPad2d`).
+    """Rows with a border of the elements of their edge.
+
+    Parameters
+    ----------
+    padding : int or tuple of int
+        Width of the border: one, or those before and behind each axis, the last axis first;
+        negative ones cut off.
+
+    See Also
+    --------
+    nn.ConstantPad2d, nn.functional.pad
 
     Examples
     --------
@@ -182,7 +281,17 @@ class ReplicationPad1d(_Pad):
 
 
 class ReplicationPad2d(ReplicationPad1d):
-    """Images with a border of the elements of their edge (see :class:`ConstantPad2d`).
+    """Images with a border of the elements of their edge.
+
+    Parameters
+    ----------
+    padding : int or tuple of int
+        Width of the border: one, or those before and behind each axis, the last axis first;
+        negative ones cut off.
+
+    See Also
+    --------
+    nn.ConstantPad2d, nn.functional.pad
 
     Examples
     --------
@@ -195,7 +304,17 @@ class ReplicationPad2d(ReplicationPad1d):
 
 
 class ReplicationPad3d(ReplicationPad1d):
-    """Volumes with a border of the elements of their edge (see :class:`ConstantPad2d`).
+    """Volumes with a border of the elements of their edge.
+
+    Parameters
+    ----------
+    padding : int or tuple of int
+        Width of the border: one, or those before and behind each axis, the last axis first;
+        negative ones cut off.
+
+    See Also
+    --------
+    nn.ConstantPad2d, nn.functional.pad
 
     Examples
     --------
@@ -208,7 +327,17 @@ class ReplicationPad3d(ReplicationPad1d):
 
 
 class CircularPad1d(_Pad):
-    """Rows with a border of the elements of their other side (see :class:`ConstantPad2d`).
+    """Rows with a border of the elements of their other side.
+
+    Parameters
+    ----------
+    padding : int or tuple of int
+        Width of the border: one, or those before and behind each axis, the last axis first;
+        negative ones cut off.
+
+    See Also
+    --------
+    nn.ConstantPad2d, nn.functional.pad
 
     Examples
     --------
@@ -222,7 +351,17 @@ class CircularPad1d(_Pad):
 
 
 class CircularPad2d(CircularPad1d):
-    """Images with a border of the elements of their other side (see :class:`ConstantPad2d`).
+    """Images with a border of the elements of their other side.
+
+    Parameters
+    ----------
+    padding : int or tuple of int
+        Width of the border: one, or those before and behind each axis, the last axis first;
+        negative ones cut off.
+
+    See Also
+    --------
+    nn.ConstantPad2d, nn.functional.pad
 
     Examples
     --------
@@ -235,7 +374,17 @@ class CircularPad2d(CircularPad1d):
 
 
 class CircularPad3d(CircularPad1d):
-    """Volumes with a border of the elements of their other side (see :class:`ConstantPad2d`).
+    """Volumes with a border of the elements of their other side.
+
+    Parameters
+    ----------
+    padding : int or tuple of int
+        Width of the border: one, or those before and behind each axis, the last axis first;
+        negative ones cut off.
+
+    See Also
+    --------
+    nn.ConstantPad2d, nn.functional.pad
 
     Examples
     --------

@@ -203,6 +203,15 @@ class RNNCell(_Cell):
     bias_ih, bias_hh : Tensor
         Of shape (hidden_size,).
 
+    Raises
+    ------
+    ValueError
+        If there is no such nonlinearity.
+
+    See Also
+    --------
+    nn.RNN, nn.LSTMCell, nn.GRUCell
+
     Examples
     --------
     >>> import agnesi as ag
@@ -237,6 +246,10 @@ class LSTMCell(_Cell):
     bias_ih, bias_hh : Tensor
         Of shape (4 hidden_size,).
 
+    See Also
+    --------
+    nn.LSTM, nn.GRUCell, nn.RNNCell, nn.functional.lstm
+
     Examples
     --------
     >>> import agnesi as ag
@@ -259,8 +272,16 @@ class GRUCell(_Cell):
 
     Parameters
     ----------
-    input_size, hidden_size, bias, dtype
-        As for :class:`LSTMCell`; the weights have 3 blocks.
+    input_size, hidden_size : int
+        Sizes of the input and of the state.
+    bias : bool
+        Whether to add biases.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    See Also
+    --------
+    nn.GRU, nn.LSTMCell, nn.RNNCell
 
     Examples
     --------

@@ -16,8 +16,17 @@ class Unfold(Module):
     ----------
     kernel_size : int or tuple of int
         Size of the windows.
-    dilation, padding, stride
-        As for :func:`agnesi.nn.functional.unfold`.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    padding : int, tuple, "valid", "same" or "full"
+        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
+        keeps the size under a stride of 1.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each.
+
+    See Also
+    --------
+    nn.Fold, nn.functional.unfold, nn.Conv2d
 
     Examples
     --------
@@ -47,8 +56,19 @@ class Fold(Unfold):
     ----------
     output_size : tuple of int
         The size of the images on each axis.
-    kernel_size, dilation, padding, stride
-        Those of the windows.
+    kernel_size : int or tuple of int
+        Size of the windows.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    padding : int, tuple, "valid", "same" or "full"
+        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
+        keeps the size under a stride of 1.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each.
+
+    See Also
+    --------
+    nn.Unfold, nn.functional.fold
 
     Examples
     --------

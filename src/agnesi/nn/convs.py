@@ -110,7 +110,41 @@ class _Conv(Module):
 
 
 class Conv1d(_Conv):
-    """Cross-correlation of rows with learned filters; parameters as for :class:`Conv2d`.
+    """Cross-correlation of rows with learned filters.
+
+    Parameters
+    ----------
+    in_channels, out_channels : int
+        Channels before and after.
+    kernel_size : int or tuple of int
+        Size of the filters.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each.
+    padding : int, tuple, "valid", "same" or "full"
+        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
+        keeps the size under a stride of 1.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    groups : int
+        Channels and filters fall into so many groups that do not meet.
+    bias : bool
+        Whether to add a bias for each channel.
+    padding_mode : {"zeros", "reflect", "replicate", "circular"}
+        What the border holds: zeros, the elements mirrored at the edge, those of the edge, or
+        those of the other side.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+    algorithm : str, (str, str, str) or dict, optional
+        How it is computed, as for :func:`agnesi.conv2d`.
+
+    Raises
+    ------
+    ValueError
+        If the channels do not fall into the groups, or there is no such padding or mode.
+
+    See Also
+    --------
+    nn.Conv2d, conv1d
 
     Examples
     --------
@@ -133,8 +167,15 @@ class Conv2d(_Conv):
         Channels before and after.
     kernel_size : int or tuple of int
         Size of the filters.
-    stride, padding, dilation, groups, algorithm
-        As for :func:`agnesi.conv2d`.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each.
+    padding : int, tuple, "valid", "same" or "full"
+        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
+        keeps the size under a stride of 1.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    groups : int
+        Channels and filters fall into so many groups that do not meet.
     bias : bool
         Whether to add a bias for each channel.
     padding_mode : {"zeros", "reflect", "replicate", "circular"}
@@ -142,6 +183,8 @@ class Conv2d(_Conv):
         those of the other side.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
+    algorithm : str, (str, str, str) or dict, optional
+        How it is computed, as for :func:`agnesi.conv2d`.
 
     Attributes
     ----------
@@ -149,6 +192,15 @@ class Conv2d(_Conv):
         Of shape (out_channels, in_channels / groups, height, width).
     bias : Tensor or None
         Of shape (out_channels,).
+
+    Raises
+    ------
+    ValueError
+        If the channels do not fall into the groups, or there is no such padding or mode.
+
+    See Also
+    --------
+    nn.Conv1d, nn.Conv3d, nn.ConvTranspose2d, conv2d
 
     Examples
     --------
@@ -163,7 +215,41 @@ class Conv2d(_Conv):
 
 
 class Conv3d(_Conv):
-    """Cross-correlation of volumes with learned filters; parameters as for :class:`Conv2d`.
+    """Cross-correlation of volumes with learned filters.
+
+    Parameters
+    ----------
+    in_channels, out_channels : int
+        Channels before and after.
+    kernel_size : int or tuple of int
+        Size of the filters.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each.
+    padding : int, tuple, "valid", "same" or "full"
+        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
+        keeps the size under a stride of 1.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    groups : int
+        Channels and filters fall into so many groups that do not meet.
+    bias : bool
+        Whether to add a bias for each channel.
+    padding_mode : {"zeros", "reflect", "replicate", "circular"}
+        What the border holds: zeros, the elements mirrored at the edge, those of the edge, or
+        those of the other side.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+    algorithm : str, (str, str, str) or dict, optional
+        How it is computed, as for :func:`agnesi.conv2d`.
+
+    Raises
+    ------
+    ValueError
+        If the channels do not fall into the groups, or there is no such padding or mode.
+
+    See Also
+    --------
+    nn.Conv2d, conv3d
 
     Examples
     --------
@@ -235,7 +321,36 @@ class _ConvTranspose(_Conv):
 
 
 class ConvTranspose1d(_ConvTranspose):
-    """Transposed convolution of rows; parameters as for :class:`ConvTranspose2d`.
+    """Transposed convolution of rows.
+
+    Parameters
+    ----------
+    in_channels, out_channels : int
+        Channels before and after.
+    kernel_size : int or tuple of int
+        Size of the filters.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each. Those of the convolution whose
+        adjoint it is, as the following.
+    padding : int, tuple, "valid", "same" or "full"
+        The border of that convolution.
+    output_padding : int or tuple of int
+        How much larger the result is; a call may tell the ``output_size`` instead.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    groups : int
+        Channels and filters fall into so many groups that do not meet.
+    bias : bool
+        Whether to add a bias for each channel. The weight has the shape (in_channels,
+        out_channels / groups, ...).
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+    algorithm : str, (str, str, str) or dict, optional
+        How it is computed, as for :func:`agnesi.conv2d`.
+
+    See Also
+    --------
+    nn.ConvTranspose2d, conv_transpose
 
     Examples
     --------
@@ -253,11 +368,32 @@ class ConvTranspose2d(_ConvTranspose):
 
     Parameters
     ----------
-    in_channels, out_channels, kernel_size, bias, dtype
-        As for :class:`Conv2d`; the weight has the shape (in_channels, out_channels / groups, ...).
-    stride, padding, output_padding, dilation, groups, algorithm
-        As for :func:`agnesi.conv_transpose`; instead of ``output_padding`` a call may tell the
-        ``output_size``.
+    in_channels, out_channels : int
+        Channels before and after.
+    kernel_size : int or tuple of int
+        Size of the filters.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each. Those of the convolution whose
+        adjoint it is, as the following.
+    padding : int, tuple, "valid", "same" or "full"
+        The border of that convolution.
+    output_padding : int or tuple of int
+        How much larger the result is; a call may tell the ``output_size`` instead.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    groups : int
+        Channels and filters fall into so many groups that do not meet.
+    bias : bool
+        Whether to add a bias for each channel. The weight has the shape (in_channels,
+        out_channels / groups, ...).
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+    algorithm : str, (str, str, str) or dict, optional
+        How it is computed, as for :func:`agnesi.conv2d`.
+
+    See Also
+    --------
+    nn.ConvTranspose1d, nn.ConvTranspose3d, nn.Conv2d, conv_transpose
 
     Examples
     --------
@@ -274,7 +410,36 @@ class ConvTranspose2d(_ConvTranspose):
 
 
 class ConvTranspose3d(_ConvTranspose):
-    """Transposed convolution of volumes; parameters as for :class:`ConvTranspose2d`.
+    """Transposed convolution of volumes.
+
+    Parameters
+    ----------
+    in_channels, out_channels : int
+        Channels before and after.
+    kernel_size : int or tuple of int
+        Size of the filters.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each. Those of the convolution whose
+        adjoint it is, as the following.
+    padding : int, tuple, "valid", "same" or "full"
+        The border of that convolution.
+    output_padding : int or tuple of int
+        How much larger the result is; a call may tell the ``output_size`` instead.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    groups : int
+        Channels and filters fall into so many groups that do not meet.
+    bias : bool
+        Whether to add a bias for each channel. The weight has the shape (in_channels,
+        out_channels / groups, ...).
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+    algorithm : str, (str, str, str) or dict, optional
+        How it is computed, as for :func:`agnesi.conv2d`.
+
+    See Also
+    --------
+    nn.ConvTranspose2d, conv_transpose
 
     Examples
     --------

@@ -51,10 +51,13 @@ def ctc_loss(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: A
         The mean is that of each loss over its target's length.
     zero_infinity : bool
         Whether targets that cannot be read, being too long, count nothing instead of infinity.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        One number, or with "none" a loss for each sequence, of shape (batch,).
 
     Raises
     ------
@@ -62,6 +65,10 @@ def ctc_loss(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: A
         If operands are of other shapes or dtypes than these.
     ValueError
         If lengths are longer than what there is; compiled code tells so too.
+
+    See Also
+    --------
+    nn.CTCLoss, nll_loss, log_softmax
 
     Examples
     --------
@@ -144,8 +151,16 @@ class CTCLoss(Module):
 
     Parameters
     ----------
-    blank, reduction, zero_infinity
-        As for :func:`agnesi.nn.functional.ctc_loss`.
+    blank : int
+        The label that is no label.
+    reduction : {"mean", "sum", "none"}
+        The mean is that of each loss over its target's length.
+    zero_infinity : bool
+        Whether targets that cannot be read, being too long, count nothing instead of infinity.
+
+    See Also
+    --------
+    nn.functional.ctc_loss, nn.CrossEntropyLoss
 
     Examples
     --------

@@ -28,6 +28,10 @@ def _sizes(shape: int | tuple[int, ...]) -> tuple[int, ...]:
 class Identity(Module):
     """What it is given.
 
+    See Also
+    --------
+    nn.Sequential, nn.Module
+
     Examples
     --------
     >>> import agnesi as ag
@@ -68,6 +72,10 @@ class Add(_Placewise):
     bias : Tensor
         Of that shape.
 
+    See Also
+    --------
+    nn.CMul, nn.Mul, nn.Linear
+
     Examples
     --------
     >>> import agnesi as ag
@@ -97,6 +105,10 @@ class CMul(_Placewise):
     weight : Tensor
         Of that shape.
 
+    See Also
+    --------
+    nn.Add, nn.Mul, multiply
+
     Examples
     --------
     >>> import agnesi as ag
@@ -123,6 +135,10 @@ class Mul(CMul):
     ----------
     weight : Tensor
         Of shape ().
+
+    See Also
+    --------
+    nn.CMul, nn.Add
 
     Examples
     --------
@@ -151,6 +167,10 @@ class Euclidean(Module):
     ----------
     weight : Tensor
         The points, of shape (out_features, in_features).
+
+    See Also
+    --------
+    nn.WeightedEuclidean, nn.PairwiseDistance, nn.Linear
 
     Examples
     --------
@@ -193,6 +213,10 @@ class WeightedEuclidean(Euclidean):
         The points, of shape (out_features, in_features).
     scale : Tensor
         One at first, of the same shape.
+
+    See Also
+    --------
+    nn.Euclidean
 
     Examples
     --------

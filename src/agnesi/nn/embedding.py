@@ -57,6 +57,15 @@ class Embedding(Module):
     weight : Tensor
         Of shape (num_embeddings, embedding_dim), drawn from the normal distribution.
 
+    Raises
+    ------
+    ValueError
+        If ``padding_idx`` is no row, or a size is not positive.
+
+    See Also
+    --------
+    nn.EmbeddingBag, nn.SparseLinear, nn.functional.embedding
+
     Examples
     --------
     >>> import agnesi as ag
@@ -77,6 +86,29 @@ class Embedding(Module):
         """A layer with given vectors, of shape (num_embeddings, embedding_dim).
 
         They are shared if they are a Tensor, copied otherwise; ``freeze`` them to get no gradient.
+
+        Parameters
+        ----------
+        embeddings : array_like
+            The vectors, of shape (num_embeddings, embedding_dim).
+        freeze : bool
+            Whether they get no gradient.
+        padding_idx : int, optional
+            A vector that gets no gradient.
+        max_norm : float, optional
+            The greatest norm of a vector; longer ones are made as short when they are used.
+        norm_type : float
+            Which norm.
+
+        Returns
+        -------
+        Embedding
+            Of the dtype of the vectors.
+
+        Raises
+        ------
+        ShapeError
+            If they are no matrix.
 
         Examples
         --------
@@ -127,6 +159,15 @@ class EmbeddingBag(Module):
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
+    Raises
+    ------
+    ValueError
+        If there is no such mode.
+
+    See Also
+    --------
+    nn.Embedding, nn.functional.embedding_bag
+
     Examples
     --------
     >>> import agnesi as ag
@@ -147,7 +188,22 @@ class EmbeddingBag(Module):
 
     def forward(self, indices: Tensor, offsets: Any = None,
                 per_sample_weights: Any = None) -> Tensor:
-        """One vector for each bag; see :func:`agnesi.nn.functional.embedding_bag`."""
+        """One vector for each bag; see :func:`agnesi.nn.functional.embedding_bag`.
+
+        Parameters
+        ----------
+        indices : array_like of int
+            A bag in each row, or, with ``offsets``, all bags one behind the other.
+        offsets : array_like of int, optional
+            Where each bag begins in ``indices``; the first at 0.
+        per_sample_weights : array_like, optional
+            With the mode "sum", a factor for each index.
+
+        Returns
+        -------
+        Tensor
+            Of shape (bags, embedding_dim).
+        """
         return embedding_bag(
             indices, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
             padding_idx=self.padding_idx,
@@ -179,6 +235,10 @@ class SparseLinear(Module):
     bias : Tensor or None
         Of shape (out_features,).
 
+    See Also
+    --------
+    nn.Linear, nn.EmbeddingBag
+
     Examples
     --------
     >>> import agnesi as ag
@@ -195,7 +255,25 @@ class SparseLinear(Module):
         self.bias = uniform((out_features,), bound, dtype) if bias else None
 
     def forward(self, indices: Tensor, values: Tensor) -> Tensor:
-        """One row for each of ``indices``, the places of ``values``; a value of 0 fills up."""
+        """One row for each of ``indices``, the places of ``values``; a value of 0 fills up.
+
+        Parameters
+        ----------
+        indices : Tensor
+            Of shape (vectors, elements of each): the places of the elements.
+        values : Tensor
+            Of the same shape: the elements; a value of 0 fills up.
+
+        Returns
+        -------
+        Tensor
+            Of shape (vectors, out_features).
+
+        Raises
+        ------
+        ShapeError
+            If the shapes differ, or are not of two axes.
+        """
         indices, values = as_tensor(indices), as_tensor(values, self.weight.dtype)
         if indices.shape != values.shape or indices.ndim != 2:
             raise ShapeError(

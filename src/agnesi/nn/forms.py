@@ -28,6 +28,24 @@ MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "cir
 def relu(input: Any, inplace: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Each element, or 0 where it is negative; ``inplace`` writes into the operand.
 
+    Parameters
+    ----------
+    input : array_like
+        Real numbers.
+    inplace : bool
+        Whether to write into ``input``, which is given back then.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``input``; NaN stays NaN.
+
+    See Also
+    --------
+    nn.ReLU, nn.functional.leaky_relu, nn.functional.relu6
+
     Examples
     --------
     >>> import agnesi as ag
@@ -46,13 +64,22 @@ def softplus(input: Any, beta: Any = 1.0, threshold: float = 20.0, *,
     Parameters
     ----------
     input : array_like
+        Real numbers.
     beta : float
+        How sharp the bend at 0 is.
     threshold : float
         Taken from PyTorch's calls, and not needed: large elements stay as they are.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the shape of ``input``, floating.
+
+    See Also
+    --------
+    nn.Softplus, nn.functional.relu
 
     Examples
     --------
@@ -80,19 +107,27 @@ def softmax(x: Any, axis: Any = None, *, dtype: Any = None, out: Tensor | None =
     Parameters
     ----------
     x : array_like
+        Scores; integers become the default float dtype.
     axis : int or tuple of int, optional
         Of vectors and matrices the last one by default.
     dtype : dtype, optional
         What to compute in.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the shape of ``x``; positive numbers that sum to 1 along the axis.
 
     Raises
     ------
     TypeError
         For more than two axes without one that is named.
+
+    See Also
+    --------
+    nn.functional.log_softmax, nn.Softmax
 
     Examples
     --------
@@ -107,7 +142,32 @@ def softmax(x: Any, axis: Any = None, *, dtype: Any = None, out: Tensor | None =
 @public
 def log_softmax(x: Any, axis: Any = None, *, dtype: Any = None,
                 out: Tensor | None = None) -> Tensor:
-    """Logarithms of :func:`softmax`; parameters are the same.
+    """Logarithms of :func:`softmax`.
+
+    Parameters
+    ----------
+    x : array_like
+        Scores; integers become the default float dtype.
+    axis : int or tuple of int, optional
+        Of vectors and matrices the last one by default.
+    dtype : dtype, optional
+        What to compute in.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; not positive.
+
+    Raises
+    ------
+    TypeError
+        For more than two axes without one that is named.
+
+    See Also
+    --------
+    nn.functional.softmax, nll_loss, nn.LogSoftmax
 
     Examples
     --------
@@ -140,15 +200,23 @@ def batch_norm(input: Any, running_mean: Any = None, running_var: Any = None, we
         Share of ``input`` in the running mean and variance.
     eps : float
         Added to the variance.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the shape and dtype of ``input``.
 
     Raises
     ------
     ValueError
         If there is one value for each channel, whose variance would be 0.
+
+    See Also
+    --------
+    nn.BatchNorm2d, nn.functional.instance_norm, nn.functional.layer_norm
+    nn.functional.group_norm
 
     Examples
     --------
@@ -202,14 +270,27 @@ def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None,
     weight, bias : array_like, optional
         A number for each channel.
     use_input_stats : bool
+        Whether to use mean and variance of each image; otherwise the running ones.
     momentum : float
         Taken from PyTorch's calls: running values are not changed here.
     eps : float
         Added to the variance.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the shape and dtype of ``input``.
+
+    Raises
+    ------
+    ValueError
+        If running values are given with ``use_input_stats``.
+
+    See Also
+    --------
+    nn.InstanceNorm2d, nn.functional.batch_norm, nn.functional.group_norm
 
     Examples
     --------
@@ -233,15 +314,32 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
     Parameters
     ----------
     input : array_like
+        At least as many axes as pairs of widths.
     pad : sequence of int
         Before and behind the last axis, then the one before it, and so on.
     mode : {"constant", "reflect", "replicate", "circular"}
+        What the border holds: ``value``, the elements mirrored at the edge (without it), those of
+        the edge, or those of the other side.
     value : number, optional
         What the border of mode "constant" holds; 0 by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the dtype of ``input``, longer by the widths on each axis.
+
+    Raises
+    ------
+    ShapeError
+        If there are not two widths for each axis.
+    ValueError
+        If there is no such mode.
+
+    See Also
+    --------
+    nn.ConstantPad2d, nn.ReflectionPad2d
 
     Examples
     --------

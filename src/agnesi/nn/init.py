@@ -15,6 +15,25 @@ from agnesi.ops.random import normal, uniform
 def fans(t: Tensor) -> tuple[int, int]:
     """How many inputs an output depends on, and how many outputs an input reaches.
 
+    Parameters
+    ----------
+    t : Tensor
+        A weight, of shape (outputs, inputs, ...).
+
+    Returns
+    -------
+    inputs, outputs : int
+        Each times the number of taps, which the further axes make.
+
+    Raises
+    ------
+    ValueError
+        If ``t`` has fewer than 2 axes.
+
+    See Also
+    --------
+    nn.init.xavier_uniform_, nn.init.kaiming_uniform_
+
     Examples
     --------
     >>> import agnesi as ag
@@ -37,6 +56,24 @@ def uniform_(t: Tensor, low: float = 0.0, high: float = 1.0, *,
              generator: Generator | None = None) -> Tensor:
     """Fill with uniform numbers in [low, high).
 
+    Parameters
+    ----------
+    t : Tensor
+        A parameter; it is changed in place, and no gradient notices.
+    low, high : float
+        The ends of the range, of which ``high`` is never drawn.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+
+    Returns
+    -------
+    Tensor
+        ``t`` itself.
+
+    See Also
+    --------
+    nn.init.constant_, nn.init.normal_, nn.init.xavier_uniform_, nn.init.kaiming_uniform_
+
     Examples
     --------
     >>> import agnesi as ag
@@ -51,6 +88,26 @@ def normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, *,
             generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers.
 
+    Parameters
+    ----------
+    t : Tensor
+        A parameter; it is changed in place, and no gradient notices.
+    mean : float
+        The mean.
+    std : float
+        The standard deviation; not negative.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+
+    Returns
+    -------
+    Tensor
+        ``t`` itself.
+
+    See Also
+    --------
+    nn.init.constant_, nn.init.uniform_, nn.init.xavier_uniform_, nn.init.kaiming_uniform_
+
     Examples
     --------
     >>> import agnesi as ag
@@ -62,6 +119,22 @@ def normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, *,
 
 def constant_(t: Tensor, value: float) -> Tensor:
     """Fill with one number.
+
+    Parameters
+    ----------
+    t : Tensor
+        A parameter; it is changed in place, and no gradient notices.
+    value : float
+        What each element becomes.
+
+    Returns
+    -------
+    Tensor
+        ``t`` itself.
+
+    See Also
+    --------
+    nn.init.uniform_, nn.init.normal_, nn.init.xavier_uniform_, nn.init.kaiming_uniform_
 
     Examples
     --------
@@ -77,6 +150,21 @@ def constant_(t: Tensor, value: float) -> Tensor:
 def zeros_(t: Tensor) -> Tensor:
     """Fill with zeros.
 
+    Parameters
+    ----------
+    t : Tensor
+        A parameter; it is changed in place, and no gradient notices.
+
+    Returns
+    -------
+    Tensor
+        ``t`` itself.
+
+    See Also
+    --------
+    nn.init.constant_, nn.init.uniform_, nn.init.normal_, nn.init.xavier_uniform_
+    nn.init.kaiming_uniform_
+
     Examples
     --------
     >>> import agnesi as ag
@@ -89,6 +177,21 @@ def zeros_(t: Tensor) -> Tensor:
 def ones_(t: Tensor) -> Tensor:
     """Fill with ones.
 
+    Parameters
+    ----------
+    t : Tensor
+        A parameter; it is changed in place, and no gradient notices.
+
+    Returns
+    -------
+    Tensor
+        ``t`` itself.
+
+    See Also
+    --------
+    nn.init.constant_, nn.init.uniform_, nn.init.normal_, nn.init.xavier_uniform_
+    nn.init.kaiming_uniform_
+
     Examples
     --------
     >>> import agnesi as ag
@@ -100,6 +203,29 @@ def ones_(t: Tensor) -> Tensor:
 
 def xavier_uniform_(t: Tensor, gain: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Glorot's range: variances stay the same forwards and backwards on average.
+
+    Parameters
+    ----------
+    t : Tensor
+        A parameter; it is changed in place, and no gradient notices.
+    gain : float
+        Factor of the range ``sqrt(6 / (inputs + outputs))``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+
+    Returns
+    -------
+    Tensor
+        ``t`` itself.
+
+    Raises
+    ------
+    ValueError
+        If ``t`` has fewer than 2 axes.
+
+    See Also
+    --------
+    nn.init.constant_, nn.init.uniform_, nn.init.normal_, nn.init.kaiming_uniform_
 
     Examples
     --------
@@ -114,6 +240,30 @@ def xavier_uniform_(t: Tensor, gain: float = 1.0, *, generator: Generator | None
 
 def kaiming_uniform_(t: Tensor, a: float = 0.0, *, generator: Generator | None = None) -> Tensor:
     """He's range, for a leaky ReLU of slope ``a``; layers take ``a = sqrt(5)``, as in PyTorch.
+
+    Parameters
+    ----------
+    t : Tensor
+        A parameter; it is changed in place, and no gradient notices.
+    a : float
+        Slope of the leaky ReLU on its negative side; the range is ``sqrt(6 / ((1 + a**2) *
+        inputs))``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+
+    Returns
+    -------
+    Tensor
+        ``t`` itself.
+
+    Raises
+    ------
+    ValueError
+        If ``t`` has fewer than 2 axes.
+
+    See Also
+    --------
+    nn.init.constant_, nn.init.uniform_, nn.init.normal_, nn.init.xavier_uniform_
 
     Examples
     --------

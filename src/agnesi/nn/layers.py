@@ -25,6 +25,15 @@ class Sequential(Module):
         The modules; their parameters are named by their places, as in PyTorch.  What has no
         parameters may be a function.
 
+    Raises
+    ------
+    TypeError
+        If a layer is not callable.
+
+    See Also
+    --------
+    nn.Module, nn.Identity
+
     Examples
     --------
     >>> from agnesi import nn
@@ -84,6 +93,10 @@ class Flatten(Module):
     start_dim, end_dim : int
         The first and the last of the axes that become one.
 
+    See Also
+    --------
+    nn.Unflatten, flatten
+
     Examples
     --------
     >>> import agnesi as ag
@@ -111,6 +124,10 @@ class Unflatten(Module):
         The axis.
     unflattened_size : tuple of int
         Sizes of the axes in its place; one of them may be -1.
+
+    See Also
+    --------
+    nn.Flatten, reshape
 
     Examples
     --------
@@ -143,6 +160,15 @@ class Dropout(Module):
     generator : Generator, optional
         Source of randomness; the library's own by default (see :func:`agnesi.manual_seed`).
 
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+
+    See Also
+    --------
+    nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.functional.dropout
+
     Examples
     --------
     >>> import agnesi as ag
@@ -171,7 +197,20 @@ class Dropout(Module):
 
 
 class Dropout1d(Dropout):
-    """In training, whole channels of rows zero; parameters are those of :class:`Dropout`.
+    """In training, whole channels of rows zero.
+
+    Parameters
+    ----------
+    p : float
+        Share of the elements that become zero.
+    inplace : bool
+        Whether to write into the operand.
+    generator : Generator, optional
+        Source of randomness; the library's own by default (see :func:`agnesi.manual_seed`).
+
+    See Also
+    --------
+    nn.Dropout, nn.functional.dropout1d
 
     Examples
     --------
@@ -184,10 +223,23 @@ class Dropout1d(Dropout):
 
 
 class Dropout2d(Dropout):
-    """In training, whole channels of images zero; parameters are those of :class:`Dropout`.
+    """In training, whole channels of images zero.
 
     Near elements of an image tell the same, so that dropping single ones would change little
     (Tompson et al. 2015).
+
+    Parameters
+    ----------
+    p : float
+        Share of the elements that become zero.
+    inplace : bool
+        Whether to write into the operand.
+    generator : Generator, optional
+        Source of randomness; the library's own by default (see :func:`agnesi.manual_seed`).
+
+    See Also
+    --------
+    nn.Dropout, nn.functional.dropout2d
 
     Examples
     --------
@@ -201,7 +253,20 @@ class Dropout2d(Dropout):
 
 
 class Dropout3d(Dropout):
-    """In training, whole channels of volumes zero; parameters are those of :class:`Dropout`.
+    """In training, whole channels of volumes zero.
+
+    Parameters
+    ----------
+    p : float
+        Share of the elements that become zero.
+    inplace : bool
+        Whether to write into the operand.
+    generator : Generator, optional
+        Source of randomness; the library's own by default (see :func:`agnesi.manual_seed`).
+
+    See Also
+    --------
+    nn.Dropout, nn.functional.dropout3d
 
     Examples
     --------
@@ -218,8 +283,20 @@ class CrossEntropyLoss(Module):
 
     Parameters
     ----------
-    weight, reduction, ignore_index, label_smoothing, axis
-        As for :func:`agnesi.cross_entropy`.
+    weight : Tensor, optional
+        A weight for each class; the mean is weighted then.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses of the rows.
+    ignore_index : int, optional
+        A label whose rows have no loss, no gradient, and do not count in the mean.
+    label_smoothing : float
+        Share of each row's probability that is spread evenly over all classes.
+    axis : int, optional
+        The axis of classes: 1 by default, or that of a vector; -1 for classes last.
+
+    See Also
+    --------
+    cross_entropy, nn.MSELoss, nn.CTCLoss, nn.LogSoftmax
 
     Examples
     --------
@@ -248,6 +325,10 @@ class MSELoss(Module):
     ----------
     reduction : {"mean", "sum", "none"}
         What becomes of the squares.
+
+    See Also
+    --------
+    nn.functional.mse_loss, nn.CrossEntropyLoss, nn.PairwiseDistance
 
     Examples
     --------

@@ -56,6 +56,15 @@ class Linear(Module):
     bias : Tensor or None
         Of shape (out_features,).
 
+    Raises
+    ------
+    ValueError
+        If ``in_features`` is not positive, or ``out_features`` is negative.
+
+    See Also
+    --------
+    linear, nn.Bilinear, nn.SparseLinear, nn.Embedding
+
     Examples
     --------
     >>> import agnesi as ag

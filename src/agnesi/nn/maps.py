@@ -39,12 +39,19 @@ class ConvMap2d(Module):
         (connections, 2) has a row (input, output) for each.
     kernel_size : int or pair of int
         Size of the filters.
-    stride, padding, dilation, algorithm
-        As for :func:`agnesi.conv2d`.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each.
+    padding : int, tuple, "valid", "same" or "full"
+        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
+        keeps the size under a stride of 1.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
     bias : bool
         Whether to add a bias for each output.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
+    algorithm : str, (str, str, str) or dict, optional
+        How it is computed, as for :func:`agnesi.conv2d`.
 
     Attributes
     ----------
@@ -60,6 +67,10 @@ class ConvMap2d(Module):
     ------
     ValueError
         If the table names a channel that does not exist, or a connection twice.
+
+    See Also
+    --------
+    nn.Conv2d, conv2d
 
     Examples
     --------
@@ -107,7 +118,13 @@ class ConvMap2d(Module):
         return _checked(as_tensor(connections), sizes)
 
     def filters(self) -> Tensor:
-        """Filters as :func:`agnesi.conv2d` takes them, zero where there is no connection."""
+        """Filters as :func:`agnesi.conv2d` takes them, zero where there is no connection.
+
+        Returns
+        -------
+        Tensor
+            Of shape (out_channels, in_channels / groups, height, width).
+        """
         dense = self.out_channels, self.in_channels // self.groups, *self.kernel_size
         if self.table is None:
             return reshape(self.weight, dense)

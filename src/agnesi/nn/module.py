@@ -40,6 +40,10 @@ class Module:
     tensors that ``__init__`` or :meth:`register_buffer` put there are buffers, later ones are mere
     attributes.  Modules and tensors are also found in lists, tuples and dicts.
 
+    See Also
+    --------
+    nn.Sequential, optim.SGD, optim.Adam, jit
+
     Examples
     --------
     >>> import agnesi as ag
@@ -130,15 +134,33 @@ class Module:
 
     # -- what it owns ---------------------------------------------------------------------
     def children(self) -> Iterator[Module]:
-        """Modules directly inside."""
+        """Modules directly inside.
+
+        Returns
+        -------
+        Iterator of Module
+            In the order in which they were assigned.
+        """
         return (v for _, v in self._entries() if isinstance(v, Module))
 
     def modules(self) -> Iterator[Module]:
-        """The module itself and all modules inside, each once."""
+        """The module itself and all modules inside, each once.
+
+        Returns
+        -------
+        Iterator of Module
+            In the order in which they were assigned.
+        """
         return (module for _, module in self.named_modules())
 
     def named_modules(self) -> Iterator[tuple[str, Module]]:
-        """The module itself (named ``""``) and all modules inside, with dotted names, each once."""
+        """The module itself (named ``""``) and all modules inside, with dotted names, each once.
+
+        Returns
+        -------
+        Iterator of (str, Module)
+            Outer modules before those inside.
+        """
         seen: set[int] = set()
         stack: list[tuple[str, Module]] = [("", self)]
         while stack:
@@ -173,13 +195,36 @@ class Module:
     def named_parameters(self, prefix: str = "", recurse: bool = True
                          ) -> Iterator[tuple[str, Tensor]]:
         """Tensors that require grad and were not computed, with dotted names; a shared one once,
-        by its first name."""
+        by its first name.
+
+        Parameters
+        ----------
+        prefix : str
+            What the names begin with, followed by a point.
+        recurse : bool
+            Whether to look into modules inside, too.
+
+        Returns
+        -------
+        Iterator of (str, Tensor)
+            In the order in which they were assigned.
+        """
         return _once((_dotted(prefix, n), t) for n, t, owner, name in self._held(recurse)
                      if is_parameter(owner, name, t))
 
     def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
         """Tensors that require grad and were not computed, of this module and (unless
         ``recurse=False``) all inside.
+
+        Parameters
+        ----------
+        recurse : bool
+            Whether to look into modules inside, too.
+
+        Returns
+        -------
+        Iterator of Tensor
+            In the order of :meth:`named_parameters`; a shared one once.
 
         Examples
         --------
@@ -196,6 +241,11 @@ class Module:
         ----------
         values : mapping of str to Tensor
             Tensors by the names of :meth:`named_parameters`; parameters not named stay.
+
+        Returns
+        -------
+        Module
+            Of the same class.
 
         Raises
         ------
@@ -220,13 +270,25 @@ class Module:
         return found
 
     def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
-        """Other tensors that ``__init__`` or :meth:`register_buffer` put there, dotted names."""
+        """Other tensors that ``__init__`` or :meth:`register_buffer` put there, dotted names.
+
+        Returns
+        -------
+        Iterator of (str, Tensor)
+            In the order in which they were assigned.
+        """
         return _once(
             (n, t) for n, t, owner, name in self._held() if not is_parameter(owner, name, t)
         )
 
     def buffers(self) -> Iterator[Tensor]:
-        """Other tensors that belong to the module, running statistics for example."""
+        """Other tensors that belong to the module, running statistics for example.
+
+        Returns
+        -------
+        Iterator of Tensor
+            In the order of :meth:`named_buffers`.
+        """
         return (t for _, t in self.named_buffers())
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -240,6 +302,11 @@ class Module:
             Its value; None where one is assigned later.
         persistent : bool
             Whether :meth:`state_dict` has it.
+
+        Raises
+        ------
+        TypeError
+            If it is no tensor, or would be a parameter.
 
         Examples
         --------
@@ -259,6 +326,11 @@ class Module:
     # -- saving ---------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Tensor]:
         """Copies of all parameters and buffers by name, with PyTorch's names and layouts.
+
+        Returns
+        -------
+        dict of str to Tensor
+            They share no memory with the module.
 
         Examples
         --------
@@ -300,17 +372,40 @@ class Module:
 
     # -- changing all at once -------------------------------------------------------------
     def train(self, mode: bool = True) -> Self:
-        """Switch training mode on (or off) here and in all modules inside."""
+        """Switch training mode on (or off) here and in all modules inside.
+
+        Parameters
+        ----------
+        mode : bool
+            Whether training mode is on.
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
         for module in self.modules():
             module._training = bool(mode)
         return self
 
     def eval(self) -> Self:
-        """Switch training mode off: no dropout, fixed statistics."""
+        """Switch training mode off: no dropout, fixed statistics.
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
         return self.train(False)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters, or set them to zero."""
+        """Forget the gradients of all parameters, or set them to zero.
+
+        Parameters
+        ----------
+        set_to_none : bool
+            Whether ``grad`` becomes None instead of zeros.
+        """
         for p in self.parameters():
             if set_to_none or p.grad is None:
                 p.grad = None
@@ -318,7 +413,18 @@ class Module:
                 p.grad.zero_()
 
     def apply(self, function: Callable[[Module], Any]) -> Self:
-        """Call ``function`` with every module inside, children first, and with this one."""
+        """Call ``function`` with every module inside, children first, and with this one.
+
+        Parameters
+        ----------
+        function : callable
+            Called with a module; what it returns is dropped.
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
         for module in reversed(list(self.modules())):
             function(module)
         return self
@@ -327,6 +433,27 @@ class Module:
         """Convert all float parameters and buffers to another float dtype; gradients are dropped.
 
         The only device, "cpu", is accepted, and changes nothing.
+
+        Parameters
+        ----------
+        dtype : dtype, optional
+            A float dtype; None, or a device in its place, changes nothing.
+        device : str, optional
+            Only "cpu", which is the default.
+        non_blocking : bool
+            Taken from PyTorch's calls, and not needed.
+
+        Returns
+        -------
+        Module
+            The module itself.
+
+        Raises
+        ------
+        TypeError
+            If ``dtype`` is not a float dtype.
+        ValueError
+            If the device is not "cpu".
 
         Examples
         --------
@@ -346,20 +473,44 @@ class Module:
         return self
 
     def half(self) -> Self:
-        """Convert all float parameters and buffers to float16."""
+        """Convert all float parameters and buffers to float16.
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
         return self.to("float16")
 
     def bfloat16(self) -> Self:
-        """Convert all float parameters and buffers to bfloat16."""
+        """Convert all float parameters and buffers to bfloat16.
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
         return self.to("bfloat16")
 
     def float(self) -> Self:
-        """Convert all float parameters and buffers to float32."""
+        """Convert all float parameters and buffers to float32.
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
         return self.to("float32")
 
     # -- printing -------------------------------------------------------------------------
     def extra_repr(self) -> str:
-        """The settings to show behind the name of the class."""
+        """The settings to show behind the name of the class.
+
+        Returns
+        -------
+        str
+            Shown between parentheses; empty by default.
+        """
         return ""
 
     def __repr__(self) -> str:

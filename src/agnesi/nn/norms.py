@@ -40,9 +40,14 @@ class LayerNorm(Module):
     eps : float
         Added to the variance.
     elementwise_affine, bias : bool
-        Whether there are a learned scale and shift, and whether there is a shift beside the scale.
+        Whether there are a learned scale and shift, and whether there is a shift beside the
+        scale.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
+
+    See Also
+    --------
+    nn.RMSNorm, nn.GroupNorm, nn.BatchNorm1d, nn.functional.layer_norm
 
     Examples
     --------
@@ -77,6 +82,10 @@ class RMSNorm(Module):
         Whether there is a learned scale.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
+
+    See Also
+    --------
+    nn.LayerNorm, nn.functional.rms_norm
 
     Examples
     --------
@@ -125,6 +134,10 @@ class BatchNorm1d(Module):
         What was seen in training; the variance is the unbiased one.
     num_batches_tracked : Tensor
         How many batches were seen; only where ``momentum`` is None.
+
+    See Also
+    --------
+    nn.BatchNorm2d, nn.BatchNorm3d, nn.InstanceNorm1d, nn.LayerNorm, nn.functional.batch_norm
 
     Examples
     --------
@@ -189,7 +202,25 @@ class BatchNorm1d(Module):
 class BatchNorm2d(BatchNorm1d):
     """Mean 0 and variance 1 of every channel over the images of a batch.
 
-    Parameters and attributes are those of :class:`BatchNorm1d`.
+    Parameters
+    ----------
+    num_features : int
+        Number of channels: the size of the second axis.
+    eps : float
+        Added to the variance.
+    momentum : float or None
+        Share of the present batch in the running mean and variance, which ``eval()`` uses; None
+        for the mean over all batches.
+    affine : bool
+        Whether there are a learned scale and shift.
+    track_running_stats : bool
+        Whether there are a running mean and variance; without, ``eval()`` uses the batch's, too.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    See Also
+    --------
+    nn.BatchNorm1d, nn.functional.batch_norm
 
     Examples
     --------
@@ -204,7 +235,25 @@ class BatchNorm2d(BatchNorm1d):
 class BatchNorm3d(BatchNorm1d):
     """Mean 0 and variance 1 of every channel over the volumes of a batch.
 
-    Parameters and attributes are those of :class:`BatchNorm1d`.
+    Parameters
+    ----------
+    num_features : int
+        Number of channels: the size of the second axis.
+    eps : float
+        Added to the variance.
+    momentum : float or None
+        Share of the present batch in the running mean and variance, which ``eval()`` uses; None
+        for the mean over all batches.
+    affine : bool
+        Whether there are a learned scale and shift.
+    track_running_stats : bool
+        Whether there are a running mean and variance; without, ``eval()`` uses the batch's, too.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    See Also
+    --------
+    nn.BatchNorm1d, nn.functional.batch_norm
 
     Examples
     --------
@@ -229,6 +278,15 @@ class GroupNorm(Module):
         Whether there are a learned scale and shift.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
+
+    Raises
+    ------
+    ValueError
+        If the channels do not fall into so many groups.
+
+    See Also
+    --------
+    nn.LayerNorm, nn.InstanceNorm2d, nn.BatchNorm2d, nn.functional.group_norm
 
     Examples
     --------
@@ -276,7 +334,22 @@ class _InstanceNorm(Module):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Mean 0 and variance 1 of every channel of every row; parameters as of InstanceNorm2d.
+    """Mean 0 and variance 1 of every channel of every row.
+
+    Parameters
+    ----------
+    num_features : int
+        Number of channels.
+    eps : float
+        Added to the variance.
+    affine : bool
+        Whether there are a learned scale and shift.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    See Also
+    --------
+    nn.InstanceNorm2d, nn.functional.instance_norm
 
     Examples
     --------
@@ -302,6 +375,11 @@ class InstanceNorm2d(_InstanceNorm):
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
+    See Also
+    --------
+    nn.InstanceNorm1d, nn.InstanceNorm3d, nn.BatchNorm2d, nn.GroupNorm
+    nn.functional.instance_norm
+
     Examples
     --------
     >>> import agnesi as ag
@@ -313,7 +391,22 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Mean 0 and variance 1 of every channel of every volume; parameters as of InstanceNorm2d.
+    """Mean 0 and variance 1 of every channel of every volume.
+
+    Parameters
+    ----------
+    num_features : int
+        Number of channels.
+    eps : float
+        Added to the variance.
+    affine : bool
+        Whether there are a learned scale and shift.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    See Also
+    --------
+    nn.InstanceNorm2d, nn.functional.instance_norm
 
     Examples
     --------
@@ -330,8 +423,18 @@ class LocalResponseNorm(Module):
 
     Parameters
     ----------
-    size, alpha, beta, k
-        As for :func:`agnesi.nn.functional.local_response_norm`.
+    size : int or tuple of int, optional
+        How many channels the sum goes over.
+    alpha : float
+        Factor of the mean of squares.
+    beta : float
+        Exponent.
+    k : float
+        Added before the power is taken.
+
+    See Also
+    --------
+    nn.functional.local_response_norm, nn.BatchNorm2d
 
     Examples
     --------

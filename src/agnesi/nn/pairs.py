@@ -28,6 +28,10 @@ class CosineSimilarity(Module):
     eps : float
         The least length to divide a vector by.
 
+    See Also
+    --------
+    nn.PairwiseDistance, vecdot
+
     Examples
     --------
     >>> import agnesi as ag
@@ -62,6 +66,10 @@ class PairwiseDistance(Module):
         Added to each difference.
     keepdim : bool
         Whether the last axis stays, with size 1.
+
+    See Also
+    --------
+    nn.CosineSimilarity, dist, norm
 
     Examples
     --------
@@ -98,6 +106,15 @@ class Bilinear(Module):
         Of shape (out_features, in1_features, in2_features).
     bias : Tensor or None
         Of shape (out_features,).
+
+    Raises
+    ------
+    ValueError
+        If a size is not positive.
+
+    See Also
+    --------
+    nn.Linear, einsum
 
     Examples
     --------

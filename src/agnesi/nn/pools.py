@@ -55,7 +55,26 @@ class _AvgPool(_Pool):
 
 
 class MaxPool1d(_MaxPool):
-    """The greatest element of each window of a row; parameters as for :class:`MaxPool2d`.
+    """The greatest element of each window of a row.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border, which never is the greatest.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over.
+    return_indices : bool
+        Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
+
+    See Also
+    --------
+    nn.MaxPool2d, max_pool
 
     Examples
     --------
@@ -85,6 +104,10 @@ class MaxPool2d(_MaxPool):
     return_indices : bool
         Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
 
+    See Also
+    --------
+    nn.MaxPool1d, nn.MaxPool3d, nn.MaxUnpool2d, nn.AvgPool2d, max_pool
+
     Examples
     --------
     >>> import agnesi as ag
@@ -96,7 +119,26 @@ class MaxPool2d(_MaxPool):
 
 
 class MaxPool3d(_MaxPool):
-    """The greatest element of each window of a volume; parameters as for :class:`MaxPool2d`.
+    """The greatest element of each window of a volume.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border, which never is the greatest.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over.
+    return_indices : bool
+        Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
+
+    See Also
+    --------
+    nn.MaxPool2d, max_pool
 
     Examples
     --------
@@ -109,7 +151,24 @@ class MaxPool3d(_MaxPool):
 
 
 class AvgPool1d(_AvgPool):
-    """The mean of each window of a row; parameters as for :class:`AvgPool2d`.
+    """The mean of each window of a row.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over; it is divided by what it holds.
+    count_include_pad : bool
+        Whether the border counts.
+
+    See Also
+    --------
+    nn.AvgPool2d, avg_pool
 
     Examples
     --------
@@ -137,6 +196,10 @@ class AvgPool2d(_AvgPool):
     count_include_pad : bool
         Whether the border counts.
 
+    See Also
+    --------
+    nn.AvgPool1d, nn.AvgPool3d, nn.MaxPool2d, nn.LPPool2d, nn.AdaptiveAvgPool2d, avg_pool
+
     Examples
     --------
     >>> import agnesi as ag
@@ -148,7 +211,24 @@ class AvgPool2d(_AvgPool):
 
 
 class AvgPool3d(_AvgPool):
-    """The mean of each window of a volume; parameters as for :class:`AvgPool2d`.
+    """The mean of each window of a volume.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over; it is divided by what it holds.
+    count_include_pad : bool
+        Whether the border counts.
+
+    See Also
+    --------
+    nn.AvgPool2d, avg_pool
 
     Examples
     --------
@@ -179,7 +259,21 @@ class _MaxUnpool(Module):
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """Rows of zeros with what max-pooling found; parameters as for :class:`MaxUnpool2d`.
+    """Rows of zeros with what max-pooling found.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the windows of the pooling.
+    stride : int or tuple of int, optional
+        Steps between them; by default those of the kernel.
+    padding : int or tuple of int
+        Border of the pooling. The call takes its values, its indices and, where that is not the
+        least, the ``output_size``.
+
+    See Also
+    --------
+    nn.MaxUnpool2d, nn.functional.max_unpool
 
     Examples
     --------
@@ -197,9 +291,17 @@ class MaxUnpool2d(_MaxUnpool):
 
     Parameters
     ----------
-    kernel_size, stride, padding
-        Those of the pooling; the call takes its values, its indices and, where that is not the
-        least, the ``output_size`` (see :func:`agnesi.nn.functional.max_unpool`).
+    kernel_size : int or tuple of int
+        Size of the windows of the pooling.
+    stride : int or tuple of int, optional
+        Steps between them; by default those of the kernel.
+    padding : int or tuple of int
+        Border of the pooling. The call takes its values, its indices and, where that is not the
+        least, the ``output_size``.
+
+    See Also
+    --------
+    nn.MaxPool2d, nn.functional.max_unpool
 
     Examples
     --------
@@ -214,7 +316,21 @@ class MaxUnpool2d(_MaxUnpool):
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """Volumes of zeros with what max-pooling found; parameters as for :class:`MaxUnpool2d`.
+    """Volumes of zeros with what max-pooling found.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the windows of the pooling.
+    stride : int or tuple of int, optional
+        Steps between them; by default those of the kernel.
+    padding : int or tuple of int
+        Border of the pooling. The call takes its values, its indices and, where that is not the
+        least, the ``output_size``.
+
+    See Also
+    --------
+    nn.MaxUnpool2d, nn.functional.max_unpool
 
     Examples
     --------
@@ -248,7 +364,24 @@ class _LPPool(Module):
 
 
 class LPPool1d(_LPPool):
-    """The norm of each window of a row; parameters as for :class:`LPPool2d`.
+    """The norm of each window of a row.
+
+    Parameters
+    ----------
+    p : float
+        Exponent of the norm, above 0.
+    kernel_size : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over.
+
+    See Also
+    --------
+    nn.LPPool2d, nn.functional.lp_pool
 
     Examples
     --------
@@ -266,9 +399,19 @@ class LPPool2d(_LPPool):
     Parameters
     ----------
     p : float
-        Exponent of the norm.
-    kernel_size, stride, padding, cover_all
-        As for :class:`AvgPool2d`.
+        Exponent of the norm, above 0.
+    kernel_size : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over.
+
+    See Also
+    --------
+    nn.LPPool1d, nn.LPPool3d, nn.AvgPool2d, nn.functional.lp_pool
 
     Examples
     --------
@@ -281,7 +424,24 @@ class LPPool2d(_LPPool):
 
 
 class LPPool3d(_LPPool):
-    """The norm of each window of a volume; parameters as for :class:`LPPool2d`.
+    """The norm of each window of a volume.
+
+    Parameters
+    ----------
+    p : float
+        Exponent of the norm, above 0.
+    kernel_size : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over.
+
+    See Also
+    --------
+    nn.LPPool2d, nn.functional.lp_pool
 
     Examples
     --------
@@ -311,6 +471,15 @@ class _Adaptive(Module):
 class AdaptiveAvgPool1d(_Adaptive):
     """The mean of each of so many windows of a row, as in :class:`AdaptiveAvgPool2d`.
 
+    Parameters
+    ----------
+    output_size : int or (int, int)
+        Places on each axis.
+
+    See Also
+    --------
+    nn.AdaptiveAvgPool2d, nn.functional.adaptive_avg_pool
+
     Examples
     --------
     >>> import agnesi as ag
@@ -329,6 +498,11 @@ class AdaptiveAvgPool2d(_Adaptive):
     output_size : int or (int, int)
         Places on each axis.
 
+    See Also
+    --------
+    nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool3d, nn.AdaptiveMaxPool2d, nn.AvgPool2d
+    nn.functional.adaptive_avg_pool
+
     Examples
     --------
     >>> import agnesi as ag
@@ -341,6 +515,15 @@ class AdaptiveAvgPool2d(_Adaptive):
 
 class AdaptiveAvgPool3d(_Adaptive):
     """The mean of each of so many windows of a volume, as in :class:`AdaptiveAvgPool2d`.
+
+    Parameters
+    ----------
+    output_size : int or (int, int)
+        Places on each axis.
+
+    See Also
+    --------
+    nn.AdaptiveAvgPool2d, nn.functional.adaptive_avg_pool
 
     Examples
     --------
@@ -366,6 +549,17 @@ class _AdaptiveMax(_Adaptive):
 class AdaptiveMaxPool1d(_AdaptiveMax):
     """The greatest of each of so many windows of a row, as in :class:`AdaptiveMaxPool2d`.
 
+    Parameters
+    ----------
+    output_size : int or (int, int)
+        Places on each axis.
+    return_indices : bool
+        Whether to tell where they lie, too, as :func:`agnesi.max_pool` does.
+
+    See Also
+    --------
+    nn.AdaptiveMaxPool2d, nn.functional.adaptive_max_pool
+
     Examples
     --------
     >>> import agnesi as ag
@@ -386,6 +580,11 @@ class AdaptiveMaxPool2d(_AdaptiveMax):
     return_indices : bool
         Whether to tell where they lie, too, as :func:`agnesi.max_pool` does.
 
+    See Also
+    --------
+    nn.AdaptiveMaxPool1d, nn.AdaptiveMaxPool3d, nn.AdaptiveAvgPool2d, nn.MaxPool2d
+    nn.functional.adaptive_max_pool
+
     Examples
     --------
     >>> import agnesi as ag
@@ -398,6 +597,17 @@ class AdaptiveMaxPool2d(_AdaptiveMax):
 
 class AdaptiveMaxPool3d(_AdaptiveMax):
     """The greatest of each of so many windows of a volume, as in :class:`AdaptiveMaxPool2d`.
+
+    Parameters
+    ----------
+    output_size : int or (int, int)
+        Places on each axis.
+    return_indices : bool
+        Whether to tell where they lie, too, as :func:`agnesi.max_pool` does.
+
+    See Also
+    --------
+    nn.AdaptiveMaxPool2d, nn.functional.adaptive_max_pool
 
     Examples
     --------

@@ -194,6 +194,15 @@ class RNN(_Layers):
         Weights and biases of the first layer, with the cell's shapes; of the second one
         ``..._l1``; of the other direction ``..._l0_reverse``.
 
+    Raises
+    ------
+    ValueError
+        If there is no such nonlinearity.
+
+    See Also
+    --------
+    nn.RNNCell, nn.LSTM, nn.GRU, nn.functional.pad_sequence
+
     Examples
     --------
     >>> import agnesi as ag
@@ -223,11 +232,30 @@ class LSTM(_Layers):
 
     Parameters
     ----------
-    input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, dtype
-        As for :class:`RNN`.
+    input_size, hidden_size, num_layers : int
+        Sizes of the inputs and of the states; how many layers.
+    bias : bool
+        Whether to add biases.
+    batch_first : bool
+        Whether sequences come as (batch, length, features) instead of (length, batch, features).
+    dropout : float
+        Share of each layer's outputs but the last one's that become zero in training.
+    bidirectional : bool
+        Whether there are weights for the other direction too; outputs lie side by side then.
     proj_size : int
         Size to which ``weight_hr_l0``, of shape (proj_size, hidden_size), brings each output and
         ``h`` (Sak et al. 2014); 0 for none.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Raises
+    ------
+    ValueError
+        If ``proj_size`` is not below ``hidden_size``.
+
+    See Also
+    --------
+    nn.LSTMCell, nn.RNN, nn.GRU
 
     Examples
     --------
@@ -254,8 +282,22 @@ class GRU(_Layers):
 
     Parameters
     ----------
-    input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, dtype
-        As for :class:`RNN`.
+    input_size, hidden_size, num_layers : int
+        Sizes of the inputs and of the states; how many layers.
+    bias : bool
+        Whether to add biases.
+    batch_first : bool
+        Whether sequences come as (batch, length, features) instead of (length, batch, features).
+    dropout : float
+        Share of each layer's outputs but the last one's that become zero in training.
+    bidirectional : bool
+        Whether there are weights for the other direction too; outputs lie side by side then.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    See Also
+    --------
+    nn.GRUCell, nn.RNN, nn.LSTM
 
     Examples
     --------

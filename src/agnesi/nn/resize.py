@@ -15,8 +15,25 @@ class Upsample(Module):
 
     Parameters
     ----------
-    size, scale_factor, mode, align_corners
-        As for :func:`agnesi.nn.functional.interpolate`.
+    size : int or tuple of int, optional
+        The size wanted on each axis.
+    scale_factor : float or tuple of float, optional
+        How many times as large the images become, instead of ``size``.
+    mode : str
+        "nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic" or "area", as for
+        :func:`agnesi.nn.functional.interpolate`.
+    align_corners : bool
+        Whether the first and last places, and not the borders of the images, lie upon each other;
+        for modes that interpolate.
+
+    Raises
+    ------
+    ValueError
+        If not exactly one of ``size`` and ``scale_factor`` is given.
+
+    See Also
+    --------
+    nn.functional.interpolate, nn.PixelShuffle
 
     Examples
     --------
@@ -50,6 +67,10 @@ class PixelShuffle(Module):
     upscale_factor : int
         How many times.
 
+    See Also
+    --------
+    nn.PixelUnshuffle, nn.functional.pixel_shuffle, nn.Upsample
+
     Examples
     --------
     >>> import agnesi as ag
@@ -74,6 +95,10 @@ class PixelUnshuffle(Module):
     ----------
     downscale_factor : int
         How many times less high and wide images become.
+
+    See Also
+    --------
+    nn.PixelShuffle, nn.functional.pixel_unshuffle
 
     Examples
     --------

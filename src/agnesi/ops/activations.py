@@ -23,12 +23,26 @@ def gelu(x: Any, /, approximate: str = "none", *, out: Tensor | None = None) -> 
     Parameters
     ----------
     x : array_like
+        Real numbers.
     approximate : {"none", "tanh"}
-        "tanh" is their approximation by a hyperbolic tangent, which some models were trained with.
+        "tanh" is their approximation by a hyperbolic tangent, which some models were trained
+        with.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the shape of ``x``, floating.
+
+    Raises
+    ------
+    ValueError
+        If ``approximate`` is another.
+
+    See Also
+    --------
+    nn.GELU, nn.functional.silu, relu
 
     Examples
     --------
@@ -51,6 +65,22 @@ def gelu(x: Any, /, approximate: str = "none", *, out: Tensor | None = None) -> 
 def silu(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """``x * sigmoid(x)``, also called swish.
 
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``, floating.
+
+    See Also
+    --------
+    nn.SiLU, nn.functional.gelu, sigmoid
+
     Examples
     --------
     >>> import agnesi as ag
@@ -66,6 +96,22 @@ def silu(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 def relu6(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """``x`` limited to [0, 6].
 
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    See Also
+    --------
+    relu, clip
+
     Examples
     --------
     >>> import agnesi as ag
@@ -78,6 +124,24 @@ def relu6(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def leaky_relu(x: Any, /, negative_slope: float = 0.01, *, out: Tensor | None = None) -> Tensor:
     """Each element, or ``negative_slope`` times it where it is not positive.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    negative_slope : float
+        Slope on the negative side.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    See Also
+    --------
+    nn.LeakyReLU, nn.functional.elu, relu
 
     Examples
     --------
@@ -92,6 +156,24 @@ def leaky_relu(x: Any, /, negative_slope: float = 0.01, *, out: Tensor | None = 
 @public
 def elu(x: Any, /, alpha: float = 1.0, *, out: Tensor | None = None) -> Tensor:
     """Each element, or ``alpha * (exp(x) - 1)`` where it is not positive (Clevert et al. 2016).
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    alpha : float
+        The negative limit, with its sign changed.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``, floating.
+
+    See Also
+    --------
+    nn.ELU, nn.functional.leaky_relu, relu
 
     Examples
     --------

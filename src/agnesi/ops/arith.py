@@ -159,6 +159,30 @@ def power(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     Integers to a negative integer power are an error, as in NumPy.  The derivative to ``x2`` is
     taken as 0 where ``x1`` is 0.
 
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Base and exponent; they broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape and the promoted dtype; NaN for a negative real base with a
+        fractional exponent.
+
+    Raises
+    ------
+    ValueError
+        For integers to a negative integer power.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    float_power, square, sqrt, exp, linalg.matrix_power
+
     Examples
     --------
     >>> import agnesi as ag
@@ -189,6 +213,27 @@ pow = power
 def sign(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1 by the sign of each element; ``x / abs(x)`` for complex numbers.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``; NaN for NaN, 0 for -0.0. Its gradient is 0.
+
+    Raises
+    ------
+    DTypeError
+        For bool.
+
+    See Also
+    --------
+    signbit, copysign, abs
+
     Examples
     --------
     >>> import agnesi as ag
@@ -216,6 +261,22 @@ ANGLE = Elementwise(
 def conj(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Complex conjugate; real tensors as they are.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    See Also
+    --------
+    real, imag, angle, linalg.matrix_transpose
+
     Examples
     --------
     >>> import agnesi as ag
@@ -231,6 +292,23 @@ def conj(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 @told
 def real(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Real part, as a copy (:func:`view_as_real` looks into a tensor); real tensors as they are.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``: float32 of complex64, float64 of complex128, otherwise the dtype of
+        ``x``.
+
+    See Also
+    --------
+    imag, conj, view_as_real, isreal
 
     Examples
     --------
@@ -248,6 +326,23 @@ def real(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 def imag(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Imaginary part, a copy of it; zeros for real tensors.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``: float32 of complex64, float64 of complex128, otherwise the dtype of
+        ``x``.
+
+    See Also
+    --------
+    real, conj, view_as_real, iscomplex
+
     Examples
     --------
     >>> import agnesi as ag
@@ -263,6 +358,24 @@ def imag(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def angle(x: Any, /, deg: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Angle of complex numbers, in radians, or in degrees with ``deg``.
+
+    Parameters
+    ----------
+    x : array_like
+        Complex numbers; real ones are taken as complex.
+    deg : bool
+        Whether to give degrees.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Real, in (-pi, pi] or (-180, 180]; pi for negative real numbers, NaN for NaN.
+
+    See Also
+    --------
+    abs, real, imag, polar, atan2
 
     Examples
     --------

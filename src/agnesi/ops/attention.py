@@ -60,11 +60,22 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
         ``1 / sqrt(features)`` by default.
     generator : Generator, optional
         Source of dropout's randomness.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Of shape (..., queries, values).
+
+    Raises
+    ------
+    ShapeError
+        If an operand has fewer than 2 axes, or they do not fit.
+
+    See Also
+    --------
+    nn.MultiheadAttention, softmax
 
     Examples
     --------

@@ -46,6 +46,8 @@ def embedding_bag(ids: Any, weight: Any, offsets: Any = None, *, mode: str = "me
         With "sum", a factor for each of ``ids``.
     padding_idx : int, optional
         A row that does not count, with which bags of unequal sizes are filled up.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
@@ -58,6 +60,10 @@ def embedding_bag(ids: Any, weight: Any, offsets: Any = None, *, mode: str = "me
         If ``ids`` have not one axis with ``offsets`` and two without.
     ValueError
         If ``offsets`` do not begin with 0 or fall, or ways do not go together.
+
+    See Also
+    --------
+    nn.EmbeddingBag, nn.functional.embedding
 
     Examples
     --------

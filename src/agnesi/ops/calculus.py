@@ -37,10 +37,31 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1, *,
     Parameters
     ----------
     y : array_like
+        Samples; integers become the default float dtype.
     x : array_like, optional
         Where the samples are; ``dx`` apart by default.
     dx : float
+        Distance of the samples where ``x`` is not given.
     axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``y`` without the axis; 0 for one sample.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+    ShapeError
+        If ``x`` does not fit.
+
+    See Also
+    --------
+    cumsum, gradient, polyint
 
     Examples
     --------
@@ -70,6 +91,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     Parameters
     ----------
     f : array_like
+        Samples; integers become the default float dtype.
     *varargs : float or array_like
         Distances of the samples, one for all axes or one for each; or vectors of their places.
     axis : int, sequence of int, optional
@@ -80,6 +102,20 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     Returns
     -------
     Tensor, or tuple of Tensor for several axes
+        Of the shape of ``f``.
+
+    Raises
+    ------
+    ValueError
+        If ``edge_order`` is another.
+    TypeError
+        If there are not as many distances as axes.
+    ShapeError
+        If an axis has too few samples, or places do not fit.
+
+    See Also
+    --------
+    diff, trapezoid, grad
 
     Examples
     --------
@@ -151,11 +187,22 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         Values below the first and above the last; theirs by default.
     period : float, optional
         With a period, places are taken modulo it, and need no order.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Of the shape of ``x``; differentiable in all three.
+
+    Raises
+    ------
+    ShapeError
+        If samples are not two vectors of one size, or none.
+
+    See Also
+    --------
+    lerp, searchsorted, nn.functional.interpolate
 
     Examples
     --------
@@ -197,6 +244,33 @@ def _wrapped(x: Tensor, xp: Tensor, fp: Tensor, period: float) -> tuple[Tensor, 
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *,
            period: float = 2 * math.pi, out: Tensor | None = None) -> Tensor:
     """Multiples of a period added so that neighbours differ by half a period at most.
+
+    Parameters
+    ----------
+    p : array_like
+        Angles, or other periodic numbers.
+    discont : float, optional
+        The least difference that is corrected; half a period by default.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    period : float
+        The period.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``p``.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    angle, remainder, diff
 
     Examples
     --------

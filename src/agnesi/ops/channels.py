@@ -25,6 +25,24 @@ _DOC = """A share ``p`` of the channels of images zero, the others divided by ``
         Otherwise ``x`` stays as it is.
     generator : Generator, optional
         Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+    ShapeError
+        If ``x`` has another number of axes.
+
+    See Also
+    --------
+    dropout, agnesi.nn.{layer}
 
     Examples
     --------
@@ -49,7 +67,8 @@ def _ranked(rank: int) -> Any:
 
     name = f"dropout{rank}d"
     dropout.__name__ = dropout.__qualname__ = name
-    dropout.__doc__ = _DOC.format(name=name, size=", size" * rank, ones=", 1" * rank)
+    dropout.__doc__ = _DOC.format(
+        name=name, layer=f"Dropout{rank}d", size=", size" * rank, ones=", 1" * rank)
     return public(dropout)
 
 

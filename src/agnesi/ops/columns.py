@@ -127,13 +127,29 @@ def unfold(x: Any, kernel: Any, *, dilation: Any = 1, padding: Any = 0, stride: 
         (batch, channels, ...), or one image where ``kernel`` has a number for each axis.
     kernel : int or tuple of int
         Size of the windows.
-    dilation, padding, stride
-        As for :func:`agnesi.conv2d`.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    padding : int, tuple, "valid", "same" or "full"
+        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
+        keeps the size under a stride of 1.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         (batch, channels * elements of a window, windows).
+
+    Raises
+    ------
+    ShapeError
+        If a window does not fit.
+
+    See Also
+    --------
+    nn.functional.fold, nn.Unfold, sliding_window_view
 
     Examples
     --------
@@ -161,16 +177,37 @@ def fold(x: Any, output_size: Any, kernel: Any, *, dilation: Any = 1, padding: A
     Parameters
     ----------
     x : array_like
-        (batch, channels * elements of a window, windows), as ``unfold`` gives them, or one image's.
+        (batch, channels * elements of a window, windows), as ``unfold`` gives them, or one
+        image's.
     output_size : tuple of int
         The size of the images on each axis.
-    kernel, dilation, padding, stride
-        Those of the windows.
+    kernel : int or tuple of int
+        Size of the windows.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    padding : int, tuple, "valid", "same" or "full"
+        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
+        keeps the size under a stride of 1.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         (batch, channels, *output_size).
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has not the columns of such images.
+    TypeError
+        If ``output_size`` is no tuple.
+
+    See Also
+    --------
+    nn.functional.unfold, nn.Fold, conv_transpose
 
     Examples
     --------

@@ -247,6 +247,22 @@ def complex(real: Any, imag: Any, /, *, out: Tensor | None = None) -> Tensor:
     out : Tensor, optional
         Takes the result.
 
+    Returns
+    -------
+    Tensor
+        complex64 or complex128, of the broadcast shape.
+
+    Raises
+    ------
+    DTypeError
+        For complex parts.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    polar, real, imag, view_as_complex
+
     Examples
     --------
     >>> import agnesi as ag
@@ -267,6 +283,22 @@ def polar(abs: Any, angle: Any, /, *, out: Tensor | None = None) -> Tensor:
     out : Tensor, optional
         Takes the result.
 
+    Returns
+    -------
+    Tensor
+        complex64 or complex128, of the broadcast shape.
+
+    Raises
+    ------
+    DTypeError
+        For complex operands.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    complex, abs, angle
+
     Examples
     --------
     >>> import agnesi as ag
@@ -282,6 +314,27 @@ def view_as_real(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers as pairs (real, imaginary) along a new last axis: a view.
 
     What is written into the view is written into the numbers.
+
+    Parameters
+    ----------
+    x : array_like
+        Complex, of shape (...).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., 2).
+
+    Raises
+    ------
+    DTypeError
+        For other dtypes.
+
+    See Also
+    --------
+    view_as_complex, real, imag
 
     Examples
     --------
@@ -299,6 +352,29 @@ def view_as_real(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def view_as_complex(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Pairs (real, imaginary) along the last axis, of size 2, as complex numbers.
+
+    Parameters
+    ----------
+    x : array_like
+        Floats, of shape (..., 2).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (...): a view.
+
+    Raises
+    ------
+    ShapeError
+        If the last axis has another size than 2.
+    DTypeError
+        For other dtypes than float32 and float64.
+
+    See Also
+    --------
+    view_as_real, complex
 
     Examples
     --------

@@ -36,6 +36,33 @@ def isclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, *, equa
             out: Tensor | None = None) -> Tensor:
     """Whether elements agree: ``|x1 - x2| <= atol + rtol * |x2|``.
 
+    Parameters
+    ----------
+    x1, x2 : array_like
+        They broadcast; integers and bool are compared as float64.
+    rtol : float
+        Tolerance relative to ``|x2|``.
+    atol : float
+        Absolute tolerance.
+    equal_nan : bool
+        Whether NaN agrees with NaN.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        bool, of the broadcast shape. Infinities agree with themselves only.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    allclose, eq, array_equal
+
     Examples
     --------
     >>> import agnesi as ag
@@ -55,6 +82,33 @@ def allclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, *,
              equal_nan: bool = False, out: Tensor | None = None) -> Tensor:
     """Whether all elements agree, as a tensor of one bool.
 
+    Parameters
+    ----------
+    x1, x2 : array_like
+        They broadcast; integers and bool are compared as float64.
+    rtol : float
+        Tolerance relative to ``|x2|``.
+    atol : float
+        Absolute tolerance.
+    equal_nan : bool
+        Whether NaN agrees with NaN.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        One bool, of shape (): whether :func:`isclose` holds everywhere; True for no elements.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    isclose, array_equal, all
+
     Examples
     --------
     >>> import agnesi as ag
@@ -68,6 +122,24 @@ def allclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, *,
 def array_equal(x1: Any, x2: Any, /, equal_nan: bool = False, *,
                 out: Tensor | None = None) -> Tensor:
     """Whether two arrays have the same shape and elements; NaN is NaN with ``equal_nan``.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Of any shapes, which need not fit.
+    equal_nan : bool
+        Whether NaN equals NaN.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        One bool, of shape ().
+
+    See Also
+    --------
+    array_equiv, allclose, eq
 
     Examples
     --------
@@ -90,10 +162,31 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     Parameters
     ----------
     x : array_like
+        At least one axis; differences of bool are whether they differ.
     n : int
+        How many times differences are taken; 0 gives ``x``.
     axis : int
+        An axis, counted from the end where negative; also written ``dim``.
     prepend, append : array_like, optional
         Put in front of and behind the elements first; numbers for a single row.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        As ``x``, but ``n`` shorter along the axis, or empty.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is negative.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    cumsum, gradient, ediff1d
 
     Examples
     --------
@@ -129,6 +222,27 @@ def _edge(given: Any, x: Tensor, axis: int) -> Tensor | None:
 def inner(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Sum of products over the last axes of both.
 
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Of equally long last axes, or numbers.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (*x1.shape[:-1], *x2.shape[:-1]); complex numbers are not conjugated.
+
+    Raises
+    ------
+    ShapeError
+        If the last axes differ in size.
+
+    See Also
+    --------
+    dot, vdot, vecdot, outer, tensordot
+
     Examples
     --------
     >>> import agnesi as ag
@@ -142,6 +256,29 @@ def inner(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def cross(x1: Any, x2: Any, /, axis: int = -1, *, out: Tensor | None = None) -> Tensor:
     """Cross product of vectors of three elements.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        They broadcast.
+    axis : int
+        The axis of size 3 in both and in the result; also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape.
+
+    Raises
+    ------
+    ShapeError
+        If the axis has another size than 3, or the shapes do not broadcast.
+
+    See Also
+    --------
+    linalg.cross, dot, outer
 
     Examples
     --------
@@ -162,6 +299,29 @@ def cross(x1: Any, x2: Any, /, axis: int = -1, *, out: Tensor | None = None) -> 
 def dist(x1: Any, x2: Any, /, p: float = 2, *, out: Tensor | None = None) -> Tensor:
     """The p-norm of the difference.
 
+    Parameters
+    ----------
+    x1, x2 : array_like
+        They broadcast.
+    p : float
+        Order of the norm: 2 is Euclid's, ``inf`` the greatest absolute difference.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        One real number, of shape ().
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    linalg.vector_norm
+
     Examples
     --------
     >>> import agnesi as ag
@@ -175,6 +335,26 @@ def dist(x1: Any, x2: Any, /, p: float = 2, *, out: Tensor | None = None) -> Ten
 def nan_to_num(x: Any, /, nan: float = 0.0, posinf: float | None = None,
                neginf: float | None = None, *, out: Tensor | None = None) -> Tensor:
     """NaN and infinities replaced by numbers: zero and the largest ones by default.
+
+    Parameters
+    ----------
+    x : array_like
+        Integers and complex numbers are given back as they are.
+    nan : float
+        Stands for NaN.
+    posinf, neginf : float, optional
+        Stand for the infinities; by default the greatest and the least number of the dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``; the gradient is 0 where something was replaced.
+
+    See Also
+    --------
+    isnan, isinf, where
 
     Examples
     --------
@@ -196,6 +376,33 @@ def nan_to_num(x: Any, /, nan: float = 0.0, posinf: float | None = None,
 def masked_fill(x: Any, mask: Any, value: Any, *, out: Tensor | None = None) -> Tensor:
     """``value`` where the mask is true.
 
+    Parameters
+    ----------
+    x : array_like
+        It is left as it is.
+    mask : array_like of bool
+        Where to put the value; it broadcasts with ``x``.
+    value : number or array_like
+        Converted to the dtype of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape; gradients are 0 where the mask is true.
+
+    Raises
+    ------
+    DTypeError
+        If the mask is not bool.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    where, putmask, place, index_put
+
     Examples
     --------
     >>> import agnesi as ag
@@ -209,6 +416,29 @@ def masked_fill(x: Any, mask: Any, value: Any, *, out: Tensor | None = None) -> 
 @public
 def lerp(start: Any, end: Any, weight: Any, *, out: Tensor | None = None) -> Tensor:
     """``start + weight * (end - start)``.
+
+    Parameters
+    ----------
+    start, end : array_like
+        The values at weights 0 and 1.
+    weight : array_like
+        Any number; beyond [0, 1] it extrapolates. All three broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape and the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    interp, addcmul
 
     Examples
     --------
@@ -225,6 +455,31 @@ def addcmul(x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1,
             out: Tensor | None = None) -> Tensor:
     """``x + value * tensor1 * tensor2``.
 
+    Parameters
+    ----------
+    x : array_like
+        Numbers to add to.
+    tensor1, tensor2 : array_like
+        Factors, or dividend and divisor; all three broadcast.
+    value : number or Tensor
+        Factor of the product or quotient.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape and the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    addcdiv, multiply, lerp
+
     Examples
     --------
     >>> import agnesi as ag
@@ -238,6 +493,31 @@ def addcmul(x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1,
 def addcdiv(x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1,
             out: Tensor | None = None) -> Tensor:
     """``x + value * tensor1 / tensor2``.
+
+    Parameters
+    ----------
+    x : array_like
+        Numbers to add to.
+    tensor1, tensor2 : array_like
+        Factors, or dividend and divisor; all three broadcast.
+    value : number or Tensor
+        Factor of the product or quotient.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape and the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    addcmul, divide, lerp
 
     Examples
     --------

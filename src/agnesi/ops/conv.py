@@ -368,6 +368,47 @@ def conv1d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
            out: Tensor | None = None) -> Tensor:
     """Convolution over one axis; see :func:`conv2d`.
 
+    Parameters
+    ----------
+    x : array_like
+        Rows: (batch, channels, length), or one of them.
+    w : array_like
+        Filters: (filters, channels / groups, length).
+    bias : array_like, optional
+        A number for each filter.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each.
+    padding : int, tuple, "valid", "same" or "full"
+        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
+        keeps the size under a stride of 1.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    groups : int
+        Channels and filters fall into so many groups that do not meet.
+    flip : bool
+        Whether filters are turned around first, as mathematics defines convolutions.
+    algorithm : str, (str, str, str) or dict, optional
+        How it is computed, as for :func:`agnesi.conv2d`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        (batch, filters, places); windows that would stick out are dropped.
+
+    Raises
+    ------
+    ShapeError
+        If the channels do not fit, a window is larger than the image, or channels and filters do
+        not fall into the groups.
+    ValueError
+        If a stride or dilation is not positive, or there is no such padding or algorithm.
+
+    See Also
+    --------
+    conv2d, conv3d, conv_transpose, nn.Conv1d, correlate
+
     Examples
     --------
     >>> import agnesi as ag
@@ -391,10 +432,13 @@ def conv2d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
         Filters: (filters, channels / groups, height, width).
     bias : array_like, optional
         A number for each filter.
-    stride, dilation : int or (int, int)
-        Steps between windows, and between the elements of one.
-    padding : int, (int, int), a (before, after) for each axis, "valid", "same" or "full"
-        Border of zeros.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each.
+    padding : int, tuple, "valid", "same" or "full"
+        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
+        keeps the size under a stride of 1.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
     groups : int
         Channels and filters fall into so many groups that do not meet.
     flip : bool
@@ -405,6 +449,8 @@ def conv2d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
         rule), "guess_once", "guess_on_shape_change", "time_once", "time_on_shape_change" (the
         candidates run).  One for all, or one each for "forward" and the gradients to "input" and
         "weight"; ``config.conv_algorithm`` and its kin by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
@@ -412,6 +458,18 @@ def conv2d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
         (batch, filters, places, places); windows that would stick out are dropped.  What an
         infinite element reaches, and nothing else, may be NaN instead of infinite where few
         multiplications are made by way of sums and differences; never with "direct".
+
+    Raises
+    ------
+    ShapeError
+        If the channels do not fit, a window is larger than the image, or channels and filters do
+        not fall into the groups.
+    ValueError
+        If a stride or dilation is not positive, or there is no such padding or algorithm.
+
+    See Also
+    --------
+    conv1d, conv3d, conv_transpose, nn.Conv2d, nn.functional.unfold, convolve
 
     Examples
     --------
@@ -428,6 +486,47 @@ def conv3d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
            dilation: Any = 1, groups: int = 1, flip: bool = False, algorithm: Any = None,
            out: Tensor | None = None) -> Tensor:
     """Convolution over three axes; see :func:`conv2d`.
+
+    Parameters
+    ----------
+    x : array_like
+        Volumes: (batch, channels, depth, height, width), or one of them.
+    w : array_like
+        Filters: (filters, channels / groups, depth, height, width).
+    bias : array_like, optional
+        A number for each filter.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each.
+    padding : int, tuple, "valid", "same" or "full"
+        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
+        keeps the size under a stride of 1.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    groups : int
+        Channels and filters fall into so many groups that do not meet.
+    flip : bool
+        Whether filters are turned around first, as mathematics defines convolutions.
+    algorithm : str, (str, str, str) or dict, optional
+        How it is computed, as for :func:`agnesi.conv2d`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        (batch, filters, places, places, places); windows that would stick out are dropped.
+
+    Raises
+    ------
+    ShapeError
+        If the channels do not fit, a window is larger than the image, or channels and filters do
+        not fall into the groups.
+    ValueError
+        If a stride or dilation is not positive, or there is no such padding or algorithm.
+
+    See Also
+    --------
+    conv1d, conv2d, conv_transpose, nn.Conv3d
 
     Examples
     --------

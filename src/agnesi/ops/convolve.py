@@ -117,11 +117,18 @@ def convolve(a: Any, v: Any, /, mode: str = "full", *, out: Tensor | None = None
     Returns
     -------
     Tensor
+        A vector of the promoted dtype.
 
     Raises
     ------
     ShapeError
         For operands with several axes, and empty ones.
+    ValueError
+        If there is no such mode.
+
+    See Also
+    --------
+    correlate, fftconvolve, conv1d, polymul
 
     Examples
     --------
@@ -137,6 +144,31 @@ def convolve(a: Any, v: Any, /, mode: str = "full", *, out: Tensor | None = None
 @public
 def correlate(a: Any, v: Any, /, mode: str = "valid", *, out: Tensor | None = None) -> Tensor:
     """Correlation of two vectors: ``y[k] = sum(a[i + k] * conj(v[i]))``; see :func:`convolve`.
+
+    Parameters
+    ----------
+    a, v : array_like
+        Vectors (or numbers) of any dtype.
+    mode : {"full", "same", "valid"}
+        As for :func:`convolve`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        For operands with several axes, and empty ones.
+    ValueError
+        If there is no such mode.
+
+    See Also
+    --------
+    convolve, conv1d, corrcoef
 
     Examples
     --------
@@ -161,8 +193,8 @@ def fftconvolve(in1: Any, in2: Any, /, mode: str = "full", axes: Any = None, *,
     in1, in2 : array_like
         Of equally many axes; those beside ``axes`` are broadcast.
     mode : {"full", "same", "valid"}
-        All elements, as many as ``in1`` from the middle, or those in which one operand lies
-        fully within the other.
+        All elements, as many as ``in1`` from the middle, or those in which one operand lies fully
+        within the other.
     axes : int or sequence of int, optional
         All by default.
     out : Tensor, optional
@@ -171,11 +203,20 @@ def fftconvolve(in1: Any, in2: Any, /, mode: str = "full", axes: Any = None, *,
     Returns
     -------
     Tensor
+        Of the promoted dtype.
 
     Raises
     ------
     ShapeError
         If ranks differ, or in mode "valid" neither operand is as large as the other everywhere.
+    ValueError
+        If there is no such mode.
+    TypeError
+        For integers and bool.
+
+    See Also
+    --------
+    convolve, fft.fftn, conv2d
 
     Examples
     --------

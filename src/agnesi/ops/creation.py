@@ -118,15 +118,32 @@ def tensor(data: Any, dtype: Any = None, *, device: Any = None, requires_grad: b
         Numbers, nested sequences, arrays, or a tensor.  Sequences may hold tensors.
     dtype : dtype, optional
         Type of the elements; Python floats take ``config.default_float`` otherwise.
+    device : str, optional
+        Only "cpu", which is the default.
     requires_grad : bool
         Whether the tensor is one that gradients are computed for.  Otherwise those of what is
         computed from it go on to the tensors that it was made of.
     name : str, optional
         A name for printing.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of memory of its own, in row-major order; its shape is that of the data.
+
+    Raises
+    ------
+    ShapeError
+        If the parts of a nested sequence differ in length.
+    DTypeError
+        For data without numbers, such as strings; for numbers that do not fit into ``dtype``; for
+        ``requires_grad`` with integers or bool.
+
+    See Also
+    --------
+    asarray, from_numpy, full, symbolic.variable
 
     Examples
     --------
@@ -160,14 +177,32 @@ def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | 
     obj : array_like or Tensor
         Also what speaks DLPack or the buffer protocol.
     dtype : dtype, optional
+        Type of the elements; by default that of the data, for Python floats
+        ``config.default_float``.
     device : str, optional
-        "cpu".
+        Only "cpu".
     copy : bool, optional
         True always copies, False never does (ValueError where it must).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        ``obj`` itself where it is a tensor of that dtype.
+
+    Raises
+    ------
+    ValueError
+        If ``copy`` is False and the data must be copied.
+    ShapeError
+        If the parts of a nested sequence differ in length.
+    DTypeError
+        For data without numbers, such as strings.
+
+    See Also
+    --------
+    tensor, from_numpy, from_dlpack
 
     Examples
     --------
@@ -204,6 +239,27 @@ def _lies_in(t: Tensor, source: Any) -> bool:
 def from_numpy(array: np.ndarray) -> Tensor:
     """A tensor that shares the memory of a NumPy array.
 
+    Parameters
+    ----------
+    array : numpy.ndarray
+        Of bool, integer, float or complex elements.
+
+    Returns
+    -------
+    Tensor
+        Changes of one show in the other.
+
+    Raises
+    ------
+    TypeError
+        For what is no NumPy array.
+    DTypeError
+        For arrays of other elements, such as strings.
+
+    See Also
+    --------
+    asarray, tensor, from_dlpack, Tensor.numpy
+
     Examples
     --------
     >>> import numpy as np, agnesi as ag
@@ -221,6 +277,37 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None, requires_grad: b
           out: Tensor | None = None) -> Tensor:
     """Zeros of a shape.
 
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Sizes of the axes; not negative. They may be given as several arguments, too.
+    dtype : dtype, optional
+        Type of the elements; by default the default float dtype (``config.default_float``).
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether gradients are computed for it; of float and complex dtypes only.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape and dtype.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative, or the device is not "cpu".
+    TypeError
+        If a size is no integer.
+    DTypeError
+        If ``requires_grad`` is set for a dtype that is neither floating nor complex.
+
+    See Also
+    --------
+    zeros_like, ones, full, empty
+
     Examples
     --------
     >>> import agnesi as ag
@@ -236,6 +323,37 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None, requires_grad: bo
          out: Tensor | None = None) -> Tensor:
     """Ones of a shape.
 
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Sizes of the axes; not negative. They may be given as several arguments, too.
+    dtype : dtype, optional
+        Type of the elements; by default the default float dtype (``config.default_float``).
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether gradients are computed for it; of float and complex dtypes only.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape and dtype.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative, or the device is not "cpu".
+    TypeError
+        If a size is no integer.
+    DTypeError
+        If ``requires_grad`` is set for a dtype that is neither floating nor complex.
+
+    See Also
+    --------
+    ones_like, zeros, full, empty
+
     Examples
     --------
     >>> import agnesi as ag
@@ -249,6 +367,41 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None, requires_grad: bo
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None,
          requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """A shape filled with one number, or with the value of a scalar tensor.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Sizes of the axes; not negative. They may be given as several arguments, too.
+    fill_value : array_like
+        A number, or a tensor that is broadcast to the shape.
+    dtype : dtype, optional
+        Type of the elements; by default that of ``fill_value``: int64 for Python integers, the
+        default float dtype for floats.
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether gradients are computed for it; of float and complex dtypes only.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape and dtype; gradients flow to ``fill_value``.
+
+    Raises
+    ------
+    ShapeError
+        If ``fill_value`` does not broadcast to the shape.
+    ValueError
+        If a size is negative.
+    DTypeError
+        If the number does not fit into ``dtype``, or ``requires_grad`` is set for a dtype that is
+        neither floating nor complex.
+
+    See Also
+    --------
+    full_like, zeros, ones, alloc
 
     Examples
     --------
@@ -272,6 +425,37 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None, requires_grad: b
           out: Tensor | None = None) -> Tensor:
     """Memory of a shape, with whatever is in it; zeros in a graph.
 
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Sizes of the axes; not negative. They may be given as several arguments, too.
+    dtype : dtype, optional
+        Type of the elements; by default the default float dtype (``config.default_float``).
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether gradients are computed for it; of float and complex dtypes only.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape and dtype.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative, or the device is not "cpu".
+    TypeError
+        If a size is no integer.
+    DTypeError
+        If ``requires_grad`` is set for a dtype that is neither floating nor complex.
+
+    See Also
+    --------
+    empty_like, zeros, ones
+
     Examples
     --------
     >>> import agnesi as ag
@@ -289,6 +473,33 @@ def zeros_like(x: Any, /, dtype: Any = None, *, device: Any = None, requires_gra
                out: Tensor | None = None) -> Tensor:
     """Zeros of the shape and dtype of ``x``.
 
+    Parameters
+    ----------
+    x : array_like
+        A tensor or array; only its shape and dtype are read.
+    dtype : dtype, optional
+        Type of the elements; by default that of ``x``.
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether gradients are computed for it; of float and complex dtypes only.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        If ``requires_grad`` is set for a dtype that is neither floating nor complex.
+
+    See Also
+    --------
+    zeros, ones_like, full_like, empty_like
+
     Examples
     --------
     >>> import agnesi as ag
@@ -303,6 +514,33 @@ def zeros_like(x: Any, /, dtype: Any = None, *, device: Any = None, requires_gra
 def ones_like(x: Any, /, dtype: Any = None, *, device: Any = None, requires_grad: bool = False,
               out: Tensor | None = None) -> Tensor:
     """Ones of the shape and dtype of ``x``.
+
+    Parameters
+    ----------
+    x : array_like
+        A tensor or array; only its shape and dtype are read.
+    dtype : dtype, optional
+        Type of the elements; by default that of ``x``.
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether gradients are computed for it; of float and complex dtypes only.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        If ``requires_grad`` is set for a dtype that is neither floating nor complex.
+
+    See Also
+    --------
+    ones, zeros_like, full_like, empty_like
 
     Examples
     --------
@@ -319,6 +557,38 @@ def full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, device: Any = No
               requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """One number in the shape and dtype of ``x``.
 
+    Parameters
+    ----------
+    x : array_like
+        A tensor or array; only its shape and dtype are read.
+    fill_value : array_like
+        A number, or a tensor that is broadcast to the shape.
+    dtype : dtype, optional
+        Type of the elements; by default that of ``x``.
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether gradients are computed for it; of float and complex dtypes only.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        If the number does not fit into the dtype, or ``requires_grad`` is set for a dtype that is
+        neither floating nor complex.
+    ShapeError
+        If ``fill_value`` does not broadcast to the shape.
+
+    See Also
+    --------
+    full, zeros_like, ones_like
+
     Examples
     --------
     >>> import agnesi as ag
@@ -334,6 +604,33 @@ def empty_like(x: Any, /, dtype: Any = None, *, device: Any = None, requires_gra
                out: Tensor | None = None) -> Tensor:
     """Memory of the shape and dtype of ``x``, with whatever is in it.
 
+    Parameters
+    ----------
+    x : array_like
+        A tensor or array; only its shape and dtype are read.
+    dtype : dtype, optional
+        Type of the elements; by default that of ``x``.
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether gradients are computed for it; of float and complex dtypes only.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        If ``requires_grad`` is set for a dtype that is neither floating nor complex.
+
+    See Also
+    --------
+    empty, zeros_like, ones_like
+
     Examples
     --------
     >>> import agnesi as ag
@@ -347,6 +644,31 @@ def empty_like(x: Any, /, dtype: Any = None, *, device: Any = None, requires_gra
 @public
 def alloc(value: Any, *shape: Any, out: Tensor | None = None) -> Tensor:
     """``value`` broadcast to a shape, in memory of its own (Theano's name).
+
+    Parameters
+    ----------
+    value : array_like
+        A number or an array.
+    *shape : int
+        Sizes, as several arguments or one tuple.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape and the dtype of ``value``; gradients flow to ``value``.
+
+    Raises
+    ------
+    ShapeError
+        If ``value`` does not broadcast to the shape.
+    ValueError
+        If a size is negative.
+
+    See Also
+    --------
+    full, broadcast_to
 
     Examples
     --------

@@ -61,6 +61,31 @@ kn: Function = _told(
 def hankel1(v: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Hankel function of the first kind, ``jv(v, x) + 1j * yv(v, x)``, of real numbers.
 
+    Parameters
+    ----------
+    v : array_like
+        The order.
+    x : array_like
+        Where; both broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the broadcast shape; NaN for negative ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.hankel1e, special.hankel2, special.jv, special.yv
+
     Examples
     --------
     >>> import agnesi as ag
@@ -73,6 +98,31 @@ def hankel1(v: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def hankel2(v: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Hankel function of the second kind, ``jv(v, x) - 1j * yv(v, x)``, of real numbers.
+
+    Parameters
+    ----------
+    v : array_like
+        The order.
+    x : array_like
+        Where; both broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the broadcast shape; NaN for negative ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.hankel2e, special.hankel1, special.jv, special.yv
 
     Examples
     --------
@@ -87,6 +137,31 @@ def hankel2(v: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
 def hankel1e(v: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """``hankel1(v, x) * exp(-1j * x)``.
 
+    Parameters
+    ----------
+    v : array_like
+        The order.
+    x : array_like
+        Where; both broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the broadcast shape; NaN for negative ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.hankel1, special.hankel2e
+
     Examples
     --------
     >>> import agnesi as ag
@@ -99,6 +174,31 @@ def hankel1e(v: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def hankel2e(v: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """``hankel2(v, x) * exp(1j * x)``.
+
+    Parameters
+    ----------
+    v : array_like
+        The order.
+    x : array_like
+        Where; both broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the broadcast shape; NaN for negative ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.hankel2, special.hankel1e
 
     Examples
     --------
@@ -121,7 +221,34 @@ def _derivatives(function: Callable[..., Tensor], name: str, sign: int, scale: i
         return total * (scale**n / 2**n)
 
     derivative.__name__ = derivative.__qualname__ = name
-    derivative.__doc__ = f"""Derivative of order ``n`` of :func:`{name[:-1]}` to ``x``.
+    derivative.__doc__ = f"""Derivative of order ``n`` of :func:`{_BASE[name]}` to ``x``.
+
+    Parameters
+    ----------
+    v : array_like
+        The order of the function.
+    x : array_like
+        Where; both broadcast.
+    n : int
+        The order of the derivative; not negative.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, {"complex" if name[0] == "h" else "floating"}.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is negative.
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    {_BASE[name]}
 
     Examples
     --------
@@ -156,6 +283,25 @@ _bipe: Function = _row("airye", lambda g, x, y: g * (x * _bie(x) - sqrt(maximum(
 def airy(x: Any, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Airy functions of real numbers: Ai, its derivative, Bi, its derivative.
 
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+
+    Returns
+    -------
+    Ai, Ai', Bi, Bi' : Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    special.airye, special.itairy, special.ai_zeros
+
     Examples
     --------
     >>> import agnesi as ag
@@ -169,6 +315,25 @@ def airy(x: Any, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 def airye(x: Any, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Airy functions without their growth: the first two times ``exp(2/3 * x**1.5)`` (NaN below 0),
     the others times ``exp(-2/3 * max(x, 0)**1.5)``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+
+    Returns
+    -------
+    eAi, eAi', eBi, eBi' : Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    special.airy
 
     Examples
     --------
@@ -208,6 +373,25 @@ keip: Function = _told("keip", "Derivative of :func:`kei`.", "[1.0]", "[0.352369
 def kelvin(x: Any, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Kelvin functions as complex numbers, ``ber + 1j * bei`` and ``ker + 1j * kei``; derivatives.
 
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+
+    Returns
+    -------
+    Be, Ke, Be', Ke' : Tensor
+        Complex, of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    special.ber, special.bei, special.ker, special.kei, special.kelvin_zeros
+
     Examples
     --------
     >>> import agnesi as ag
@@ -219,6 +403,10 @@ def kelvin(x: Any, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 # -- integrals ----------------------------------------------------------------------------------
+_KIN = {"itj0y0": "it2j0y0, j0, y0", "it2j0y0": "itj0y0, j0, y0", "iti0k0": "it2i0k0, i0, k0",
+        "it2i0k0": "iti0k0, i0, k0", "itairy": "airy"}
+
+
 def _integrals(name: str, own: str, rules: tuple[Rule, ...], text: str) -> Callable[..., Any]:
     """The public function of SciPy's integrals with several results."""
     rows = [_row(name, rule, own=f"{name}_{i}", output=i) for i, rule in enumerate(rules)]
@@ -228,6 +416,25 @@ def _integrals(name: str, own: str, rules: tuple[Rule, ...], text: str) -> Calla
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""{text}
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+
+    Returns
+    -------
+    tuple of Tensor
+        {len(rules)}, in this order, of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    {_KIN[name]}
 
     Examples
     --------
@@ -284,6 +491,27 @@ def _cylinder(name: str, curve: Callable[..., Tensor], text: str) -> Callable[..
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""{text}, and its derivative.
+
+    Parameters
+    ----------
+    v, x : array_like
+        Real numbers; both broadcast.
+
+    Returns
+    -------
+    value, derivative : Tensor
+        Of the broadcast shape, floating.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    {", ".join(n for n in ("pbdv", "pbvv", "pbwa") if n != name)}
 
     Examples
     --------

@@ -140,6 +140,29 @@ def _matrix(x: Any) -> Tensor:
 def tril(x: Any, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The lower triangle of matrices up to diagonal ``k``, zeros above it.
 
+    Parameters
+    ----------
+    x : array_like
+        Matrices, of shape (..., m, n).
+    k : int
+        Which diagonal ends the triangle: 0 the main one, positive ones above it.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+
+    See Also
+    --------
+    triu, tri, tril_indices, diag
+
     Examples
     --------
     >>> import agnesi as ag
@@ -153,6 +176,29 @@ def tril(x: Any, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
 @public
 def triu(x: Any, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangle of matrices from diagonal ``k``, zeros below it.
+
+    Parameters
+    ----------
+    x : array_like
+        Matrices, of shape (..., m, n).
+    k : int
+        Which diagonal ends the triangle: 0 the main one, positive ones above it.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+
+    See Also
+    --------
+    tril, tri, triu_indices, diag
 
     Examples
     --------
@@ -172,6 +218,35 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
     The result looks into ``x``, as NumPy's: later changes of ``x`` show in it, and it cannot be
     changed itself; see :func:`fill_diagonal`.
 
+    Parameters
+    ----------
+    x : array_like
+        At least two axes.
+    offset : int
+        Which diagonal: 0 the main one, positive ones above it.
+    axis1, axis2 : int
+        The axes of the matrices' rows and columns.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The axes that stay, then the diagonal.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+    ValueError
+        If the axes are the same.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    diag, trace, fill_diagonal, linalg.diagonal
+
     Examples
     --------
     >>> import agnesi as ag
@@ -189,6 +264,29 @@ def diag(x: Any, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The diagonal ``k`` of a matrix, or the matrix with a vector on that diagonal.
 
     That of a matrix looks into it as :func:`diagonal` does.
+
+    Parameters
+    ----------
+    x : array_like
+        A vector or a matrix.
+    k : int
+        Which diagonal: 0 the main one, positive ones above it.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector that is a view, or a matrix of shape (n + |k|, n + |k|).
+
+    Raises
+    ------
+    ShapeError
+        For other numbers of axes.
+
+    See Also
+    --------
+    diagonal, diagflat, tril, triu, eye
 
     Examples
     --------
@@ -210,6 +308,31 @@ def diag(x: Any, k: int = 0, *, out: Tensor | None = None) -> Tensor:
 def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
           out: Tensor | None = None) -> Tensor:
     """The sum of a diagonal.
+
+    Parameters
+    ----------
+    x : array_like
+        At least two axes.
+    offset : int
+        Which diagonal: 0 the main one, positive ones above it.
+    axis1, axis2 : int
+        The axes of the matrices' rows and columns.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The axes that stay; small integers are summed in 64 bits.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+
+    See Also
+    --------
+    diagonal, linalg.trace, sum
 
     Examples
     --------

@@ -188,8 +188,29 @@ def einsum(subscripts: Any, /, *operands: Any, optimize: Any = True,
         The factors.  Without a string before them, each has a list of numbers below 52, one for
         each axis, behind it, and the result one at the end.
     optimize : bool, {"optimal", "greedy"} or path
-        In which order: the best one, or nearly the best for many operands; as they stand if False;
-        or pairs as :func:`einsum_path` gives them.
+        In which order: the best one, or nearly the best for many operands; as they stand if
+        False; or pairs as :func:`einsum_path` gives them.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the axes that the result names; without an arrow those that occur once, in alphabetic
+        order.
+
+    Raises
+    ------
+    ValueError
+        If the letters do not match the operands' axes, or the result names others.
+    ShapeError
+        If a letter has two sizes.
+    TypeError
+        If operands without a string have no list of axes behind each.
+
+    See Also
+    --------
+    einsum_path, tensordot, matmul
 
     Examples
     --------
@@ -247,7 +268,11 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = True) -> tup
 
     Parameters
     ----------
-    subscripts, operands, optimize
+    subscripts : str
+        As for :func:`einsum`.
+    *operands : array_like
+        As for :func:`einsum`; only their shapes count.
+    optimize : bool, {"optimal", "greedy"} or path
         As for :func:`einsum`.
 
     Returns
@@ -257,6 +282,17 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = True) -> tup
         of which each product goes.
     text : str
         Multiplications, of all at once and along the path.
+
+    Raises
+    ------
+    ValueError
+        If the letters do not match the operands' axes.
+    TypeError
+        If operands without a string have no list of axes behind each.
+
+    See Also
+    --------
+    einsum
 
     Examples
     --------

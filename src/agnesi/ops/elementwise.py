@@ -30,25 +30,11 @@ from agnesi.core.public import apply_to
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor, cast, common, constant, pair
 from agnesi.ops.expand import broadcast_to, sum_to
+from agnesi.ops.rowdocs import docstring
 
 _OPERANDS = ("a", "b", "c", "d", "e")
 #: Rows that are not computed in float32 for 16-bit floats: their results hang on the digits.
 _OF_DIGITS = ("where", "negative", "abs", "nextafter")
-_DOC = """{summary}
-
-Parameters
-----------
-{names} : tensor, array or number
-    Operands; shapes are broadcast, dtypes promoted.
-out : Tensor, optional
-    Takes the result.
-
-Examples
---------
->>> import agnesi as ag
->>> ag.{name}({args})
-tensor({result})
-"""
 _ndarray = np.ndarray
 
 
@@ -479,9 +465,8 @@ def told(function: Any, op: Elementwise, summary: str, args: str, result: str) -
     function.__name__ = function.__qualname__ = op.name
     function.__module__ = _imported()
     if summary:
-        names = "x" if op.arity == 1 else ", ".join(f"x{i + 1}" for i in range(op.arity))
-        function.__doc__ = _DOC.format(
-            summary=summary, names=names, name=op.name, args=args, result=result
-        )
+        names = ["x"] if op.arity == 1 else [f"x{i + 1}" for i in range(op.arity)]
+        function.__doc__ = docstring(
+            op.name, names, op.kinds, op.result, op.whole, summary, args, result)
     return function
 

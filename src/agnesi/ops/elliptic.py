@@ -141,6 +141,29 @@ _am: Function = _part(3, lambda g, a, b: g * _dn(a, b), lambda g, a, b: g * _tur
 def ellipj(u: Any, m: Any, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Jacobi's elliptic functions sn, cn, dn of parameter ``m``, and the amplitude.
 
+    Parameters
+    ----------
+    u : array_like
+        The argument.
+    m : array_like
+        The parameter, in [0, 1]; both broadcast.
+
+    Returns
+    -------
+    sn, cn, dn, ph : Tensor
+        Of the broadcast shape, floating.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.ellipk, special.ellipkinc
+
     Examples
     --------
     >>> import agnesi as ag

@@ -67,6 +67,8 @@ def embedding(ids: Any, weight: Any, padding_idx: int | None = None, *,
         The table, of shape (rows, features).
     padding_idx : int, optional
         A row that gets no gradient.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
@@ -79,6 +81,12 @@ def embedding(ids: Any, weight: Any, padding_idx: int | None = None, *,
         If there is no such row; compiled code tells so too.
     DTypeError
         If ids are not integers.
+    ShapeError
+        If ``weight`` is no matrix.
+
+    See Also
+    --------
+    nn.Embedding, nn.functional.embedding_bag, take
 
     Examples
     --------

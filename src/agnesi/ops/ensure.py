@@ -64,6 +64,31 @@ def ensure(x: Any, condition: Any, message: str = "the condition does not hold",
     In compiled functions it is checked whenever the result is needed, under every preset, unless
     ``include=["unsafe"]`` drops it.
 
+    Parameters
+    ----------
+    x : array_like
+        What is given on; of any shape.
+    condition : array_like of bool
+        What must hold, all of it.
+    message : str
+        What the error says.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        ``x``.
+
+    Raises
+    ------
+    ValueError
+        If the condition does not hold; compiled functions raise it when they run.
+
+    See Also
+    --------
+    print, callback, all
+
     Examples
     --------
     >>> import agnesi as ag

@@ -135,9 +135,11 @@ def fft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
     x : array_like
         Real or complex; single precision stays single.
     n : int, optional
-        Length of the transform: ``x`` is cut off, or zeros follow.
+        Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
+        default.
     axis : int
-    norm : {"backward", "ortho", "forward"}
+        The axis of the transform; also written ``dim``.
+    norm : {"backward", "ortho", "forward"}, optional
         Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
     out : Tensor, optional
         Takes the result.
@@ -151,6 +153,12 @@ def fft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
     ------
     ValueError
         For an empty axis, or an unknown norm.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    fft.ifft, fft.rfft, fft.fft2, fft.fftn, fft.fftfreq
 
     Examples
     --------
@@ -165,6 +173,36 @@ def fft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
 def ifft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
          out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`fft`, with the same parameters.
+
+    Parameters
+    ----------
+    x : array_like
+        Real or complex; single precision stays single.
+    n : int, optional
+        Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
+        default.
+    axis : int
+        The axis of the transform; also written ``dim``.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``x`` but for given sizes.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, or an unknown norm.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    fft.fft, fft.irfft, fft.ifftn
 
     Examples
     --------
@@ -182,6 +220,38 @@ def rfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
 
     Parameters are those of :func:`fft`; complex operands are an error.
 
+    Parameters
+    ----------
+    x : array_like
+        Real; single precision stays single.
+    n : int, optional
+        Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
+        default.
+    axis : int
+        The axis of the transform; also written ``dim``.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, or an unknown norm.
+    IndexError
+        If the axis is out of range.
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    fft.irfft, fft.fft, fft.rfftn, fft.rfftfreq
+
     Examples
     --------
     >>> import agnesi as ag
@@ -195,6 +265,38 @@ def rfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
 def irfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
           out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`rfft`: ``n`` real numbers, ``2 * (m - 1)`` by default from ``m``.
+
+    Parameters
+    ----------
+    x : array_like
+        Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of the
+        last for even ``n``, do not count.
+    n : int, optional
+        Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
+        default.
+    axis : int
+        The axis of the transform; also written ``dim``.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)`` by
+        default.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, or an unknown norm.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    fft.rfft, fft.ifft, fft.irfftn
 
     Examples
     --------
@@ -210,6 +312,36 @@ def hfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
          out: Tensor | None = None) -> Tensor:
     """Real spectrum of a signal that is its own mirrored conjugate, given by one half.
 
+    Parameters
+    ----------
+    x : array_like
+        Complex: the half from zero up.
+    n : int, optional
+        Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
+        default.
+    axis : int
+        The axis of the transform; also written ``dim``.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Real, of the shape of ``x``, but with ``n`` on the axis: ``2 * (m - 1)`` by default.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, or an unknown norm.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    fft.ihfft, fft.irfft
+
     Examples
     --------
     >>> import agnesi as ag
@@ -223,6 +355,38 @@ def hfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
 def ihfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
           out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`hfft`.
+
+    Parameters
+    ----------
+    x : array_like
+        Real; single precision stays single.
+    n : int, optional
+        Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
+        default.
+    axis : int
+        The axis of the transform; also written ``dim``.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``x``, but ``n // 2 + 1`` on the axis.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, or an unknown norm.
+    IndexError
+        If the axis is out of range.
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    fft.hfft, fft.rfft
 
     Examples
     --------
@@ -242,17 +406,31 @@ def fftn(x: Any, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
     Parameters
     ----------
     x : array_like
+        Real or complex; single precision stays single.
     s : sequence of int, optional
-        Sizes along ``axes``, as ``n`` of :func:`fft`; -1 leaves one as it is.
+        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
     axes : sequence of int, optional
         All by default, or the last ``len(s)``.
-    norm : {"backward", "ortho", "forward"}
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
     out : Tensor, optional
         Takes the result.
 
     Returns
     -------
     Tensor
+        Complex, of the shape of ``x`` but for given sizes.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, an unknown norm, or not as many sizes as axes.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    fft.ifftn, fft.fft, fft.rfftn
 
     Examples
     --------
@@ -269,6 +447,35 @@ def ifftn(x: Any, /, s: Any = None, axes: Any = None, norm: str | None = None, *
           out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`fftn`.
 
+    Parameters
+    ----------
+    x : array_like
+        Real or complex; single precision stays single.
+    s : sequence of int, optional
+        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    axes : sequence of int, optional
+        All by default, or the last ``len(s)``.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``x`` but for given sizes.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, an unknown norm, or not as many sizes as axes.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    fft.fftn, fft.ifft
+
     Examples
     --------
     >>> import agnesi as ag
@@ -283,6 +490,37 @@ def rfftn(x: Any, /, s: Any = None, axes: Any = None, norm: str | None = None, *
           out: Tensor | None = None) -> Tensor:
     """Fourier transform of real numbers over several axes; the last one is halved.
 
+    Parameters
+    ----------
+    x : array_like
+        Real; single precision stays single.
+    s : sequence of int, optional
+        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    axes : sequence of int, optional
+        All by default, or the last ``len(s)``.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, an unknown norm, or not as many sizes as axes.
+    IndexError
+        If an axis is out of range.
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    fft.irfftn, fft.rfft, fft.fftn
+
     Examples
     --------
     >>> import agnesi as ag
@@ -296,6 +534,37 @@ def rfftn(x: Any, /, s: Any = None, axes: Any = None, norm: str | None = None, *
 def irfftn(x: Any, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
            out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`rfftn`.
+
+    Parameters
+    ----------
+    x : array_like
+        Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of the
+        last for even ``n``, do not count.
+    s : sequence of int, optional
+        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    axes : sequence of int, optional
+        All by default, or the last ``len(s)``.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)`` by
+        default.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, an unknown norm, or not as many sizes as axes.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    fft.rfftn, fft.irfft
 
     Examples
     --------
@@ -312,6 +581,35 @@ def fft2(x: Any, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None
          out: Tensor | None = None) -> Tensor:
     """:func:`fftn` over the last two axes.
 
+    Parameters
+    ----------
+    x : array_like
+        Real or complex; single precision stays single.
+    s : sequence of int, optional
+        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    axes : sequence of int
+        The axes of the transform.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``x`` but for given sizes.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, an unknown norm, or not as many sizes as axes.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    fft.ifft2, fft.fftn, fft.rfft2
+
     Examples
     --------
     >>> import agnesi as ag
@@ -325,6 +623,35 @@ def fft2(x: Any, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None
 def ifft2(x: Any, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
           out: Tensor | None = None) -> Tensor:
     """:func:`ifftn` over the last two axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Real or complex; single precision stays single.
+    s : sequence of int, optional
+        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    axes : sequence of int
+        The axes of the transform.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``x`` but for given sizes.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, an unknown norm, or not as many sizes as axes.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    fft.fft2, fft.ifftn
 
     Examples
     --------
@@ -340,6 +667,37 @@ def rfft2(x: Any, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = Non
           out: Tensor | None = None) -> Tensor:
     """:func:`rfftn` over the last two axes.
 
+    Parameters
+    ----------
+    x : array_like
+        Real; single precision stays single.
+    s : sequence of int, optional
+        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    axes : sequence of int
+        The axes of the transform.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, an unknown norm, or not as many sizes as axes.
+    IndexError
+        If an axis is out of range.
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    fft.irfft2, fft.rfftn
+
     Examples
     --------
     >>> import agnesi as ag
@@ -353,6 +711,37 @@ def rfft2(x: Any, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = Non
 def irfft2(x: Any, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
            out: Tensor | None = None) -> Tensor:
     """:func:`irfftn` over the last two axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of the
+        last for even ``n``, do not count.
+    s : sequence of int, optional
+        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    axes : sequence of int
+        The axes of the transform.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)`` by
+        default.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, an unknown norm, or not as many sizes as axes.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    fft.rfft2, fft.irfftn
 
     Examples
     --------

@@ -40,15 +40,29 @@ def fftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None)
     Parameters
     ----------
     n : int
+        How many numbers; positive.
     d : float
+        Their distance.
     dtype : dtype, optional
-        The default float dtype, if not given.
-    device : "cpu", optional
+        A float type; ``config.default_float`` by default.
+    device : str, optional
+        Only "cpu", which is the default.
 
     Returns
     -------
     Tensor
         ``n`` cycles per unit of ``d``: zero, the positive ones, then the negative ones.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is not positive, or the device is not "cpu".
+    DTypeError
+        If ``dtype`` is no float type.
+
+    See Also
+    --------
+    fft.rfftfreq, fft.fft, fft.fftshift
 
     Examples
     --------
@@ -64,6 +78,33 @@ def fftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None)
 @told
 def rfftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Frequencies of :func:`agnesi.fft.rfft` of ``n`` numbers that are ``d`` apart.
+
+    Parameters
+    ----------
+    n : int
+        How many numbers; positive.
+    d : float
+        Their distance.
+    dtype : dtype, optional
+        A float type; ``config.default_float`` by default.
+    device : str, optional
+        Only "cpu", which is the default.
+
+    Returns
+    -------
+    Tensor
+        ``n // 2 + 1`` cycles per unit of ``d``, from zero up.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is not positive, or the device is not "cpu".
+    DTypeError
+        If ``dtype`` is no float type.
+
+    See Also
+    --------
+    fft.fftfreq, fft.rfft
 
     Examples
     --------
@@ -89,6 +130,29 @@ def _rolled(x: Any, axes: Any, back: bool) -> Tensor:
 def fftshift(x: Any, /, axes: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Zero frequency moved to the middle, along all axes or those given.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype.
+    axes : int or sequence of int, optional
+        All by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A copy, of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    fft.ifftshift, fft.fftfreq, roll
+
     Examples
     --------
     >>> import agnesi as ag
@@ -101,6 +165,29 @@ def fftshift(x: Any, /, axes: Any = None, *, out: Tensor | None = None) -> Tenso
 @public
 def ifftshift(x: Any, /, axes: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`fftshift`.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype.
+    axes : int or sequence of int, optional
+        All by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A copy, of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    fft.fftshift
 
     Examples
     --------

@@ -171,6 +171,31 @@ def zeta(x: Any, q: Any = None, /, *, out: Tensor | None = None) -> Tensor:
 
     Riemann's is continued below 1 (DLMF 25.2); Hurwitz' is NaN there.
 
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    q : array_like, optional
+        Positive; 1 by default. Both broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floating; infinite at 1.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.zetac, polygamma
+
     Examples
     --------
     >>> import agnesi as ag
@@ -183,6 +208,27 @@ def zeta(x: Any, q: Any = None, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def loggamma(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """The principal logarithm of gamma: of real numbers, NaN below zero.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    lgamma, special.gamma, special.multigammaln
 
     Examples
     --------
@@ -197,6 +243,29 @@ def loggamma(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def multigammaln(a: Any, d: int, /, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of the multivariate gamma function of dimension ``d``.
+
+    Parameters
+    ----------
+    a : array_like
+        Above ``(d - 1) / 2``.
+    d : int
+        The dimension; positive.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``a``.
+
+    Raises
+    ------
+    ValueError
+        If ``d`` is not positive.
+
+    See Also
+    --------
+    lgamma, special.loggamma
 
     Examples
     --------
@@ -216,6 +285,27 @@ def multigammaln(a: Any, d: int, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def factorial(n: Any, /, *, out: Tensor | None = None) -> Tensor:
     """``gamma(n + 1)``, and 0 for negative numbers.
+
+    Parameters
+    ----------
+    n : array_like
+        Of any shape, not only whole; integers become the default float dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``n``; infinite beyond the dtype's range.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    special.gamma, special.factorial2, special.comb
 
     Examples
     --------

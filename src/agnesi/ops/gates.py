@@ -45,6 +45,10 @@ def lstm(c_prev: Any, x: Any) -> tuple[Tensor, Tensor]:
     ShapeError
         If ``x`` is not four times as wide as ``c_prev``.
 
+    See Also
+    --------
+    nn.LSTMCell, nn.LSTM
+
     Examples
     --------
     >>> import agnesi as ag

@@ -62,6 +62,10 @@ class Generator:
     seed : int, optional
         Equal seeds give equal streams; without one the system's entropy is used.
 
+    See Also
+    --------
+    random.default_generator, manual_seed
+
     Examples
     --------
     >>> from agnesi.ops.generators import Generator
@@ -79,16 +83,44 @@ class Generator:
         self.state = wrap(start(seed))  # not by assignment, which a trace would note
 
     def manual_seed(self, seed: int | None = None) -> Generator:
-        """Begin the stream of a seed."""
+        """Begin the stream of a seed.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Equal seeds give equal streams; without one the system's entropy is used.
+
+        Returns
+        -------
+        Generator
+            This one.
+        """
         assign(self.state, wrap(start(seed)))
         return self
 
     def state_dict(self) -> dict[str, Any]:
-        """The state, for saving."""
+        """The state, for saving.
+
+        Returns
+        -------
+        dict
+            "state": numpy.ndarray of four uint32.
+        """
         return {"state": np.array(self.state.data)}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Go on where the saved generator was."""
+        """Go on where the saved generator was.
+
+        Parameters
+        ----------
+        saved : dict[str, Any]
+            As :meth:`state_dict` gives it.
+
+        Raises
+        ------
+        ValueError
+            If the state is none.
+        """
         state = np.asarray(saved["state"])
         if state.shape != (4,) or state.dtype != _UINT32:
             raise ValueError(
@@ -98,13 +130,39 @@ class Generator:
         assign(self.state, wrap(state.copy()))
 
     def bits(self, size: Size) -> Tensor:
-        """``size`` random uint32; inside ``vmap``, others for each example."""
+        """``size`` random uint32; inside ``vmap``, others for each example.
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+            How many.
+
+        Returns
+        -------
+        Tensor
+            uint32, of shape (size,).
+        """
         if STATE.examples is not None:
             return STATE.examples.drawn(self._draw, size)
         return self._draw(size)
 
     def noise(self, kind: str, size: Size, dtype: np.dtype) -> Tensor:
-        """``size`` random numbers of a kind that ``ops.noise`` has."""
+        """``size`` random numbers of a kind that ``ops.noise`` has.
+
+        Parameters
+        ----------
+        kind : str
+            "unit", "open", "normal" or "exponential".
+        size : int or tuple of int, optional
+            How many.
+        dtype : dtype
+            A float type.
+
+        Returns
+        -------
+        Tensor
+            Of shape (size,).
+        """
         wide = dtypes.float64 if dtype == dtypes.float64 else dtypes.float32
         each = 4 // numbers_per_block(wide)
 
@@ -119,7 +177,20 @@ class Generator:
 
     def places(self, blocks: int, size: Size) -> tuple[Tensor, Tensor]:
         """The state, and the places behind it of ``size`` elements, which take so many blocks
-        each; inside ``vmap``, others for each example."""
+        each; inside ``vmap``, others for each example.
+
+        Parameters
+        ----------
+        blocks : int
+            How many blocks each element takes.
+        size : int or tuple of int, optional
+            How many elements.
+
+        Returns
+        -------
+        state, places : Tensor
+            The state before, and a uint32 number for each element.
+        """
         with TURNS.lock:
             state = copy(self.state)
 
@@ -152,6 +223,15 @@ def default_generator() -> Generator:
     ones in each run of a seeded program.  ``ag.random.manual_seed`` in a worker begins the stream
     of a seed as everywhere.
 
+    Returns
+    -------
+    Generator
+        The same one for each call.
+
+    See Also
+    --------
+    manual_seed, random.Generator
+
     Examples
     --------
     >>> import agnesi as ag
@@ -183,6 +263,20 @@ at_fork(in_child=_begin_again)
 
 def manual_seed(seed: int | None = None) -> Generator:
     """Begin the stream of a seed in the default generator.
+
+    Parameters
+    ----------
+    seed : int, optional
+        Equal seeds give equal streams; without one the system's entropy is used.
+
+    Returns
+    -------
+    Generator
+        The default generator.
+
+    See Also
+    --------
+    random.default_generator, random.Generator, rand, config
 
     Examples
     --------

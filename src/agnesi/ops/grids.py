@@ -92,9 +92,20 @@ def indices(dimensions: Any, dtype: Any = np.int64, sparse: bool = False) -> Any
     Parameters
     ----------
     dimensions : sequence of int
+        Sizes of the axes.
     dtype : dtype
+        Type of the indices.
     sparse : bool
         Whether to give a tuple of arrays with size 1 on the other axes.
+
+    Returns
+    -------
+    Tensor, or tuple of Tensor
+        Of shape (axes, *dimensions).
+
+    See Also
+    --------
+    mgrid, ogrid, meshgrid, ix_
 
     Examples
     --------
@@ -116,6 +127,25 @@ def indices(dimensions: Any, dtype: Any = np.int64, sparse: bool = False) -> Any
 @public
 def ix_(*sequences: Any) -> tuple[Tensor, ...]:
     """Indices, or masks, of axes so that they select their product: ``x[ag.ix_([0, 2], [1])]``.
+
+    Parameters
+    ----------
+    *sequences : array_like of int or bool
+        A vector for each axis.
+
+    Returns
+    -------
+    tuple of Tensor
+        int64, each with its elements on its own axis.
+
+    Raises
+    ------
+    ShapeError
+        If one is no vector.
+
+    See Also
+    --------
+    meshgrid, indices, take
 
     Examples
     --------
@@ -141,14 +171,25 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Tensor, .
     Parameters
     ----------
     indices : array_like of int
-    shape : sequence of int
+        Flat positions, of any shape.
+    shape : int or sequence of int
+        Sizes of the axes.
     order : {"C", "F"}
         Whether the last or the first axis runs fastest.
+
+    Returns
+    -------
+    tuple of Tensor
+        int64, of the shape of ``indices``.
 
     Raises
     ------
     IndexError
         For positions outside, in compiled code too.
+
+    See Also
+    --------
+    ravel_multi_index, argmax
 
     Examples
     --------
@@ -184,10 +225,31 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     Parameters
     ----------
     multi_index : sequence of array_like of int
+        An array of indices for each axis; they broadcast.
     dims : sequence of int
+        Sizes of the axes.
     mode : {"raise", "wrap", "clip"}, or one for each axis
         What to do with indices outside.
     order : {"C", "F"}
+        Whether the last or the first axis runs fastest.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, of the broadcast shape.
+
+    Raises
+    ------
+    ValueError
+        If an index is outside and its mode is "raise", in compiled code too.
+    IndexError
+        If an index is outside.
+
+    See Also
+    --------
+    unravel_index, indices
 
     Examples
     --------
@@ -222,6 +284,29 @@ def _limited(x: Tensor, size: int, mode: str) -> Tensor:
 def identity(n: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Ones on the diagonal of a square matrix of zeros.
 
+    Parameters
+    ----------
+    n : int
+        Size of both axes.
+    dtype : dtype, optional
+        Type of the elements; by default the default float dtype (``config.default_float``).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, n).
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is negative.
+
+    See Also
+    --------
+    eye, identity_like
+
     Examples
     --------
     >>> import agnesi as ag
@@ -236,6 +321,33 @@ def identity(n: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, *,
               out: Tensor | None = None) -> Tensor:
     """``num`` numbers from ``start`` to ``stop`` with a constant ratio.
+
+    Parameters
+    ----------
+    start, stop : number or Tensor
+        The ends; not 0, and of one sign unless they are complex.
+    num : int
+        How many elements.
+    endpoint : bool
+        Whether ``stop`` is the last element.
+    dtype : dtype, optional
+        Type of the elements; by default that of the ends, or the default float dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector; gradients flow to the ends.
+
+    Raises
+    ------
+    ValueError
+        If an end is 0, or ``num`` is negative.
+
+    See Also
+    --------
+    logspace, linspace
 
     Examples
     --------
@@ -265,6 +377,26 @@ def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = None,
                  **keywords: Any) -> Any:
     """What a function makes of the coordinates of all places.
 
+    Parameters
+    ----------
+    function : callable
+        Gets an array for each axis.
+    shape : int or tuple of int
+        Sizes of the axes; not negative. They may be given as several arguments, too.
+    dtype : dtype, optional
+        Type of the coordinates; the default float dtype by default.
+    **keywords : object
+        Handed to the function.
+
+    Returns
+    -------
+    object
+        What the function returns.
+
+    See Also
+    --------
+    indices, meshgrid, mgrid
+
     Examples
     --------
     >>> import agnesi as ag
@@ -278,6 +410,31 @@ def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = None,
 @public
 def fromiter(iterable: Any, dtype: Any, count: int = -1, *, out: Tensor | None = None) -> Tensor:
     """A vector of the numbers that an iterable gives.
+
+    Parameters
+    ----------
+    iterable : iterable of number
+        What to take.
+    dtype : dtype
+        Type of the elements.
+    count : int
+        How many to take; -1 is all.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than ``count``.
+
+    See Also
+    --------
+    asarray, frombuffer
 
     Examples
     --------

@@ -88,6 +88,25 @@ _fresnel_c = _told("fresnel", "", "", "", lambda g, x: g * cos(square(x) * (0.5 
 def shichi(x: Any, /) -> tuple[Tensor, Tensor]:
     """Hyperbolic sine and cosine integrals.
 
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+
+    Returns
+    -------
+    Shi, Chi : Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    special.sici, special.expi
+
     Examples
     --------
     >>> import agnesi as ag
@@ -100,6 +119,25 @@ def shichi(x: Any, /) -> tuple[Tensor, Tensor]:
 @public
 def fresnel(x: Any, /) -> tuple[Tensor, Tensor]:
     """Fresnel integrals S and C of real numbers.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+
+    Returns
+    -------
+    S, C : Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    special.modfresnelp, special.fresnel_zeros, special.sici
 
     Examples
     --------
@@ -114,6 +152,25 @@ def fresnel(x: Any, /) -> tuple[Tensor, Tensor]:
 def modfresnelp(x: Any, /) -> tuple[Tensor, Tensor]:
     """Modified Fresnel integrals F+ and K+ of real numbers, as complex numbers (DLMF 7.2).
 
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+
+    Returns
+    -------
+    F, K : Tensor
+        Complex, of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    special.modfresnelm, special.fresnel
+
     Examples
     --------
     >>> import agnesi as ag
@@ -126,6 +183,25 @@ def modfresnelp(x: Any, /) -> tuple[Tensor, Tensor]:
 @public
 def modfresnelm(x: Any, /) -> tuple[Tensor, Tensor]:
     """Modified Fresnel integrals F- and K- of real numbers, as complex numbers.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+
+    Returns
+    -------
+    F, K : Tensor
+        Complex, of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    special.modfresnelp, special.fresnel
 
     Examples
     --------
@@ -155,6 +231,22 @@ _wofz = scipys("wofz", (lambda g, x, y: g * (2j / _ROOT_PI - 2 * x * y),), __nam
 @public
 def wofz(z: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Faddeeva's function, ``exp(-z**2) * erfc(-1j * z)``, of complex numbers.
+
+    Parameters
+    ----------
+    z : array_like
+        Complex numbers; real ones are taken as complex.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``z``.
+
+    See Also
+    --------
+    special.erfcx, special.dawsn, special.voigt_profile
 
     Examples
     --------

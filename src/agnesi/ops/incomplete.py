@@ -356,6 +356,31 @@ gammaincinv: Function = binary(
 def betainc(a: Any, b: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Regularised incomplete beta function at ``x`` in [0, 1], with all three derivatives.
 
+    Parameters
+    ----------
+    a, b : array_like
+        Shapes; positive.
+    x : array_like
+        In [0, 1]; all three broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floating; NaN out of these ranges.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.betaincc, special.betaincinv, special.beta, random.beta
+
     Examples
     --------
     >>> import agnesi as ag
@@ -368,6 +393,31 @@ def betainc(a: Any, b: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def betainc_da(a: Any, b: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Derivative of :func:`betainc` to its first shape.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Shapes; positive.
+    x : array_like
+        In [0, 1]; all three broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floating; NaN out of these ranges.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.betainc, special.betainc_db
 
     Examples
     --------
@@ -382,6 +432,31 @@ def betainc_da(a: Any, b: Any, x: Any, /, *, out: Tensor | None = None) -> Tenso
 def betainc_db(a: Any, b: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Derivative of :func:`betainc` to its second shape.
 
+    Parameters
+    ----------
+    a, b : array_like
+        Shapes; positive.
+    x : array_like
+        In [0, 1]; all three broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floating; NaN out of these ranges.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.betainc, special.betainc_da
+
     Examples
     --------
     >>> import agnesi as ag
@@ -394,6 +469,31 @@ def betainc_db(a: Any, b: Any, x: Any, /, *, out: Tensor | None = None) -> Tenso
 @public
 def betaincinv(a: Any, b: Any, p: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Where :func:`betainc` is ``p``.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Shapes; positive.
+    p : array_like
+        In [0, 1]; all three broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floating; NaN out of these ranges.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.betainc, special.betainccinv
 
     Examples
     --------

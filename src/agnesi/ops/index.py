@@ -152,16 +152,34 @@ def take(x: Any, indices: Any, /, axis: int | None = None, *, mode: str = "raise
     Parameters
     ----------
     x : array_like
+        Of any shape.
     indices : array_like of int
         Their shape stands in the place of the axis.
     axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
     mode : {"raise", "wrap", "clip"}
         What becomes of indices beyond the ends: an error, counted on from the other end, or the
         nearest one there is.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        The shape of ``x`` with that of ``indices`` in the place of the axis; of the dtype of
+        ``x``.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of bounds and ``mode`` is "raise", or the axis is out of range.
+    ValueError
+        If there is no such mode.
+
+    See Also
+    --------
+    take_along_axis, gather, index_select, compress, choose
 
     Examples
     --------
@@ -205,6 +223,34 @@ def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1, *,
                     out: Tensor | None = None) -> Tensor:
     """Elements that ``indices`` names along an axis, position by position.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    indices : array_like of int
+        As many axes as ``x``; it broadcasts with ``x`` on the others than ``axis``.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        ``x[..., indices[..., i, ...], ...]``: of the shape of ``indices``, the dtype of ``x``.
+
+    Raises
+    ------
+    ValueError
+        If ``indices`` has another number of axes than ``x``.
+    IndexError
+        If an index or the axis is out of range.
+
+    See Also
+    --------
+    put_along_axis, gather, take, argsort
+
     Examples
     --------
     >>> import agnesi as ag
@@ -225,6 +271,34 @@ def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1, *,
 @public
 def gather(x: Any, axis: int, index: Any, *, out: Tensor | None = None) -> Tensor:
     """``take_along_axis`` with PyTorch's name and order; the index may be smaller than ``x``.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    index : array_like of int
+        As many axes as ``x``; on the others than ``axis`` it may be shorter.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        ``x[..., index[i, j, k], ...]`` for every place; of the shape of ``index`` and the dtype
+        of ``x``.
+
+    Raises
+    ------
+    ValueError
+        If ``index`` has another number of axes than ``x``.
+    IndexError
+        If an index or the axis is out of range.
+
+    See Also
+    --------
+    take_along_axis, scatter, take
 
     Examples
     --------
@@ -261,6 +335,24 @@ def select(x: Any, axis: Any, index: Any = 0, *, default: Any = None,
         Which slice, or what to take where no condition holds.
     default : array_like, optional
         NumPy's name for the latter.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view without the axis; or elements of the choices, broadcast with the conditions.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many choices as conditions, or none.
+    IndexError
+        If the axis or the index is out of range.
+
+    See Also
+    --------
+    narrow, take, where, choose
 
     Examples
     --------
@@ -291,6 +383,31 @@ def _by_conditions(conditions: Any, choices: Any, default: Any) -> Tensor:
 @public
 def narrow(x: Any, axis: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
     """``length`` positions of an axis from ``start`` (PyTorch's name).
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    start, length : int
+        The first position, and how many.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view; shorter where the axis ends before.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    select, split, index_select
 
     Examples
     --------

@@ -36,6 +36,20 @@ __all__ = [
 def shape(x: Any) -> tuple[Size, ...]:
     """The shape.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+
+    Returns
+    -------
+    tuple of int
+        Sizes that are not known yet are :class:`Dim`.
+
+    See Also
+    --------
+    ndim, size
+
     Examples
     --------
     >>> import agnesi as ag
@@ -49,6 +63,20 @@ def shape(x: Any) -> tuple[Size, ...]:
 def ndim(x: Any) -> int:
     """How many axes there are.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+
+    Returns
+    -------
+    int
+        0 for numbers.
+
+    See Also
+    --------
+    shape, size
+
     Examples
     --------
     >>> import agnesi as ag
@@ -61,6 +89,27 @@ def ndim(x: Any) -> int:
 @public
 def size(x: Any, axis: int | None = None) -> Any:
     """How many elements there are, in all or along an axis.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    axis : int, optional
+        Which axis.
+
+    Returns
+    -------
+    int
+        Or a :class:`Dim` where it is not known yet.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    shape, ndim
 
     Examples
     --------
@@ -76,6 +125,20 @@ def size(x: Any, axis: int | None = None) -> Any:
 def iterable(x: Any) -> bool:
     """Whether Python can iterate over ``x``.
 
+    Parameters
+    ----------
+    x : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        False for a tensor without axes.
+
+    See Also
+    --------
+    isscalar, ndim
+
     Examples
     --------
     >>> import agnesi as ag
@@ -90,6 +153,25 @@ def iterable(x: Any) -> bool:
 def promote_types(type1: Any, type2: Any) -> np.dtype:
     """The dtype that holds the values of both.
 
+    Parameters
+    ----------
+    type1, type2 : dtype
+        Two dtypes or their names.
+
+    Returns
+    -------
+    dtype
+        As of :func:`result_type`.
+
+    Raises
+    ------
+    TypeError
+        If one is no dtype.
+
+    See Also
+    --------
+    result_type, can_cast
+
     Examples
     --------
     >>> import agnesi as ag
@@ -102,6 +184,27 @@ def promote_types(type1: Any, type2: Any) -> np.dtype:
 @public
 def issubdtype(arg1: Any, arg2: Any) -> bool:
     """Whether a dtype belongs to a kind of NumPy's, such as ``numpy.floating``.
+
+    Parameters
+    ----------
+    arg1 : dtype
+        What is asked about.
+    arg2 : dtype or type
+        The kind.
+
+    Returns
+    -------
+    bool
+        As NumPy says.
+
+    Raises
+    ------
+    TypeError
+        If one is no dtype.
+
+    See Also
+    --------
+    isdtype, can_cast
 
     Examples
     --------
@@ -120,10 +223,28 @@ asanyarray = asarray
 def asarray_chkfinite(x: Any, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
     """:func:`asarray`, once it is sure that all elements are finite.
 
+    Parameters
+    ----------
+    x : array_like
+        Also what speaks DLPack or the buffer protocol.
+    dtype : dtype, optional
+        Type of the elements; by default that of the data.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        As of :func:`asarray`.
+
     Raises
     ------
     ValueError
         For NaN and infinities, in compiled code too.
+
+    See Also
+    --------
+    asarray, isfinite, ensure
 
     Examples
     --------
@@ -140,6 +261,33 @@ def frombuffer(buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0,
                out: Tensor | None = None) -> Tensor:
     """A vector over the bytes of a buffer, without a copy.
 
+    Parameters
+    ----------
+    buffer : object
+        With the buffer protocol, as bytes.
+    dtype : dtype, optional
+        Type of the elements; by default the default float dtype (``config.default_float``).
+    count : int
+        How many elements; -1 is all.
+    offset : int
+        Where to begin, in bytes.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector; it cannot be changed where the buffer cannot.
+
+    Raises
+    ------
+    ValueError
+        If the buffer is too small, or its size is no multiple of the elements'.
+
+    See Also
+    --------
+    from_numpy, asarray, fromiter
+
     Examples
     --------
     >>> import agnesi as ag
@@ -154,6 +302,22 @@ def frombuffer(buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0,
 @public
 def array_equiv(x1: Any, x2: Any, *, out: Tensor | None = None) -> Tensor:
     """Whether two arrays are equal once they are broadcast.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Of any shapes.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        One bool; False where they do not broadcast.
+
+    See Also
+    --------
+    array_equal, allclose
 
     Examples
     --------
@@ -172,6 +336,20 @@ def array_equiv(x1: Any, x2: Any, *, out: Tensor | None = None) -> Tensor:
 def shares_memory(x1: Any, x2: Any) -> bool:
     """Whether two arrays have an element in common.
 
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Arrays with a value.
+
+    Returns
+    -------
+    bool
+        About the memory of now.
+
+    See Also
+    --------
+    may_share_memory, copy
+
     Examples
     --------
     >>> import agnesi as ag
@@ -185,6 +363,20 @@ def shares_memory(x1: Any, x2: Any) -> bool:
 @public
 def may_share_memory(x1: Any, x2: Any) -> bool:
     """Whether the bounds of two arrays in memory overlap.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Arrays with a value.
+
+    Returns
+    -------
+    bool
+        About the memory of now.
+
+    See Also
+    --------
+    shares_memory
 
     Examples
     --------
@@ -213,6 +405,34 @@ def packbits(x: Any, /, axis: int | None = None, bitorder: str = "big", *,
              out: Tensor | None = None) -> Tensor:
     """Bits (what is not zero) as bytes, eight of an axis in each; zeros fill up the last.
 
+    Parameters
+    ----------
+    x : array_like
+        Integers or bool.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    bitorder : {"big", "little"}
+        Whether the first bit of a byte is the highest.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        uint8; on the axis an eighth as long, rounded up.
+
+    Raises
+    ------
+    DTypeError
+        For floats and complex numbers.
+    ValueError
+        If ``bitorder`` is another.
+
+    See Also
+    --------
+    unpackbits, bitwise_count
+
     Examples
     --------
     >>> import agnesi as ag
@@ -238,6 +458,36 @@ def packbits(x: Any, /, axis: int | None = None, bitorder: str = "big", *,
 def unpackbits(x: Any, /, axis: int | None = None, count: int | None = None,
                bitorder: str = "big", *, out: Tensor | None = None) -> Tensor:
     """Bytes as bits, eight for each along an axis; ``count`` says how many are kept.
+
+    Parameters
+    ----------
+    x : array_like
+        uint8.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    count : int, optional
+        How many bits are kept along the axis; negative ones go from the end; all by default.
+    bitorder : {"big", "little"}
+        Whether the first bit of a byte is the highest.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        uint8, zeros and ones; on the axis eight times as long.
+
+    Raises
+    ------
+    DTypeError
+        For other dtypes.
+    ValueError
+        If ``bitorder`` is another.
+
+    See Also
+    --------
+    packbits
 
     Examples
     --------

@@ -147,6 +147,25 @@ _principal, _low = unary(LAMBERTW), unary(LAMBERTW_LOW)
 def sici(x: Any, /) -> tuple[Tensor, Tensor]:
     """Sine and cosine integrals.
 
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+
+    Returns
+    -------
+    Si, Ci : Tensor
+        Of the shape of ``x``; Ci is NaN for negative numbers.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    special.shichi, special.fresnel, special.expi
+
     Examples
     --------
     >>> import agnesi as ag
@@ -159,6 +178,31 @@ def sici(x: Any, /) -> tuple[Tensor, Tensor]:
 @public
 def lambertw(x: Any, k: int = 0, /, *, out: Tensor | None = None) -> Tensor:
     """Real solution of ``w * exp(w) = x``: branch 0, or -1 for x in [-1/e, 0).
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    k : int
+        Which branch.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; NaN below -1/e, and on branch -1 above 0.
+
+    Raises
+    ------
+    ValueError
+        For another branch.
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    special.wrightomega, exp
 
     Examples
     --------

@@ -186,10 +186,13 @@ def interpolate(x: Any, size: Any = None, scale_factor: Any = None, mode: str = 
     antialias : bool
         Whether smaller images are made of all elements that a place covers, and not of those next
         to it alone, as Pillow does; for modes that interpolate.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        (batch, channels, *size), of the dtype of ``x``.
 
     Raises
     ------
@@ -197,6 +200,13 @@ def interpolate(x: Any, size: Any = None, scale_factor: Any = None, mode: str = 
         If the images have not as many axes as the mode, or sizes must be known and are not.
     DTypeError
         If the mode computes with elements that are no floats.
+    ValueError
+        If there is no such mode, ``align_corners`` or ``antialias`` does not go with it, or not
+        exactly one of ``size`` and ``scale_factor`` is given.
+
+    See Also
+    --------
+    nn.Upsample, nn.functional.adaptive_avg_pool, nn.functional.pixel_shuffle
 
     Examples
     --------

@@ -112,10 +112,27 @@ def concat(arrays: Sequence[Any], /, axis: int | None = 0, *,
     arrays : sequence of array_like
         Of equal shapes but for the axis; dtypes are promoted.
     axis : int or None
+        The axis along which they are joined; None flattens them first.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the promoted dtype; the sizes of the axis add up.
+
+    Raises
+    ------
+    ShapeError
+        If shapes differ on another axis, or for numbers, which have no axes.
+    ValueError
+        If there are no arrays.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    stack, hstack, vstack, dstack, block, split
 
     Examples
     --------
@@ -134,6 +151,33 @@ def concat(arrays: Sequence[Any], /, axis: int | None = 0, *,
 @public
 def stack(arrays: Sequence[Any], /, axis: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape along a new axis.
+
+    Parameters
+    ----------
+    arrays : sequence of array_like
+        Of one shape; dtypes are promoted.
+    axis : int
+        Where the new axis stands in the result.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        With one axis more, as long as ``arrays``.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes differ.
+    ValueError
+        If there are no arrays.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    concat, unstack, hstack, vstack, column_stack
 
     Examples
     --------
@@ -154,6 +198,29 @@ def stack(arrays: Sequence[Any], /, axis: int = 0, *, out: Tensor | None = None)
 def hstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     """Tensors side by side: along axis 1, or axis 0 of vectors.
 
+    Parameters
+    ----------
+    tensors : sequence of array_like
+        Of equal shapes but for the axis along which they are joined; dtypes are promoted.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If shapes differ on another axis.
+    ValueError
+        If there are no tensors.
+
+    See Also
+    --------
+    vstack, dstack, concat, hsplit, column_stack
+
     Examples
     --------
     >>> import agnesi as ag
@@ -168,6 +235,29 @@ def hstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
 def vstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     """Tensors one above the other: along axis 0, vectors as rows.
 
+    Parameters
+    ----------
+    tensors : sequence of array_like
+        Of equal shapes but for the axis along which they are joined; dtypes are promoted.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If shapes differ on another axis.
+    ValueError
+        If there are no tensors.
+
+    See Also
+    --------
+    hstack, dstack, concat, vsplit
+
     Examples
     --------
     >>> import agnesi as ag
@@ -181,6 +271,29 @@ def vstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
 @public
 def dstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     """Tensors one behind the other: along axis 2.
+
+    Parameters
+    ----------
+    tensors : sequence of array_like
+        Of equal shapes but for the axis along which they are joined; dtypes are promoted.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If shapes differ on another axis.
+    ValueError
+        If there are no tensors.
+
+    See Also
+    --------
+    hstack, vstack, concat, dsplit
 
     Examples
     --------
@@ -199,13 +312,27 @@ def split(x: Any, sections: Any, axis: int = 0) -> list[Tensor]:
     Parameters
     ----------
     x : array_like
+        To be cut; at least one axis.
     sections : int or sequence of int
+        A number of equal parts, or the positions before which to cut.
     axis : int
+        An axis, counted from the end where negative; also written ``dim``.
 
     Returns
     -------
     list of Tensor
         Views.
+
+    Raises
+    ------
+    ValueError
+        If the axis does not divide into so many equal parts.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    array_split, chunk, hsplit, vsplit, dsplit, concat
 
     Examples
     --------
@@ -232,6 +359,31 @@ def split(x: Any, sections: Any, axis: int = 0) -> list[Tensor]:
 def chunk(x: Any, chunks: int, axis: int = 0) -> list[Tensor]:
     """At most so many parts of an axis, the last one possibly smaller (PyTorch's).
 
+    Parameters
+    ----------
+    x : array_like
+        To be cut; at least one axis.
+    chunks : int
+        How many parts at most; each has ``ceil(n / chunks)`` positions but the last.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+
+    Returns
+    -------
+    list of Tensor
+        Views.
+
+    Raises
+    ------
+    ValueError
+        If ``chunks`` is not positive.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    split, array_split, unstack
+
     Examples
     --------
     >>> import agnesi as ag
@@ -250,6 +402,27 @@ def chunk(x: Any, chunks: int, axis: int = 0) -> list[Tensor]:
 @public
 def unstack(x: Any, /, axis: int = 0) -> tuple[Tensor, ...]:
     """The slices along an axis, which goes.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis, of known size.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+
+    Returns
+    -------
+    tuple of Tensor
+        As many as the axis is long, without it; views.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    stack, split, chunk
 
     Examples
     --------
@@ -292,14 +465,30 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     Parameters
     ----------
     x : array_like
+        Of any shape.
     pad_width : int, (before, after), or one such pair for each axis
+        Elements to put before and behind each axis; not negative.
     mode : {"constant", "edge", "reflect", "symmetric", "wrap"}
+        What the border holds: ``constant_values``, the nearest element, or the elements mirrored
+        without ("reflect") or with the edge ("symmetric"), or from the other end ("wrap").
     constant_values : number, (before, after), or one such pair for each axis
         What the border of mode "constant" holds; corners belong to the later axis.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the dtype of ``x``, longer by ``before + after`` on each axis.
+
+    Raises
+    ------
+    ValueError
+        If there is no such mode, or a width is negative.
+
+    See Also
+    --------
+    concat, nn.functional.pad
 
     Examples
     --------
@@ -380,6 +569,33 @@ def _bordered(x: Tensor, widths: list[tuple[int, int]], value: Any) -> Tensor:
 @public
 def roll(x: Any, /, shift: Any, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Elements moved on along axes; those that fall off the end come in at the start.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    shift : int or tuple of int
+        By how many positions, to the end where positive; one for each axis or one for all.
+    axis : int or tuple of int, optional
+        By default the flat elements are moved. Also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A copy, of the shape of ``x``.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many shifts as axes.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    flip, rot90
 
     Examples
     --------

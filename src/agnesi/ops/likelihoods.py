@@ -134,6 +134,27 @@ exprel = unary(EXPREL, "``(exp(x) - 1) / x``, and 1 at 0.", "[0.0]", "[1.]")
 def log_expit(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of :func:`expit`, without underflow.
 
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; not positive.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    special.expit, softplus, special.logit
+
     Examples
     --------
     >>> import agnesi as ag
@@ -157,6 +178,31 @@ def _floating(x: Any) -> Tensor:
 def softmax(x: Any, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """``exp(x)`` over its sum, over all axes by default.
 
+    Parameters
+    ----------
+    x : array_like
+        Scores; integers become the default float dtype.
+    axis : int or tuple of int, optional
+        All by default; also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; positive numbers that sum to 1.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    special.log_softmax
+
     Examples
     --------
     >>> import agnesi as ag
@@ -170,6 +216,31 @@ def softmax(x: Any, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor
 @public
 def log_softmax(x: Any, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of :func:`softmax`.
+
+    Parameters
+    ----------
+    x : array_like
+        Scores; integers become the default float dtype.
+    axis : int or tuple of int, optional
+        All by default; also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; not positive.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    special.softmax, special.logsumexp
 
     Examples
     --------
@@ -189,17 +260,31 @@ def logsumexp(a: Any, /, axis: Any = None, b: Any = None, keepdims: bool = False
     Parameters
     ----------
     a : array_like
+        Real numbers; integers become the default float dtype.
     axis : int or tuple of int, optional
         All by default.
     b : array_like, optional
         Weights; a negative sum is NaN, unless its sign is asked for.
     keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
     return_sign : bool
         Whether to give the logarithm of the sum's absolute value, and the sign.
 
     Returns
     -------
     Tensor, or a tuple of two
+        The shape of ``a`` without the axes; -inf for no elements.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the weights do not broadcast.
+
+    See Also
+    --------
+    special.softmax, logaddexp
 
     Examples
     --------

@@ -132,11 +132,22 @@ def linear(x: Any, weight: Any, bias: Any = None, /, *, out: Tensor | None = Non
         Weights, of shape (outputs, features).
     bias : array_like, optional
         Bias, of shape (outputs,).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Of shape (..., outputs).
+
+    Raises
+    ------
+    ShapeError
+        If the features of ``x`` and ``weight`` differ.
+
+    See Also
+    --------
+    nn.Linear, nn.Bilinear, matmul
 
     Examples
     --------

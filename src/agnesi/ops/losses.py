@@ -30,10 +30,25 @@ def mse_loss(x: Any, target: Any, /, *, reduction: str = "mean",
     x, target : array_like
         Of one shape.
     reduction : {"mean", "sum", "none"}
+        What becomes of the squares.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        One number, or with "none" the squares; the mean of none is NaN.
+
+    Raises
+    ------
+    ValueError
+        If there is no such reduction.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    nn.MSELoss, nn.functional.cross_entropy, special.huber
 
     Examples
     --------
@@ -138,7 +153,32 @@ def cross_entropy(logits: Any, target: Any, /, weight: Any = None, *, reduction:
     label_smoothing : float
         Share of each row's probability that is spread evenly over all classes.
     axis : int, optional
-        The axis of classes: 1 by default, as in PyTorch, or that of a vector; -1 for classes last.
+        The axis of classes: 1 by default, as in PyTorch, or that of a vector; -1 for classes
+        last.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        One number, or with "none" a loss for each row, of the shape without the classes. The mean
+        over no rows is NaN.
+
+    Raises
+    ------
+    ShapeError
+        If the target has another shape.
+    DTypeError
+        If labels are not integers.
+    IndexError
+        If a label is not below the number of classes; compiled code tells so too.
+    ValueError
+        If there is no such reduction, ``label_smoothing`` is not in [0, 1], or ``ignore_index``
+        is given with probabilities.
+
+    See Also
+    --------
+    nll_loss, log_softmax, nn.CrossEntropyLoss, special.kl_div
 
     Examples
     --------
@@ -182,6 +222,45 @@ def nll_loss(log_probabilities: Any, labels: Any, /, weight: Any = None, *, redu
     """Minus the log-probability of each row's label: :func:`cross_entropy` after log_softmax.
 
     Parameters are those of :func:`cross_entropy`.
+
+    Parameters
+    ----------
+    log_probabilities : array_like
+        Logarithms of probabilities, of shape (batch, classes), (classes,) or (batch, classes,
+        ...).
+    labels : array_like of int
+        Of the shape without the classes.
+    weight : array_like, optional
+        A weight for each class; the mean is weighted then.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses of the rows.
+    ignore_index : int, optional
+        A label whose rows have no loss, no gradient, and do not count in the mean.
+    axis : int, optional
+        The axis of classes: 1 by default, as in PyTorch, or that of a vector; -1 for classes
+        last.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        One number, or with "none" a loss for each row. The mean over no rows is NaN.
+
+    Raises
+    ------
+    ShapeError
+        If the labels have another shape.
+    DTypeError
+        If labels are not integers.
+    IndexError
+        If a label is not below the number of classes; compiled code tells so too.
+    ValueError
+        If there is no such reduction.
+
+    See Also
+    --------
+    cross_entropy, log_softmax
 
     Examples
     --------

@@ -119,6 +119,28 @@ def product_of(a: Tensor, b: Tensor) -> Tensor:
 def matmul(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Matrix product; a vector on the left is a row, on the right a column.
 
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Matrices on the last two axes, or vectors; the other axes broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype; without the axes that vectors were given. bool products are
+        disjunctions of conjunctions.
+
+    Raises
+    ------
+    ShapeError
+        If the inner sizes differ, for numbers, or if the other axes do not broadcast.
+
+    See Also
+    --------
+    dot, vecdot, matvec, vecmat, tensordot, einsum, linalg.multi_dot
+
     Examples
     --------
     >>> import agnesi as ag
@@ -163,6 +185,28 @@ def _same_length(a: Tensor, b: Tensor) -> None:
 def dot(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """NumPy's dot: last axis of ``x1`` with the last but one of ``x2`` (its only one).
 
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Numbers, vectors, matrices or more axes.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The product of numbers with all, of vectors the inner product, of matrices the matrix
+        product; otherwise of shape (*x1.shape[:-1], *x2.shape without the last but one).
+
+    Raises
+    ------
+    ShapeError
+        If the summed axes differ in size.
+
+    See Also
+    --------
+    matmul, vdot, vecdot, inner, tensordot
+
     Examples
     --------
     >>> import agnesi as ag
@@ -180,6 +224,31 @@ def dot(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, out: Tensor | None = None) -> Tensor:
     """Sum of products along an axis, of conjugates of ``x1`` where it is complex.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        They broadcast but for the axis.
+    axis : int
+        The axis of both that is summed over, counted from the end: -1 or less.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape without the axis.
+
+    Raises
+    ------
+    IndexError
+        If the axis is 0 or positive, or out of range.
+    ShapeError
+        If the axis has two sizes, or the shapes do not broadcast.
+
+    See Also
+    --------
+    vdot, dot, matmul, inner
 
     Examples
     --------
@@ -203,6 +272,22 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, out: Tensor | None = None) ->
 def outer(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Products of all elements of one flattened tensor with all of another.
 
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Of any shapes, with m and n elements.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (m, n).
+
+    See Also
+    --------
+    inner, kron, multiply
+
     Examples
     --------
     >>> import agnesi as ag
@@ -219,6 +304,31 @@ def outer(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def tensordot(x1: Any, x2: Any, /, axes: Any = 2, *, out: Tensor | None = None) -> Tensor:
     """Sum of products over pairs of axes; a number n pairs the last n with the first n.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        At least as many axes as are summed over.
+    axes : int or pair of sequences of int
+        How many axes, or which of ``x1`` and which of ``x2``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The axes that stay, first those of ``x1``, then those of ``x2``.
+
+    Raises
+    ------
+    ShapeError
+        If paired axes differ in size.
+    ValueError
+        If there are not so many axes, or not as many on both sides.
+
+    See Also
+    --------
+    einsum, matmul, dot, inner
 
     Examples
     --------

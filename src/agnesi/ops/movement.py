@@ -159,17 +159,31 @@ def reshape(x: Any, /, shape: Any, *, order: str = "C", copy: bool | None = None
     Parameters
     ----------
     x : array_like
+        Of any shape.
     shape : int or tuple of int
         One size may be -1: it is found from the others.
     order : {"C", "F"}
         "F" takes and puts the elements in column-major order instead.
     copy : bool, optional
         True always copies; False never does (ValueError where it must).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         A view where memory allows.
+
+    Raises
+    ------
+    ShapeError
+        If the shape does not hold as many elements, or several sizes are -1.
+    ValueError
+        If ``copy`` is False and the elements must be copied, or ``order`` is neither "C" nor "F".
+
+    See Also
+    --------
+    ravel, flatten, resize, expand_dims, squeeze
 
     Examples
     --------
@@ -197,6 +211,31 @@ def reshape(x: Any, /, shape: Any, *, order: str = "C", copy: bool | None = None
 def flatten(x: Any, start: int = 0, end: int = -1, *, out: Tensor | None = None) -> Tensor:
     """Axes ``start`` to ``end`` as one.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; a number becomes a vector of one element.
+    start, end : int
+        First and last of the axes that become one.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view where memory allows.
+
+    Raises
+    ------
+    ValueError
+        If ``start`` comes after ``end``.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    ravel, reshape
+
     Examples
     --------
     >>> import agnesi as ag
@@ -218,6 +257,29 @@ def ravel(x: Any, order: str = "C", *, out: Tensor | None = None) -> Tensor:
     """All elements in one axis, one after another in memory: a copy where they are not yet.
 
     With ``order="F"`` they are in column-major order.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    order : {"C", "F"}
+        Row-major or column-major order of the elements.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of all elements.
+
+    Raises
+    ------
+    ValueError
+        If ``order`` is another.
+
+    See Also
+    --------
+    flatten, reshape
 
     Examples
     --------
@@ -246,6 +308,31 @@ def contiguous(x: Tensor) -> Tensor:
 def squeeze(x: Any, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Without the axes of size 1, or without those named.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    axis : int or tuple of int, optional
+        Which axes go; by default all of size 1. Also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    ShapeError
+        If a named axis has another size than 1.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    expand_dims, reshape
+
     Examples
     --------
     >>> import agnesi as ag
@@ -266,6 +353,31 @@ def squeeze(x: Any, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor
 @public
 def expand_dims(x: Any, /, axis: Any = 0, *, out: Tensor | None = None) -> Tensor:
     """With new axes of size 1 at the places ``axis`` of the result.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    axis : int or tuple of int
+        Places of the new axes in the result.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    IndexError
+        If a place is out of range.
+    ValueError
+        If a place is named twice.
+
+    See Also
+    --------
+    squeeze, reshape, atleast_1d
 
     Examples
     --------
@@ -289,13 +401,27 @@ def permute_dims(x: Any, /, axes: Sequence[int] | None = None, *,
     Parameters
     ----------
     x : array_like
+        Of any shape.
     axes : sequence of int, optional
         Axis ``i`` of the result is axis ``axes[i]`` of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         A view.
+
+    Raises
+    ------
+    ValueError
+        If ``axes`` does not name each axis once.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    matrix_transpose, swapaxes, moveaxis, dimshuffle
 
     Examples
     --------
@@ -320,6 +446,27 @@ transpose = permute_dims
 def matrix_transpose(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """With the last two axes swapped.
 
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., m, n).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., n, m); a view.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+
+    See Also
+    --------
+    permute_dims, swapaxes, conj
+
     Examples
     --------
     >>> import agnesi as ag
@@ -335,6 +482,29 @@ def matrix_transpose(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def swapaxes(x: Any, axis1: int, axis2: int, *, out: Tensor | None = None) -> Tensor:
     """With two axes exchanged.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    axis1, axis2 : int
+        The two axes.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    moveaxis, permute_dims, matrix_transpose
 
     Examples
     --------
@@ -352,6 +522,31 @@ def swapaxes(x: Any, axis1: int, axis2: int, *, out: Tensor | None = None) -> Te
 @public
 def moveaxis(x: Any, /, source: Any, destination: Any, *, out: Tensor | None = None) -> Tensor:
     """With axes moved to other places; the rest keep their order.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    source, destination : int or sequence of int
+        Axes, and the places that they have in the result.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    ValueError
+        If they do not name as many different axes.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    swapaxes, permute_dims, rollaxis
 
     Examples
     --------
@@ -377,6 +572,34 @@ def moveaxis(x: Any, /, source: Any, destination: Any, *, out: Tensor | None = N
 @public
 def dimshuffle(x: Any, *pattern: Any, out: Tensor | None = None) -> Tensor:
     """Axes in another order, new ones where the pattern says "x", unit ones dropped (Theano's).
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    *pattern : int or "x"
+        For each axis of the result: which axis of ``x`` it is, or "x" for a new one of size 1.
+        One tuple is taken, too.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    ShapeError
+        If an axis of another size than 1 is dropped.
+    ValueError
+        If an axis is named twice.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    permute_dims, expand_dims, squeeze, broadcast_to
 
     Examples
     --------
@@ -423,6 +646,27 @@ def _each(arrays: tuple[Any, ...], ndim: int) -> Any:
 def atleast_1d(*arrays: Any, out: Tensor | None = None) -> Any:
     """With one dimension at least.
 
+    Parameters
+    ----------
+    *arrays : array_like
+        One or several, of any shapes.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor, or tuple of Tensor
+        One for each argument; what has axes enough is given as it is.
+
+    Raises
+    ------
+    TypeError
+        If none is given.
+
+    See Also
+    --------
+    atleast_2d, atleast_3d, expand_dims
+
     Examples
     --------
     >>> import agnesi as ag
@@ -436,6 +680,27 @@ def atleast_1d(*arrays: Any, out: Tensor | None = None) -> Any:
 def atleast_2d(*arrays: Any, out: Tensor | None = None) -> Any:
     """With two dimensions at least; new ones come first.
 
+    Parameters
+    ----------
+    *arrays : array_like
+        One or several, of any shapes.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor, or tuple of Tensor
+        One for each argument; what has axes enough is given as it is.
+
+    Raises
+    ------
+    TypeError
+        If none is given.
+
+    See Also
+    --------
+    atleast_1d, atleast_3d, expand_dims
+
     Examples
     --------
     >>> import agnesi as ag
@@ -447,7 +712,29 @@ def atleast_2d(*arrays: Any, out: Tensor | None = None) -> Any:
 
 @public
 def atleast_3d(*arrays: Any, out: Tensor | None = None) -> Any:
-    """With three dimensions at least, as NumPy places them.
+    """With three axes at least: a vector of n becomes (1, n, 1), a matrix (m, n) becomes (m, n,
+    1).
+
+    Parameters
+    ----------
+    *arrays : array_like
+        One or several, of any shapes.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor, or tuple of Tensor
+        One for each argument; what has axes enough is given as it is.
+
+    Raises
+    ------
+    TypeError
+        If none is given.
+
+    See Also
+    --------
+    atleast_1d, atleast_2d, expand_dims
 
     Examples
     --------

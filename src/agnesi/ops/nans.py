@@ -39,6 +39,35 @@ def nansum(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = 
            out: Tensor | None = None) -> Tensor:
     """Sum over axes without NaN; 0 where there is nothing else.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; without NaN in integers.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    dtype : dtype, optional
+        What to compute in and to give; by default integers narrower than 64 bits are accumulated
+        in 64 bits.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    sum, nanmean, nanprod
+
     Examples
     --------
     >>> import agnesi as ag
@@ -52,6 +81,35 @@ def nansum(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = 
 def nanprod(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False,
             out: Tensor | None = None) -> Tensor:
     """Product over axes without NaN; 1 where there is nothing else.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; without NaN in integers.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    dtype : dtype, optional
+        What to compute in and to give; by default integers narrower than 64 bits are accumulated
+        in 64 bits.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    prod, nansum
 
     Examples
     --------
@@ -67,6 +125,32 @@ def nancumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None,
               out: Tensor | None = None) -> Tensor:
     """Running sums along an axis (of the flat elements by default); NaN adds nothing.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    dtype : dtype, optional
+        What to compute in and to give.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; a vector without an axis.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    cumsum, nansum
+
     Examples
     --------
     >>> import agnesi as ag
@@ -80,6 +164,32 @@ def nancumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None,
 def nancumprod(x: Any, /, axis: int | None = None, *, dtype: Any = None,
                out: Tensor | None = None) -> Tensor:
     """Running products along an axis (of the flat elements by default); NaN counts as 1.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    dtype : dtype, optional
+        What to compute in and to give.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; a vector without an axis.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    cumprod, nanprod
 
     Examples
     --------
@@ -103,6 +213,32 @@ def nanmax(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
     """Greatest element along axes without NaN; NaN where there is nothing else.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; without NaN in integers.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    max, nanmin, nanargmax
+
     Examples
     --------
     >>> import agnesi as ag
@@ -116,6 +252,32 @@ def nanmax(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
 def nanmin(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
     """Least element along axes without NaN; NaN where there is nothing else.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; without NaN in integers.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    min, nanmax, nanargmin
 
     Examples
     --------
@@ -140,10 +302,33 @@ def nanargmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False,
               out: Tensor | None = None) -> Tensor:
     """Index of the first greatest element that is not NaN.
 
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, the shape of ``x`` without the axis.
+
     Raises
     ------
     ValueError
         Where there is nothing but NaN; in compiled code too.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    argmax, nanmax
 
     Examples
     --------
@@ -159,10 +344,33 @@ def nanargmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False,
               out: Tensor | None = None) -> Tensor:
     """Index of the first least element that is not NaN.
 
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, the shape of ``x`` without the axis.
+
     Raises
     ------
     ValueError
         Where there is nothing but NaN; in compiled code too.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    argmin, nanmin
 
     Examples
     --------
@@ -189,6 +397,32 @@ def nanmean(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
             out: Tensor | None = None) -> Tensor:
     """Mean over axes without NaN; NaN where there is nothing else.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; without NaN in integers.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    mean, nansum, nanmedian
+
     Examples
     --------
     >>> import agnesi as ag
@@ -205,6 +439,36 @@ def nanmean(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
 def nanvar(x: Any, /, axis: Axis = None, *, correction: float = 0.0, ddof: float | None = None,
            keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """Variance over axes without NaN, over ``n - correction`` (NumPy calls it ``ddof``).
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; without NaN in integers.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    correction : float
+        The squares are divided by ``n - correction``; NaN where that is not positive.
+    ddof : float, optional
+        NumPy's name for ``correction``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    var, nanstd
 
     Examples
     --------
@@ -226,6 +490,36 @@ def nanvar(x: Any, /, axis: Axis = None, *, correction: float = 0.0, ddof: float
 def nanstd(x: Any, /, axis: Axis = None, *, correction: float = 0.0, ddof: float | None = None,
            keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """Standard deviation over axes without NaN; its gradient is 0 where it is 0.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; without NaN in integers.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    correction : float
+        The squares are divided by ``n - correction``; NaN where that is not positive.
+    ddof : float, optional
+        NumPy's name for ``correction``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    std, nanvar
 
     Examples
     --------

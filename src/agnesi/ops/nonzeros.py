@@ -44,6 +44,7 @@ def nonzero(x: Any, /, *, size: int | None = None, fill_value: Any = 0) -> tuple
     Parameters
     ----------
     x : array_like
+        At least one axis; NaN is not zero.
     size : int, optional
         How many to give: further ones are left out, missing ones are ``fill_value``.  With a size
         it works while a graph is written, too.
@@ -61,6 +62,10 @@ def nonzero(x: Any, /, *, size: int | None = None, fill_value: Any = 0) -> tuple
         For numbers, which have no axes.
     TraceError
         While a graph is written, without ``size``.
+
+    See Also
+    --------
+    argwhere, flatnonzero, where, count_nonzero
 
     Examples
     --------
@@ -97,8 +102,27 @@ def flatnonzero(x: Any, /, *, size: int | None = None, fill_value: int = 0,
     Parameters
     ----------
     x : array_like
-    size, fill_value : int
-        As for :func:`nonzero`.
+        Of any shape; NaN is not zero.
+    size : int
+        How many to give; see :func:`nonzero`.
+    fill_value : int
+        Positions that are missing to ``size``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, a vector in ascending order.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written, without ``size``.
+
+    See Also
+    --------
+    nonzero, argwhere, ravel
 
     Examples
     --------
@@ -118,9 +142,27 @@ def argwhere(x: Any, /, *, size: int | None = None, fill_value: Any = 0,
     Parameters
     ----------
     x : array_like
+        Of any shape; NaN is not zero.
     size : int, optional
+        How many rows to give; see :func:`nonzero`.
     fill_value : int or sequence of int
-        As for :func:`nonzero`.
+        Indices of rows that are missing to ``size``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, of shape (elements, axes), in row-major order.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written, without ``size``.
+
+    See Also
+    --------
+    nonzero, flatnonzero, where
 
     Examples
     --------

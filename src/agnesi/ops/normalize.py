@@ -200,10 +200,24 @@ def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, eps: f
         A number for each channel.
     eps : float
         Added to the variance.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If the channels do not fall into so many groups.
+    DTypeError
+        If ``x`` is not floating.
+
+    See Also
+    --------
+    nn.GroupNorm, nn.functional.instance_norm, nn.functional.layer_norm
 
     Examples
     --------
@@ -236,16 +250,31 @@ def layer_norm(x: Any, normalized_shape: int | tuple[int, ...], weight: Any = No
     Parameters
     ----------
     x : array_like
+        Floats, of shape (..., *normalized_shape).
     normalized_shape : int or tuple of int
         Sizes of the last axes, over which mean and variance are taken.
     weight, bias : array_like, optional
         Of that shape.
     eps : float
         Added to the variance.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        If ``x`` is not floating.
+    ValueError
+        If the last axes of ``x`` have another shape.
+
+    See Also
+    --------
+    nn.LayerNorm, nn.functional.rms_norm, nn.functional.group_norm
 
     Examples
     --------
@@ -279,16 +308,31 @@ def rms_norm(x: Any, normalized_shape: int | tuple[int, ...], weight: Any = None
     Parameters
     ----------
     x : array_like
+        Floats, of shape (..., *normalized_shape).
     normalized_shape : int or tuple of int
         Sizes of the last axes, over which the mean is taken.
     weight : array_like, optional
         Of that shape.
     eps : float, optional
         Added to the mean square; by default the distance from 1 to the next number of the dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        If ``x`` is not floating.
+    ValueError
+        If the last axes of ``x`` have another shape.
+
+    See Also
+    --------
+    nn.RMSNorm, nn.functional.layer_norm
 
     Examples
     --------
@@ -313,6 +357,37 @@ def local_response_norm(x: Any, size: int = 5, alpha: float = 1e-4, beta: float 
 
     The sum goes over ``size`` channels around the element's, as many as there are; of an even
     number one more before it.  This is PyTorch's; Krizhevsky et al. (2012) do not divide ``alpha``.
+
+    Parameters
+    ----------
+    x : array_like
+        Floats, (batch, channels, ...).
+    size : int or tuple of int, optional
+        How many channels the sum goes over.
+    alpha : float
+        Factor of the mean of squares.
+    beta : float
+        Exponent.
+    k : float
+        Added before the power is taken.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes, or ``size`` is not positive.
+    DTypeError
+        If ``x`` is not floating.
+
+    See Also
+    --------
+    nn.LocalResponseNorm, nn.functional.batch_norm
 
     Examples
     --------

@@ -55,6 +55,27 @@ def _real(x: Any, name: str) -> Tensor:
 def deg2rad(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Degrees as radians.
 
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    rad2deg, angle, sin
+
     Examples
     --------
     >>> import agnesi as ag
@@ -67,6 +88,27 @@ def deg2rad(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def rad2deg(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Radians as degrees.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    deg2rad, angle
 
     Examples
     --------
@@ -83,6 +125,22 @@ radians, degrees = deg2rad, rad2deg
 @public
 def sinc(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """``sin(pi x) / (pi x)``, and 1 at 0, where derivatives are right too.
+
+    Parameters
+    ----------
+    x : array_like
+        Numbers; integers become the default float dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    See Also
+    --------
+    sin, special.spherical_jn
 
     Examples
     --------
@@ -102,6 +160,29 @@ def sinc(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 def logaddexp2(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """``log2(2**x1 + 2**x2)`` without overflow.
 
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Real numbers; they broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floating.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    logaddexp, logsumexp, exp2, log2
+
     Examples
     --------
     >>> import agnesi as ag
@@ -116,6 +197,27 @@ def logaddexp2(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def float_power(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """``x1`` to the power of ``x2`` in double precision, of integers too.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Base and exponent; they broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        float64 or complex128, of the broadcast shape.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    power, sqrt
 
     Examples
     --------
@@ -140,6 +242,31 @@ def _scaled(x: Tensor, exponent: Tensor) -> Tensor:
 def ldexp(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """``x1 * 2**x2`` for integers ``x2``, beyond the range of ``2**x2`` too.
 
+    Parameters
+    ----------
+    x1 : array_like
+        Real numbers.
+    x2 : array_like of int
+        Exponents; they broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape and the dtype of ``x1``.
+
+    Raises
+    ------
+    DTypeError
+        If exponents are no integers, or ``x1`` is complex.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    frexp, exp2
+
     Examples
     --------
     >>> import agnesi as ag
@@ -157,6 +284,25 @@ def ldexp(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def frexp(x: Any, /) -> tuple[Tensor, Tensor]:
     """Mantissas in [1/2, 1) and exponents (int32): ``x = mantissa * 2**exponent``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+
+    Returns
+    -------
+    mantissa, exponent : Tensor
+        Of the shape of ``x``; zeros, infinities and NaN are their own mantissas, with exponent 0.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    ldexp, modf, log2
 
     Examples
     --------
@@ -179,6 +325,27 @@ def frexp(x: Any, /) -> tuple[Tensor, Tensor]:
 def spacing(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Distance to the next number that is further from zero, with the sign of ``x``.
 
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; NaN for infinities and NaN.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    nextafter, finfo
+
     Examples
     --------
     >>> import agnesi as ag
@@ -194,6 +361,25 @@ def spacing(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def modf(x: Any, /) -> tuple[Tensor, Tensor]:
     """What is behind the point, and what is before it; both with the sign of ``x``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+
+    Returns
+    -------
+    fraction, whole : Tensor
+        Of the shape of ``x``; the fraction of infinities is 0.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    trunc, frexp, divmod
 
     Examples
     --------
@@ -211,6 +397,25 @@ def modf(x: Any, /) -> tuple[Tensor, Tensor]:
 def divmod(x1: Any, x2: Any, /) -> tuple[Tensor, Tensor]:
     """``(x1 // x2, x1 % x2)``.
 
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Real numbers; they broadcast.
+
+    Returns
+    -------
+    quotient, remainder : Tensor
+        Of the broadcast shape and the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    floor_divide, remainder
+
     Examples
     --------
     >>> import agnesi as ag
@@ -226,6 +431,31 @@ fix = trunc
 @public
 def heaviside(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """0 for negative numbers, 1 for positive ones, ``x2`` for zero.
+
+    Parameters
+    ----------
+    x1 : array_like
+        Real numbers.
+    x2 : array_like
+        The value at 0; they broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape; NaN stays.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    sign, where, relu
 
     Examples
     --------
@@ -251,6 +481,29 @@ gcd: Binary = binary(
 def lcm(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """The least number that both divide; 0 where one of them is 0.
 
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Integers; they broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Not negative, of the broadcast shape and the promoted dtype.
+
+    Raises
+    ------
+    DTypeError
+        For other dtypes.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    gcd
+
     Examples
     --------
     >>> import agnesi as ag
@@ -265,6 +518,27 @@ def lcm(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def bitwise_count(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """How many bits of each integer (of its absolute value) are set, as uint8.
+
+    Parameters
+    ----------
+    x : array_like
+        Integers.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        uint8, of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For other dtypes.
+
+    See Also
+    --------
+    bitwise_and, packbits
 
     Examples
     --------
@@ -300,6 +574,27 @@ def _population(x: Tensor) -> Tensor:
 def isposinf(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Whether each element is positive infinity.
 
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        bool, of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    isneginf, isinf
+
     Examples
     --------
     >>> import agnesi as ag
@@ -312,6 +607,27 @@ def isposinf(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def isneginf(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Whether each element is negative infinity.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        bool, of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    isposinf, isinf
 
     Examples
     --------
@@ -326,6 +642,22 @@ def isneginf(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 def isreal(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Whether the imaginary part of each element is zero.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        bool, of the shape of ``x``.
+
+    See Also
+    --------
+    iscomplex, isrealobj, real
+
     Examples
     --------
     >>> import agnesi as ag
@@ -338,6 +670,22 @@ def isreal(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def iscomplex(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Whether the imaginary part of each element is not zero.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        bool, of the shape of ``x``.
+
+    See Also
+    --------
+    isreal, iscomplexobj, imag
 
     Examples
     --------
@@ -352,6 +700,20 @@ def iscomplex(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 def iscomplexobj(x: Any, /) -> bool:
     """Whether the dtype is complex.
 
+    Parameters
+    ----------
+    x : array_like
+        A tensor, array or number.
+
+    Returns
+    -------
+    bool
+        By the dtype alone.
+
+    See Also
+    --------
+    isrealobj, iscomplex, isdtype
+
     Examples
     --------
     >>> import agnesi as ag
@@ -365,6 +727,20 @@ def iscomplexobj(x: Any, /) -> bool:
 def isrealobj(x: Any, /) -> bool:
     """Whether the dtype is not complex.
 
+    Parameters
+    ----------
+    x : array_like
+        A tensor, array or number.
+
+    Returns
+    -------
+    bool
+        By the dtype alone.
+
+    See Also
+    --------
+    iscomplexobj, isreal
+
     Examples
     --------
     >>> import agnesi as ag
@@ -377,6 +753,20 @@ def isrealobj(x: Any, /) -> bool:
 @public
 def isscalar(x: Any, /) -> bool:
     """Whether ``x`` is a number of Python or NumPy; tensors are not.
+
+    Parameters
+    ----------
+    x : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        False for a tensor without axes, too.
+
+    See Also
+    --------
+    ndim, iterable
 
     Examples
     --------

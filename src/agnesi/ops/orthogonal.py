@@ -107,6 +107,29 @@ lpmv: Function = _told(
 def assoc_laguerre(x: Any, n: Any, k: Any = 0.0, *, out: Tensor | None = None) -> Tensor:
     """Generalized Laguerre polynomial of degree ``n`` and parameter ``k``.
 
+    Parameters
+    ----------
+    x : array_like
+        Where.
+    n, k : array_like
+        Degree and parameter; all three broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floating.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.eval_genlaguerre, special.eval_laguerre
+
     Examples
     --------
     >>> import agnesi as ag
@@ -132,6 +155,29 @@ def _on_sphere(n: Any, m: Any, theta: Any) -> Tensor:
 def legendre_p(n: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Legendre polynomial of degree ``n``, behind an axis for derivatives, as in SciPy.
 
+    Parameters
+    ----------
+    n : array_like
+        The degree.
+    x : array_like
+        Where; both broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, with an axis of size 1 in front.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.eval_legendre, special.assoc_legendre_p
+
     Examples
     --------
     >>> import agnesi as ag
@@ -149,6 +195,31 @@ def assoc_legendre_p(n: Any, m: Any, x: Any, /, *, norm: bool = False, out: Tens
 
     With ``norm``, the integral of its square is 1; orders must not exceed degrees then.
 
+    Parameters
+    ----------
+    n, m : array_like of int
+        Degree and order.
+    x : array_like
+        In [-1, 1]; all three broadcast.
+    norm : bool
+        Whether the function is normalised.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, with an axis of size 1 in front.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.legendre_p, special.sph_legendre_p, special.lpmv
+
     Examples
     --------
     >>> import agnesi as ag
@@ -163,6 +234,29 @@ def sph_legendre_p(n: Any, m: Any, theta: Any, /, *, out: Tensor | None = None) 
     """Spherical Legendre function of degree ``n`` and order ``m`` at a polar angle, as in SciPy
     behind an axis for derivatives.
 
+    Parameters
+    ----------
+    n, m : array_like of int
+        Degree and order.
+    theta : array_like
+        Angle from the pole, in [0, pi]; all three broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, with an axis of size 1 in front.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.sph_harm_y, special.assoc_legendre_p
+
     Examples
     --------
     >>> import agnesi as ag
@@ -175,6 +269,31 @@ def sph_legendre_p(n: Any, m: Any, theta: Any, /, *, out: Tensor | None = None) 
 @public
 def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Spherical harmonic of degree ``n`` and order ``m`` at a polar and an azimuthal angle.
+
+    Parameters
+    ----------
+    n, m : array_like of int
+        Degree and order.
+    theta : array_like
+        Angle from the pole, in [0, pi].
+    phi : array_like
+        Angle around it; all four broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the broadcast shape.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.sph_legendre_p, special.lpmv
 
     Examples
     --------

@@ -32,14 +32,29 @@ def partition(x: Any, kth: Any, axis: int | None = -1, *, out: Tensor | None = N
     Parameters
     ----------
     x : array_like
+        At least one axis.
     kth : int or sequence of int
+        Places in the order.
     axis : int or None
-        None takes the flat elements.
+        The axis; None takes the flat elements. Also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         All elements are in order: native sorts are as fast.
+
+    Raises
+    ------
+    ValueError
+        If a place is out of range.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    argpartition, sort, kthvalue
 
     Examples
     --------
@@ -53,6 +68,33 @@ def partition(x: Any, kth: Any, axis: int | None = -1, *, out: Tensor | None = N
 @public
 def argpartition(x: Any, kth: Any, axis: int | None = -1, *, out: Tensor | None = None) -> Tensor:
     """The indices of :func:`partition`.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis.
+    kth : int or sequence of int
+        Places in the order.
+    axis : int or None
+        The axis; None takes the flat elements. Also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, of the shape of ``x``; all elements are in order.
+
+    Raises
+    ------
+    ValueError
+        If a place is out of range.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    partition, argsort, topk
 
     Examples
     --------
@@ -69,8 +111,28 @@ def lexsort(keys: Any, axis: int = -1, *, out: Tensor | None = None) -> Tensor:
 
     Parameters
     ----------
-    keys : sequence of array_like of one shape
+    keys : sequence of array_like
+        Of one shape; the last one decides first.
     axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, of the shape of a key.
+
+    Raises
+    ------
+    TypeError
+        If there are no keys.
+    ShapeError
+        If the shapes differ.
+
+    See Also
+    --------
+    argsort, sort
 
     Examples
     --------

@@ -38,10 +38,30 @@ def choose(indices: Any, choices: Sequence[Any], *, mode: str = "raise",
     Parameters
     ----------
     indices : array_like of int
+        Numbers of arrays, from 0.
     choices : sequence of array_like
         Broadcast with the indices and each other.
     mode : {"raise", "wrap", "clip"}
         What to do with numbers that name no array.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape and the promoted dtype of the choices.
+
+    Raises
+    ------
+    ValueError
+        If a number names no array and ``mode`` is "raise", in compiled code too; if there is no
+        such mode.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    select, where, take
 
     Examples
     --------
@@ -72,6 +92,34 @@ def compress(condition: Any, x: Any, axis: int | None = None, *,
              out: Tensor | None = None) -> Tensor:
     """The places of an axis where a vector is true; of the flat elements by default.
 
+    Parameters
+    ----------
+    condition : array_like of bool
+        A vector; it may be shorter than the axis.
+    x : array_like
+        Of any shape.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        As ``x``, but shorter on the axis.
+
+    Raises
+    ------
+    ShapeError
+        If the condition is no vector.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    extract, take, where
+
     Examples
     --------
     >>> import agnesi as ag
@@ -91,6 +139,29 @@ def compress(condition: Any, x: Any, axis: int | None = None, *,
 @public
 def extract(condition: Any, x: Any, *, out: Tensor | None = None) -> Tensor:
     """The flat elements where a condition holds.
+
+    Parameters
+    ----------
+    condition : array_like
+        Of as many elements as ``x``; what is not 0 counts as true.
+    x : array_like
+        Of any shape.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written.
+
+    See Also
+    --------
+    compress, place, where
 
     Examples
     --------
@@ -117,6 +188,28 @@ def _target(x: Any) -> Tensor:
 @public
 def copyto(dst: Tensor, src: Any, where: Any = True) -> None:
     """Write ``src`` into ``dst``, in place, where a condition holds.
+
+    Parameters
+    ----------
+    dst : Tensor
+        What is changed.
+    src : array_like
+        It broadcasts to the shape of ``dst``.
+    where : array_like of bool
+        Where to write; everywhere by default.
+
+    Raises
+    ------
+    TypeError
+        If ``dst`` is no tensor.
+    DTypeError
+        If ``src`` does not fit the dtype of ``dst``.
+    ShapeError
+        If the shapes do not fit.
+
+    See Also
+    --------
+    putmask, Tensor.copy_, copy
 
     Examples
     --------
@@ -151,10 +244,27 @@ def put(x: Tensor, indices: Any, values: Any, mode: str = "raise") -> None:
     Parameters
     ----------
     x : Tensor
+        What is changed.
     indices : array_like of int
+        Positions among the flat elements.
     values : array_like
         Repeated where there are fewer than indices.
     mode : {"raise", "wrap", "clip"}
+        What becomes of indices beyond the ends: an error, counted on from the other end, or the
+        nearest one there is.
+
+    Raises
+    ------
+    TypeError
+        If ``x`` is no tensor.
+    ValueError
+        If there are no values, or no such mode.
+    IndexError
+        If a position is out of range and ``mode`` is "raise".
+
+    See Also
+    --------
+    take, putmask, put_along_axis, index_put
 
     Examples
     --------
@@ -176,6 +286,26 @@ def put(x: Tensor, indices: Any, values: Any, mode: str = "raise") -> None:
 def place(x: Tensor, mask: Any, values: Any) -> None:
     """Write the first values, one after another, where a mask is true, in place.
 
+    Parameters
+    ----------
+    x : Tensor
+        What is changed.
+    mask : array_like
+        Of the shape of ``x``; what is not 0 counts as true.
+    values : array_like
+        Repeated where there are too few; cast to the dtype of ``x``.
+
+    Raises
+    ------
+    TypeError
+        If ``x`` is no tensor.
+    ValueError
+        If there are no values.
+
+    See Also
+    --------
+    putmask, extract, copyto
+
     Examples
     --------
     >>> import agnesi as ag
@@ -194,6 +324,26 @@ def place(x: Tensor, mask: Any, values: Any) -> None:
 @public
 def putmask(x: Tensor, mask: Any, values: Any) -> None:
     """Write the values of the same place (repeated, if fewer) where a mask is true, in place.
+
+    Parameters
+    ----------
+    x : Tensor
+        What is changed.
+    mask : array_like
+        Of the shape of ``x``; what is not 0 counts as true.
+    values : array_like
+        Repeated where there are too few; cast to the dtype of ``x``.
+
+    Raises
+    ------
+    TypeError
+        If ``x`` is no tensor.
+    ValueError
+        If there are no values.
+
+    See Also
+    --------
+    place, where, copyto
 
     Examples
     --------
@@ -216,12 +366,32 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any,
     Parameters
     ----------
     x : array_like
-    condlist : sequence of bool tensors, or one
+        Of any shape.
+    condlist : sequence of array_like of bool, or one
+        Of the shape of ``x``.
     funclist : sequence of callables or numbers
         One for each condition, and optionally one for all other places (0 by default).  All are
         computed on the whole of ``x``; gradients come from those that are chosen.
-    *args, **keywords
+    *args : object
         Handed to the functions.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+    **keywords : object
+        Handed to the functions.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many functions as conditions, or one more.
+
+    See Also
+    --------
+    select, where, choose
 
     Examples
     --------

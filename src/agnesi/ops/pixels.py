@@ -32,10 +32,22 @@ def pixel_shuffle(x: Any, factor: int, *, out: Tensor | None = None) -> Tensor:
         (..., channels, height, width), a multiple of ``factor**2`` channels.
     factor : int
         How many times as high and wide images become.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        (..., channels / factor**2, height * factor, width * factor).
+
+    Raises
+    ------
+    ShapeError
+        If the channels are no multiple of ``factor**2``, or there are fewer than 3 axes.
+
+    See Also
+    --------
+    nn.functional.pixel_unshuffle, nn.PixelShuffle, nn.functional.interpolate
 
     Examples
     --------
@@ -58,6 +70,29 @@ def pixel_shuffle(x: Any, factor: int, *, out: Tensor | None = None) -> Tensor:
 @public
 def pixel_unshuffle(x: Any, factor: int, *, out: Tensor | None = None) -> Tensor:
     """Every square of ``factor**2`` places as so many channels; undoes :func:`pixel_shuffle`.
+
+    Parameters
+    ----------
+    x : array_like
+        (..., channels, height, width), multiples of ``factor`` high and wide.
+    factor : int
+        How many times less high and wide images become.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        (..., channels * factor**2, height / factor, width / factor).
+
+    Raises
+    ------
+    ShapeError
+        If height or width is no multiple of ``factor``, or there are fewer than 3 axes.
+
+    See Also
+    --------
+    nn.functional.pixel_shuffle, nn.PixelUnshuffle
 
     Examples
     --------

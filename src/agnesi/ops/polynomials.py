@@ -49,6 +49,22 @@ def polyval(p: Any, x: Any, *, out: Tensor | None = None) -> Tensor:
         Coefficients, the highest power first.
     x : array_like
         Where.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x`` and the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If ``p`` is no vector.
+
+    See Also
+    --------
+    poly, polyfit, roots
 
     Examples
     --------
@@ -75,6 +91,27 @@ def _together(p: Any, q: Any) -> tuple[Tensor, Tensor]:
 def polyadd(p: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
     """Sum of two polynomials.
 
+    Parameters
+    ----------
+    p, q : array_like
+        Coefficients, the highest power first.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Coefficients, the highest power first.
+
+    Raises
+    ------
+    ShapeError
+        If one is no vector.
+
+    See Also
+    --------
+    polysub, polymul, polyval
+
     Examples
     --------
     >>> import agnesi as ag
@@ -89,6 +126,27 @@ def polyadd(p: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
 def polysub(p: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
     """Difference of two polynomials.
 
+    Parameters
+    ----------
+    p, q : array_like
+        Coefficients, the highest power first.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Coefficients, the highest power first.
+
+    Raises
+    ------
+    ShapeError
+        If one is no vector.
+
+    See Also
+    --------
+    polyadd, polymul
+
     Examples
     --------
     >>> import agnesi as ag
@@ -102,6 +160,27 @@ def polysub(p: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
 @public
 def polymul(p: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
     """Product of two polynomials.
+
+    Parameters
+    ----------
+    p, q : array_like
+        Coefficients, the highest power first.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Coefficients, the highest power first.
+
+    Raises
+    ------
+    ShapeError
+        If one is no vector.
+
+    See Also
+    --------
+    polydiv, polyadd, convolve
 
     Examples
     --------
@@ -120,6 +199,25 @@ def polymul(p: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
 @public
 def polydiv(u: Any, v: Any) -> tuple[Tensor, Tensor]:
     """Quotient and remainder of two polynomials; zeros in front of the remainder are left out.
+
+    Parameters
+    ----------
+    u, v : array_like
+        Coefficients of dividend and divisor, the highest power first.
+
+    Returns
+    -------
+    quotient, remainder : Tensor
+        Coefficients, floating.
+
+    Raises
+    ------
+    ShapeError
+        If one is no vector.
+
+    See Also
+    --------
+    polymul, divmod
 
     Examples
     --------
@@ -156,6 +254,31 @@ def _without_zeros(p: Tensor) -> Tensor:
 def polyder(p: Any, m: int = 1, *, out: Tensor | None = None) -> Tensor:
     """The ``m``-th derivative of a polynomial.
 
+    Parameters
+    ----------
+    p : array_like
+        Coefficients, the highest power first.
+    m : int
+        How many times; not negative.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Coefficients, ``m`` fewer, or none.
+
+    Raises
+    ------
+    ShapeError
+        If ``p`` is no vector.
+    ValueError
+        If ``m`` is negative.
+
+    See Also
+    --------
+    polyint, polyval
+
     Examples
     --------
     >>> import agnesi as ag
@@ -174,6 +297,31 @@ def polyder(p: Any, m: int = 1, *, out: Tensor | None = None) -> Tensor:
 @public
 def polyint(p: Any, m: int = 1, k: Any = 0, *, out: Tensor | None = None) -> Tensor:
     """The ``m``-th integral of a polynomial, with the constants ``k``.
+
+    Parameters
+    ----------
+    p : array_like
+        Coefficients, the highest power first.
+    m : int
+        How many times; not negative.
+    k : number or array_like
+        Constants of integration, one for all or one for each integral.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Coefficients, ``m`` more.
+
+    Raises
+    ------
+    ShapeError
+        If ``p`` is no vector.
+
+    See Also
+    --------
+    polyder, polyval, trapezoid
 
     Examples
     --------
@@ -194,6 +342,27 @@ def polyint(p: Any, m: int = 1, k: Any = 0, *, out: Tensor | None = None) -> Ten
 @public
 def poly(zeros: Any, *, out: Tensor | None = None) -> Tensor:
     """The polynomial with leading coefficient 1 and the given zeros.
+
+    Parameters
+    ----------
+    zeros : array_like
+        A vector of n zeros.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        n + 1 coefficients, the highest power first.
+
+    Raises
+    ------
+    ShapeError
+        If ``zeros`` is no vector.
+
+    See Also
+    --------
+    roots, polyval, polymul
 
     Examples
     --------
@@ -219,11 +388,22 @@ def roots(p: Any, *, out: Tensor | None = None) -> Tensor:
     p : array_like
         Coefficients, the highest power first.  While a graph is written the first must not be 0;
         else zeros in front are left out.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Complex; differentiable where no zero comes twice.
+
+    Raises
+    ------
+    ShapeError
+        If ``p`` is no vector.
+
+    See Also
+    --------
+    poly, polyval, linalg.eigvals
 
     Examples
     --------
@@ -245,17 +425,30 @@ def polyfit(x: Any, y: Any, deg: int, *, w: Any = None, out: Tensor | None = Non
 
     Parameters
     ----------
-    x : array_like, shape (n,)
-    y : array_like, shape (n,) or (n, k)
+    x : array_like
+        Where the samples are, of shape (n,).
+    y : array_like
+        The samples, of shape (n,) or (n, k).
     deg : int
         Its degree, less than the number of samples.
     w : array_like, shape (n,), optional
         Weights of the distances (not of their squares).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Shape (deg + 1,) or (deg + 1, k).
+
+    Raises
+    ------
+    ShapeError
+        If the samples do not fit, or are too few.
+
+    See Also
+    --------
+    polyval, linalg.lstsq, vander
 
     Examples
     --------

@@ -97,6 +97,8 @@ def max_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, dilat
         Whether a last, smaller window takes what is left over.
     return_indices : bool
         Whether to tell where they lie, too.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
@@ -104,6 +106,19 @@ def max_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, dilat
         Where several elements are the greatest, the first takes the gradient.
     indices : Tensor of int64
         With ``return_indices`` only: of each of them its number in the image, in row-major order.
+
+    Raises
+    ------
+    ShapeError
+        If a window does not fit, or there are no axes for windows.
+    DTypeError
+        For complex numbers.
+    ValueError
+        If ``stride`` or ``dilation`` is not positive, or there is no such padding.
+
+    See Also
+    --------
+    avg_pool, nn.functional.max_unpool, nn.functional.adaptive_max_pool, nn.MaxPool2d
 
     Examples
     --------
@@ -139,10 +154,28 @@ def avg_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, cover
         Whether a last, smaller window takes what is left over; it is divided by what it holds.
     count_include_pad : bool
         Whether the border counts.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        (batch, channels, ...): ``(n + borders - kernel) // stride + 1`` places on each axis, of
+        the dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If a window does not fit, or there are no axes for windows.
+    DTypeError
+        If ``x`` is not floating.
+    ValueError
+        If ``stride`` is not positive, or there is no such padding.
+
+    See Also
+    --------
+    max_pool, nn.functional.sum_pool, nn.functional.lp_pool, nn.functional.adaptive_avg_pool
+    nn.AvgPool2d
 
     Examples
     --------
@@ -190,7 +223,39 @@ def _counted(x: Tensor, windows: Windows, sizes: Ints, border: Any) -> Tensor:
 @public
 def sum_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, cover_all: bool = False,
              out: Tensor | None = None) -> Tensor:
-    """The sum of each window; parameters as for :func:`max_pool`, the border is zero.
+    """The sum of each window.
+
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels, ...).
+    kernel : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        (batch, channels, ...): ``(n + borders - kernel) // stride + 1`` places on each axis, of
+        the dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If a window does not fit, or there are no axes for windows.
+    ValueError
+        If ``stride`` is not positive, or there is no such padding.
+
+    See Also
+    --------
+    avg_pool, max_pool, nn.functional.lp_pool
 
     Examples
     --------
@@ -207,7 +272,41 @@ def lp_pool(x: Any, p: float, kernel: Any, stride: Any = None, padding: Any = 0,
             cover_all: bool = False, out: Tensor | None = None) -> Tensor:
     """The ``p``-norm of each window: ``sum(abs(x)**p)**(1/p)``, with gradient 0 where it is 0.
 
-    The other parameters are those of :func:`max_pool`; the border is zero.
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels, ...).
+    p : float
+        The exponent, above 0.
+    kernel : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        (batch, channels, ...): ``(n + borders - kernel) // stride + 1`` places on each axis, of
+        the dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If a window does not fit, or there are no axes for windows.
+    DTypeError
+        If ``x`` is not floating.
+    ValueError
+        If ``p`` or ``stride`` is not positive, or there is no such padding.
+
+    See Also
+    --------
+    avg_pool, max_pool, nn.LPPool2d
 
     Examples
     --------
@@ -280,11 +379,22 @@ def adaptive_max_pool(x: Any, size: Any, *, return_indices: bool = False,
         takes the elements from ``floor(i n / o)`` to ``ceil((i + 1) n / o)``.
     return_indices : bool
         Whether to tell where they lie, too, as :func:`max_pool` does.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         And, with ``return_indices``, the tensor of indices.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has no axes for windows, or a size must be known and is not.
+
+    See Also
+    --------
+    nn.functional.adaptive_avg_pool, max_pool, nn.AdaptiveMaxPool2d
 
     Examples
     --------
@@ -316,7 +426,33 @@ def adaptive_max_pool(x: Any, size: Any, *, return_indices: bool = False,
 
 @public
 def adaptive_avg_pool(x: Any, size: Any, *, out: Tensor | None = None) -> Tensor:
-    """The mean of each of ``size`` windows of nearly equal size; see :func:`adaptive_max_pool`.
+    """The mean of each of ``size`` windows of nearly equal size.
+
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels, ...).
+    size : int or tuple of int or None
+        Places on each axis; None keeps those that there are.  Window i of o over an axis of n
+        takes the elements from ``floor(i n / o)`` to ``ceil((i + 1) n / o)``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        (batch, channels, *size), of the dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has no axes for windows.
+    DTypeError
+        If ``x`` is not floating.
+
+    See Also
+    --------
+    nn.functional.adaptive_max_pool, avg_pool, nn.AdaptiveAvgPool2d
 
     Examples
     --------

@@ -139,6 +139,35 @@ def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
     """Index of the first greatest element along an axis (of the flattened tensor by default).
 
+    Parameters
+    ----------
+    x : array_like
+        At least one element; of a dtype with an order.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, the shape of ``x`` without the axis: the first of several greatest elements; the
+        first NaN where there is one.
+
+    Raises
+    ------
+    ShapeError
+        If there are no elements.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    max, argmin, nanargmax, topk
+
     Examples
     --------
     >>> import agnesi as ag
@@ -152,6 +181,35 @@ def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False,
 def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
     """Index of the first least element along an axis (of the flattened tensor by default).
+
+    Parameters
+    ----------
+    x : array_like
+        At least one element; of a dtype with an order.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, the shape of ``x`` without the axis: the first of several least elements; the first
+        NaN where there is one.
+
+    Raises
+    ------
+    ShapeError
+        If there are no elements.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    min, argmax, nanargmin
 
     Examples
     --------

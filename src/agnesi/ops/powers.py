@@ -158,6 +158,31 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False,
 
     ``exact`` rounds to whole numbers.
 
+    Parameters
+    ----------
+    N, k : array_like
+        They broadcast; integers are taken as float64.
+    exact : bool
+        Whether to round to whole numbers.
+    repetition : bool
+        Whether the same may be chosen again.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floating.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.perm, special.binom, special.factorial
+
     Examples
     --------
     >>> import agnesi as ag
@@ -176,6 +201,29 @@ def perm(N: Any, k: Any, *, exact: bool = False, out: Tensor | None = None) -> T
     """Number of ordered choices of ``k`` of ``N``; 0 where there are none.
 
     ``exact`` rounds to whole numbers.
+
+    Parameters
+    ----------
+    N, k : array_like
+        They broadcast; integers are taken as float64.
+    exact : bool
+        Whether to round to whole numbers.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floating.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.comb, special.poch, special.factorial
 
     Examples
     --------
@@ -200,6 +248,22 @@ def _pair(n: Any, k: Any) -> tuple[Tensor, Tensor]:
 def factorial2(n: Any, *, out: Tensor | None = None) -> Tensor:
     """Double factorial ``n * (n - 2) * ...`` of whole numbers; 0 for negative ones.
 
+    Parameters
+    ----------
+    n : array_like
+        Of any shape; integers are taken as float64.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``n``, floating.
+
+    See Also
+    --------
+    special.factorial, special.factorialk
+
     Examples
     --------
     >>> import agnesi as ag
@@ -212,6 +276,29 @@ def factorial2(n: Any, *, out: Tensor | None = None) -> Tensor:
 @public
 def factorialk(n: Any, k: int, *, out: Tensor | None = None) -> Tensor:
     """Factorial of steps ``k``, ``n * (n - k) * ...``, of whole numbers; 0 for negative ones.
+
+    Parameters
+    ----------
+    n : array_like
+        Of any shape; integers are taken as float64.
+    k : int
+        The step; positive.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``n``, floating.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` is not positive.
+
+    See Also
+    --------
+    special.factorial, special.factorial2
 
     Examples
     --------
@@ -233,6 +320,24 @@ def factorialk(n: Any, k: int, *, out: Tensor | None = None) -> Tensor:
 @public
 def diric(x: Any, n: int, *, out: Tensor | None = None) -> Tensor:
     """Periodic sinc function, ``sin(n * x / 2) / (n * sin(x / 2))``.
+
+    Parameters
+    ----------
+    x : array_like
+        Angles in radians.
+    n : int
+        How many periods; positive.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    See Also
+    --------
+    sinc
 
     Examples
     --------

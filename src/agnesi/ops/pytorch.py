@@ -36,7 +36,7 @@ def _scaled(row: Binary) -> Binary:
                 raise retold(error, row.__name__, (input, other, alpha)) from None
         return row(input, other, out=out)
 
-    return _named(function, row, "alpha : number or Tensor\n    A factor of ``other``.")
+    return _named(function, row, "alpha : number or Tensor\n    A factor of ``x2``.")
 
 
 def _divided(row: Binary) -> Binary:
@@ -52,8 +52,8 @@ def _divided(row: Binary) -> Binary:
             raise explain(wrong, row.__name__, (input, other))
         return _ROUNDINGS[rounding_mode](input, other)
 
-    return _named(function, row, "rounding_mode : {None, 'floor', 'trunc'}\n    What is done "
-                                 "with the quotient.")
+    return _named(function, row, "rounding_mode : {None, 'floor', 'trunc'}\n    How the quotient "
+                                 "is rounded: not at all, down or towards zero.")
 
 
 def _named(function: Callable[..., Any], row: Binary, parameter: str) -> Binary:
@@ -76,6 +76,27 @@ divide = _divided(arith.divide)
 
 def equal(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Whether elements are equal, one by one, as in NumPy; the method ``x.equal(y)`` is PyTorch's.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        They broadcast; NaN equals nothing.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        bool, of the broadcast shape.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    not_equal, isclose, array_equal, Tensor.equal
 
     Examples
     --------
@@ -102,10 +123,22 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1,
         The matrices.
     beta, alpha : number
         The factors.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the shape (n, m) of the product.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+
+    See Also
+    --------
+    matmul, addcmul, linear
 
     Examples
     --------
@@ -127,13 +160,29 @@ def index_select(x: Any, axis: int, index: Any, *, out: Tensor | None = None) ->
     Parameters
     ----------
     x : array_like
+        At least one axis.
     axis : int
+        An axis, counted from the end where negative; also written ``dim``.
     index : array_like of int
         A vector, or a number for one slice.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        As ``x``, but on the axis as long as ``index``.
+
+    Raises
+    ------
+    ValueError
+        If ``index`` has several axes.
+    IndexError
+        If an index or the axis is out of range.
+
+    See Also
+    --------
+    take, index_add, narrow
 
     Examples
     --------
@@ -159,11 +208,22 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, *, out: Tensor | None = None) -> Ten
         Of shapes (..., n, k) and (..., m, k).
     p : float
         Of the norm.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Of shape (..., n, m).  Its gradient is 0 where a distance is 0.
+
+    Raises
+    ------
+    ShapeError
+        If the rows have different lengths.
+
+    See Also
+    --------
+    nn.PairwiseDistance, dist, norm
 
     Examples
     --------

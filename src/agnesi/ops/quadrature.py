@@ -43,11 +43,38 @@ def _made(x: Any) -> Tensor:
     return tensor(x, dtype=dtypes.complex_of(dtype) if x.dtype.kind == "c" else dtype)
 
 
-def _named(function: Callable[..., Any], name: str, summary: str, example: str, result: str
-           ) -> Callable[..., Any]:
+_DOC = """{summary}
+
+    Parameters
+    ----------
+    {parameters}
+
+    Returns
+    -------
+    {returns}
+
+    Raises
+    ------
+    TypeError
+        If a number that counts is no integer.
+    ValueError
+        If it is too small.
+
+    See Also
+    --------
+    {kin}
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> {example}
+    {result}
+    """
+
+
+def _named(function: Callable[..., Any], name: str, **texts: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = (f"{summary}\n\n    Examples\n    --------\n    >>> import agnesi as ag\n"
-                        f"    >>> {example}\n    {result}\n    ")
+    function.__doc__ = _DOC.format(**texts)
     return public(function)
 
 
@@ -58,11 +85,16 @@ def _rule(name: str, polynomials: str, parameters: str, numbers: str = "") -> Ca
         return Quadrature(_made(points), _made(weights))
 
     given = f"3{', ' if numbers else ''}{numbers}"
+    more = f"{parameters.removeprefix(' and ').removeprefix(', ')}, one after the other."
+    none = "The rule has no more parameters."
     return _named(
         rule, name,
-        f"Points and weights of the rule by the roots of {polynomials}.\n\n    "
-        f"Parameters are the degree{parameters}.",
-        f"ag.special.{name}({given}).x.shape", "(3,)",
+        summary=f"Points and weights of the rule by the roots of {polynomials}.",
+        parameters="n : int\n        The degree; positive.\n    *more : float\n        "
+                   + (more[0].upper() + more[1:] if numbers else none),
+        returns="x, w : Tensor\n        Points and weights, ``n`` of each.",
+        kin=name.replace("roots_", "eval_"), example=f"ag.special.{name}({given}).x.shape",
+        result="(3,)",
     )
 
 
@@ -95,14 +127,26 @@ def _zeros(name: str, of: str, order: bool = False, several: bool = False) -> Ca
         found = from_scipy(name)(*orders, count)
         return tuple(map(_made, found)) if isinstance(found, tuple) else _made(found)
 
-    first = "an order and " if order else ""
-    given = "1, 2" if order else "2"
-    call = f"ag.special.{name}({given})"
-    return _named(zeros, name, f"The first {of}.\n\n    Parameters are {first}how many.",
-                  f"len({call})" if several else f"{call}.shape",
-                  _LENGTHS.get(name, "4") if several else "(2,)")
+    first = "The order, and how many" if order else "How many"
+    call = f"ag.special.{name}({'1, 2' if order else '2'})"
+    length = _LENGTHS.get(name, "4")
+    return _named(
+        zeros, name, summary=f"The first {of}.",
+        parameters=f"*numbers : int\n        {first}; at least one.",
+        returns=f"tuple of Tensor\n        {length} vectors, in this order." if several
+        else "Tensor\n        A vector.",
+        kin=_KIN[name], example=f"len({call})" if several else f"{call}.shape",
+        result=length if several else "(2,)")
 
 
+#: Functions whose zeros they give.
+_KIN = {name: function for function, names in {
+    "airy": "ai_zeros bi_zeros", "jv": "jn_zeros", "jvp": "jnp_zeros", "yv": "yn_zeros",
+    "yvp": "ynp_zeros", "jv, yv": "jnyn_zeros", "jv, jvp": "jnjnp_zeros", "y0": "y0_zeros",
+    "y1": "y1_zeros y1p_zeros", "ber": "ber_zeros", "bei": "bei_zeros", "ker": "ker_zeros",
+    "kei": "kei_zeros", "berp": "berp_zeros", "beip": "beip_zeros", "kerp": "kerp_zeros",
+    "keip": "keip_zeros", "kelvin": "kelvin_zeros", "erf": "erf_zeros",
+    "fresnel": "fresnel_zeros fresnelc_zeros fresnels_zeros"}.items() for name in names.split()}
 #: How many results some functions have.
 _LENGTHS = {"y0_zeros": "2", "y1_zeros": "2", "y1p_zeros": "2", "fresnel_zeros": "2",
             "kelvin_zeros": "8"}
@@ -137,6 +181,25 @@ fresnels_zeros = _zeros("fresnels_zeros", "complex zeros of the Fresnel integral
 def bernoulli(n: int, /) -> Tensor:
     """Bernoulli's numbers B0 to Bn.
 
+    Parameters
+    ----------
+    n : int
+        The last index; not negative.
+
+    Returns
+    -------
+    Tensor
+        A vector of n + 1 numbers.
+
+    Raises
+    ------
+    TypeError
+        If ``n`` is no integer.
+
+    See Also
+    --------
+    special.euler, special.zeta
+
     Examples
     --------
     >>> import agnesi as ag
@@ -149,6 +212,25 @@ def bernoulli(n: int, /) -> Tensor:
 @public
 def euler(n: int, /) -> Tensor:
     """Euler's numbers E0 to En.
+
+    Parameters
+    ----------
+    n : int
+        The last index; not negative.
+
+    Returns
+    -------
+    Tensor
+        A vector of n + 1 numbers.
+
+    Raises
+    ------
+    TypeError
+        If ``n`` is no integer.
+
+    See Also
+    --------
+    special.bernoulli
 
     Examples
     --------

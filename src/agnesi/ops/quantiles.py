@@ -132,20 +132,41 @@ def quantile(x: Any, q: Any, axis: Axis = None, *, method: str = "linear",
     Parameters
     ----------
     x : array_like
+        Real numbers; integers become the default float dtype.
     q : float or array_like
         Between 0 and 1; the axes of several come first in the result.
-    axis : int, tuple of int or None
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
     method : str
         What to take between two elements, in NumPy's words: "linear", "lower", "higher",
         "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf", "closest_observation",
         "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased"
         (Hyndman and Fan, Sample quantiles in statistical packages, 1996).
     keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
-        NaN where an element is NaN.
+        The shape of ``q``, then that of ``x`` without the axes; NaN where an element is NaN.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ValueError
+        If there are no elements, ``q`` is out of its range, or there is no such method.
+    TraceError
+        If NaN must be left out of an axis whose size is not known.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    percentile, median, nanquantile, histogram
 
     Examples
     --------
@@ -162,6 +183,43 @@ def quantile(x: Any, q: Any, axis: Axis = None, *, method: str = "linear",
 def percentile(x: Any, q: Any, axis: Axis = None, *, method: str = "linear",
                keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """:func:`quantile` of ``q`` percent.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    q : float or array_like
+        Between 0 and 100; the axes of several come first in the result.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    method : str
+        What to take between two elements: "linear", "lower", "higher", "midpoint", "nearest", and
+        others, as for :func:`quantile`.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``q``, then that of ``x`` without the axes, floating.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ValueError
+        If there are no elements, ``q`` is out of its range, or there is no such method.
+    TraceError
+        If NaN must be left out of an axis whose size is not known.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    quantile, median, nanpercentile
 
     Examples
     --------
@@ -182,6 +240,38 @@ def median(x: Any, axis: Axis = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
     """The middle element, or the mean of the two in the middle; NaN where an element is NaN.
 
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes, floating.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ValueError
+        If there are no elements, ``q`` is out of its range, or there is no such method.
+    TraceError
+        If NaN must be left out of an axis whose size is not known.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    nanmedian, mean, quantile, kthvalue
+
     Examples
     --------
     >>> import agnesi as ag
@@ -195,6 +285,43 @@ def median(x: Any, axis: Axis = None, *, keepdims: bool = False,
 def nanquantile(x: Any, q: Any, axis: Axis = None, *, method: str = "linear",
                 keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """:func:`quantile` of the elements that are not NaN; NaN where there are none.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    q : float or array_like
+        Between 0 and 1; the axes of several come first in the result.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    method : str
+        What to take between two elements: "linear", "lower", "higher", "midpoint", "nearest", and
+        others, as for :func:`quantile`.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``q``, then that of ``x`` without the axes, floating.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ValueError
+        If there are no elements, ``q`` is out of its range, or there is no such method.
+    TraceError
+        If NaN must be left out of an axis whose size is not known.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    quantile, nanpercentile, nanmedian
 
     Examples
     --------
@@ -210,6 +337,43 @@ def nanpercentile(x: Any, q: Any, axis: Axis = None, *, method: str = "linear",
                   keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """:func:`percentile` of the elements that are not NaN; NaN where there are none.
 
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    q : float or array_like
+        Between 0 and 100; the axes of several come first in the result.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    method : str
+        What to take between two elements: "linear", "lower", "higher", "midpoint", "nearest", and
+        others, as for :func:`quantile`.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``q``, then that of ``x`` without the axes, floating.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ValueError
+        If there are no elements, ``q`` is out of its range, or there is no such method.
+    TraceError
+        If NaN must be left out of an axis whose size is not known.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    percentile, nanquantile
+
     Examples
     --------
     >>> import agnesi as ag
@@ -223,6 +387,38 @@ def nanpercentile(x: Any, q: Any, axis: Axis = None, *, method: str = "linear",
 def nanmedian(x: Any, axis: Axis = None, *, keepdims: bool = False,
               out: Tensor | None = None) -> Tensor:
     """:func:`median` of the elements that are not NaN; NaN where there are none.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes, floating.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ValueError
+        If there are no elements, ``q`` is out of its range, or there is no such method.
+    TraceError
+        If NaN must be left out of an axis whose size is not known.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    median, nanmean, nanquantile
 
     Examples
     --------

@@ -83,13 +83,30 @@ def uniform(shape: Any = (), low: Any = 0.0, high: Any = 1.0, *, dtype: Any = No
     Parameters
     ----------
     shape : int or tuple of int
+        Shape of the result.
     low, high : float or Tensor
+        The bounds, of which ``high`` is never drawn; they broadcast to the shape, and gradients
+        flow to them.
     dtype : dtype, optional
+        A float type; ``config.default_float`` by default.
     generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of that shape.
+
+    Raises
+    ------
+    ValueError
+        If ``low`` is greater than ``high``, or they are infinite.
+
+    See Also
+    --------
+    random.uniform, rand, nn.init.uniform_
 
     Examples
     --------
@@ -110,13 +127,29 @@ def normal(shape: Any = (), mean: Any = 0.0, std: Any = 1.0, *, dtype: Any = Non
     Parameters
     ----------
     shape : int or tuple of int
+        Shape of the result.
     mean, std : float or Tensor
+        Mean and standard deviation; they broadcast to the shape, and gradients flow to them.
     dtype : dtype, optional
+        A float type; ``config.default_float`` by default.
     generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of that shape.
+
+    Raises
+    ------
+    ValueError
+        If ``std`` is negative, in compiled code too.
+
+    See Also
+    --------
+    random.normal, randn, nn.init.normal_
 
     Examples
     --------
@@ -169,15 +202,29 @@ def bernoulli(p: Any, shape: Any = None, *, dtype: Any = None, generator: Genera
     Parameters
     ----------
     p : float or Tensor
+        The probabilities.
     shape : int or tuple of int, optional
         By default that of ``p``.
     dtype : dtype, optional
         By default that of ``p``.
     generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of that shape.
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1], in compiled code too.
+
+    See Also
+    --------
+    random.binomial, random.dropout_mask, random.uniform
 
     Examples
     --------
@@ -196,6 +243,33 @@ def bernoulli(p: Any, shape: Any = None, *, dtype: Any = None, generator: Genera
 def dropout_mask(shape: Any, p: Any, *, dtype: Any = None, generator: Generator | None = None,
                  out: Tensor | None = None) -> Tensor:
     """Zeros with probability ``p``, else ``1 / (1 - p)``: the factor of dropout.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Shape of the result.
+    p : float or Tensor
+        Chance of a zero.
+    dtype : dtype, optional
+        A float type; ``config.default_float`` by default.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; its mean is 1.
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+
+    See Also
+    --------
+    nn.functional.dropout, random.bernoulli
 
     Examples
     --------
@@ -228,6 +302,33 @@ def dropout(x: Any, p: float = 0.5, training: bool = True, *, generator: Generat
             out: Tensor | None = None) -> Tensor:
     """``x`` with a share ``p`` of its elements zero and the others divided by ``1 - p``.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    p : float or Tensor
+        Chance of an element to become zero.
+    training : bool
+        Otherwise ``x`` is given back as it is.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+
+    See Also
+    --------
+    nn.Dropout, nn.functional.dropout2d, random.dropout_mask
+
     Examples
     --------
     >>> import agnesi as ag
@@ -251,12 +352,29 @@ def randint(low: Any, high: Any = None, shape: Any = (), *, dtype: Any = "int64"
     low, high : int
         At most 2**32 - 1 apart.  A number's chance is off by less than 2**-32.
     shape : int or tuple of int
+        Shape of the result.
     dtype : dtype
+        An integer type.
     generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of that shape and dtype.
+
+    Raises
+    ------
+    ValueError
+        If there is no integer in the range, or it has more than 2**32 - 1.
+    DTypeError
+        If ``dtype`` is no integer type.
+
+    See Also
+    --------
+    random.integers, rand, random.choice
 
     Examples
     --------
@@ -284,6 +402,29 @@ def randint(low: Any, high: Any = None, shape: Any = (), *, dtype: Any = "int64"
 def permutation(x: Any, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """The numbers below ``x`` in random order, or a tensor with its first axis in random order.
 
+    Parameters
+    ----------
+    x : int, Dim or array_like
+        How many numbers, or what to put into random order.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64 of shape (x,), or a copy of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` is a tensor without axes.
+
+    See Also
+    --------
+    random.shuffle, random.permuted, random.choice
+
     Examples
     --------
     >>> import agnesi as ag
@@ -304,6 +445,22 @@ def permutation(x: Any, *, generator: Generator | None = None, out: Tensor | Non
 def shuffle(x: Tensor, *, generator: Generator | None = None) -> None:
     """Put the first axis of a tensor into random order, in place.
 
+    Parameters
+    ----------
+    x : Tensor
+        At least one axis; it is changed.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has no axis.
+
+    See Also
+    --------
+    random.permutation, random.permuted
+
     Examples
     --------
     >>> import agnesi as ag
@@ -322,17 +479,34 @@ def choice(n: Any, shape: Any = (), *, p: Any = None, replace: bool = True,
 
     Parameters
     ----------
-    n : int or array_like
+    n : int, Dim or array_like
+        How many numbers, or a tensor whose rows are drawn.
     shape : int or tuple of int
+        Shape of the draw; also written ``size``.
     p : array_like, optional
         A probability for each number.
     replace : bool
         Whether the same may be drawn again.
     generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        int64 of that shape; or of the dtype of ``n``, with the shape of a row behind.
+
+    Raises
+    ------
+    ValueError
+        If the probabilities do not fit, or more are drawn without replacement than there are.
+    ShapeError
+        If ``p`` has another shape than there are numbers.
+
+    See Also
+    --------
+    random.integers, random.permutation, random.categorical
 
     Examples
     --------

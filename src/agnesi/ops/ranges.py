@@ -140,10 +140,27 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *,
         Integers give int64, floats the default float dtype.  Gradients flow to the start and the
         step; the number of elements that they and ``stop`` decide is piecewise constant.
     dtype : dtype, optional
+        Type of the elements, whatever that of the bounds.
+    device : str, optional
+        Only "cpu", which is the default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        A vector of ``ceil((stop - start) / step)`` elements; none where that is negative.
+
+    Raises
+    ------
+    ValueError
+        If the step is 0.
+    TypeError
+        If a bound is no number.
+
+    See Also
+    --------
+    linspace, logspace, indices
 
     Examples
     --------
@@ -184,6 +201,36 @@ def _extent(start: Any, stop: Any, step: Any) -> Any:
 def linspace(start: Any, stop: Any, /, num: int = 50, dtype: Any = None, *, device: Any = None,
              endpoint: bool = True, out: Tensor | None = None) -> Tensor:
     """``num`` evenly spaced numbers from ``start`` to ``stop``, which may be tensors.
+
+    Parameters
+    ----------
+    start, stop : number or Tensor
+        The ends, each one number.
+    num : int
+        How many elements.
+    dtype : dtype, optional
+        Type of the elements; by default that of the ends, or the default float dtype. Integer
+        types truncate.
+    device : str, optional
+        Only "cpu", which is the default.
+    endpoint : bool
+        Whether ``stop`` is the last element; otherwise the spacing is ``(stop - start) / num``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of ``num`` elements; gradients flow to the ends.
+
+    Raises
+    ------
+    ValueError
+        If ``num`` is negative, or an end has several elements.
+
+    See Also
+    --------
+    arange, logspace, geomspace
 
     Examples
     --------
@@ -229,6 +276,37 @@ def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: Any 
 
     The ends and the base may be tensors of one element.
 
+    Parameters
+    ----------
+    start, stop : number or Tensor
+        Exponents of the first and the last element.
+    num : int
+        How many elements.
+    base : number or Tensor
+        Base of the powers.
+    dtype : dtype, optional
+        Type of the elements; by default that of the ends, or the default float dtype.
+    endpoint : bool
+        Whether ``base**stop`` is the last element.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of ``num`` elements; gradients flow to the ends and the base.
+
+    Raises
+    ------
+    TypeError
+        If ``base`` is a bool: ``endpoint`` is given by name only.
+    ValueError
+        If ``num`` is negative.
+
+    See Also
+    --------
+    linspace, geomspace, arange
+
     Examples
     --------
     >>> import agnesi as ag
@@ -251,6 +329,33 @@ def eye(n_rows: Any, n_cols: Any = None, /, k: int = 0, dtype: Any = None, *, de
         out: Tensor | None = None) -> Tensor:
     """Ones on a diagonal of a matrix of zeros.
 
+    Parameters
+    ----------
+    n_rows, n_cols : int
+        Sizes; ``n_cols`` is ``n_rows`` by default.
+    k : int
+        Which diagonal: 0 the main one, positive ones above it, negative ones below.
+    dtype : dtype, optional
+        Type of the elements; by default the default float dtype (``config.default_float``).
+    device : str, optional
+        Only "cpu", which is the default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n_rows, n_cols).
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+
+    See Also
+    --------
+    identity, diag, tri, identity_like
+
     Examples
     --------
     >>> import agnesi as ag
@@ -265,6 +370,27 @@ def eye(n_rows: Any, n_cols: Any = None, /, k: int = 0, dtype: Any = None, *, de
 @public
 def identity_like(x: Any, *, out: Tensor | None = None) -> Tensor:
     """The matrix of the shape and dtype of ``x`` with ones on its diagonal (Theano's name).
+
+    Parameters
+    ----------
+    x : array_like
+        A matrix; only its shape and dtype are read.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ValueError
+        If ``x`` is no matrix.
+
+    See Also
+    --------
+    eye, identity, zeros_like
 
     Examples
     --------

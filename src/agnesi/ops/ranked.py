@@ -107,12 +107,24 @@ def cummax(x: Any, axis: int | None = None) -> Ordered:
     Parameters
     ----------
     x : array_like
+        Of any shape; of a dtype with an order.
     axis : int, optional
-        Of the flattened tensor by default.
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
 
     Returns
     -------
     values, indices : Tensor
+        Of the shape of ``x``; the indices are int64.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    cummin, cumsum, max, maximum
 
     Examples
     --------
@@ -132,12 +144,24 @@ def cummin(x: Any, axis: int | None = None) -> Ordered:
     Parameters
     ----------
     x : array_like
+        Of any shape; of a dtype with an order.
     axis : int, optional
-        Of the flattened tensor by default.
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
 
     Returns
     -------
     values, indices : Tensor
+        Of the shape of ``x``; the indices are int64.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    cummax, cumsum, min, minimum
 
     Examples
     --------
@@ -155,19 +179,29 @@ def kthvalue(x: Any, k: int, axis: int = -1, *, keepdims: bool = False) -> Order
     Parameters
     ----------
     x : array_like
+        At least one axis; NaN is the greatest.
     k : int
+        From 1 to the length of the axis.
     axis : int
+        An axis, counted from the end where negative; also written ``dim``.
     keepdims : bool
         Whether the axis stays, with size 1.
 
     Returns
     -------
     values, indices : Tensor
+        As ``x`` without the axis; the indices are int64.
 
     Raises
     ------
     ValueError
         If there are less than ``k`` elements.
+    ShapeError
+        If ``x`` has no axis.
+
+    See Also
+    --------
+    topk, median, sort, quantile
 
     Examples
     --------
@@ -189,13 +223,27 @@ def mode(x: Any, axis: int = -1, *, keepdims: bool = False) -> Ordered:
     Parameters
     ----------
     x : array_like
+        At least one axis and element.
     axis : int
+        An axis, counted from the end where negative; also written ``dim``.
     keepdims : bool
         Whether the axis stays, with size 1.
 
     Returns
     -------
     values, indices : Tensor
+        As ``x`` without the axis; the indices are int64.
+
+    Raises
+    ------
+    ShapeError
+        If there are no elements.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    median, unique_counts, bincount
 
     Examples
     --------

@@ -40,6 +40,27 @@ def _two(x: Any, least: int) -> Tensor:
 def flipud(x: Any, *, out: Tensor | None = None) -> Tensor:
     """The first axis in reverse.
 
+    Parameters
+    ----------
+    x : array_like
+        At least one axis.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has too few axes.
+
+    See Also
+    --------
+    flip, fliplr, rot90
+
     Examples
     --------
     >>> import agnesi as ag
@@ -53,6 +74,27 @@ def flipud(x: Any, *, out: Tensor | None = None) -> Tensor:
 @public
 def fliplr(x: Any, *, out: Tensor | None = None) -> Tensor:
     """The second axis in reverse.
+
+    Parameters
+    ----------
+    x : array_like
+        At least two axes.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has too few axes.
+
+    See Also
+    --------
+    flip, flipud, rot90
 
     Examples
     --------
@@ -68,6 +110,33 @@ def fliplr(x: Any, *, out: Tensor | None = None) -> Tensor:
 def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1), *,
           out: Tensor | None = None) -> Tensor:
     """``k`` quarter turns in the plane of two axes, from the first towards the second.
+
+    Parameters
+    ----------
+    x : array_like
+        At least two axes.
+    k : int
+        How many quarter turns; negative ones the other way.
+    axes : tuple[int, int]
+        The two axes of the plane.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+    ValueError
+        If the axes are the same.
+
+    See Also
+    --------
+    flip, fliplr, flipud, swapaxes
 
     Examples
     --------
@@ -92,6 +161,33 @@ def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1), *,
 def rollaxis(x: Any, axis: int, start: int = 0, *, out: Tensor | None = None) -> Tensor:
     """An axis moved before the axis ``start``.
 
+    Parameters
+    ----------
+    x : array_like
+        At least one axis.
+    axis : int
+        The axis to move.
+    start : int
+        The axis before which it comes to stand.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    ValueError
+        If ``start`` is out of range.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    moveaxis, swapaxes
+
     Examples
     --------
     >>> import agnesi as ag
@@ -110,6 +206,32 @@ def rollaxis(x: Any, axis: int, start: int = 0, *, out: Tensor | None = None) ->
 @public
 def array_split(x: Any, sections: Any, axis: int = 0) -> list[Tensor]:
     """Parts of an axis, of nearly equal size where it does not divide.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis.
+    sections : int or sequence of int
+        A number of parts, the first ones longer by one where needed; or the positions before
+        which to cut.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+
+    Returns
+    -------
+    list of Tensor
+        Views.
+
+    Raises
+    ------
+    ValueError
+        If the number of parts is not positive.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    split, chunk
 
     Examples
     --------
@@ -131,6 +253,29 @@ def array_split(x: Any, sections: Any, axis: int = 0) -> list[Tensor]:
 def hsplit(x: Any, sections: Any) -> list[Tensor]:
     """Parts of the second axis; of the only axis of vectors.
 
+    Parameters
+    ----------
+    x : array_like
+        At least one axis.
+    sections : int or sequence of int
+        A number of equal parts, or the positions before which to cut.
+
+    Returns
+    -------
+    list of Tensor
+        Views.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has too few axes.
+    ValueError
+        If the axis does not divide into so many equal parts.
+
+    See Also
+    --------
+    split, vsplit, dsplit, hstack
+
     Examples
     --------
     >>> import agnesi as ag
@@ -145,6 +290,29 @@ def hsplit(x: Any, sections: Any) -> list[Tensor]:
 def vsplit(x: Any, sections: Any) -> list[Tensor]:
     """Parts of the first axis.
 
+    Parameters
+    ----------
+    x : array_like
+        At least two axes.
+    sections : int or sequence of int
+        A number of equal parts, or the positions before which to cut.
+
+    Returns
+    -------
+    list of Tensor
+        Views.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has too few axes.
+    ValueError
+        If the axis does not divide into so many equal parts.
+
+    See Also
+    --------
+    split, hsplit, dsplit, vstack
+
     Examples
     --------
     >>> import agnesi as ag
@@ -157,6 +325,29 @@ def vsplit(x: Any, sections: Any) -> list[Tensor]:
 @public
 def dsplit(x: Any, sections: Any) -> list[Tensor]:
     """Parts of the third axis.
+
+    Parameters
+    ----------
+    x : array_like
+        At least three axes.
+    sections : int or sequence of int
+        A number of equal parts, or the positions before which to cut.
+
+    Returns
+    -------
+    list of Tensor
+        Views.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has too few axes.
+    ValueError
+        If the axis does not divide into so many equal parts.
+
+    See Also
+    --------
+    split, hsplit, vsplit, dstack
 
     Examples
     --------
@@ -172,6 +363,27 @@ def dsplit(x: Any, sections: Any) -> list[Tensor]:
 def column_stack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     """Vectors as columns, and the columns of matrices, side by side.
 
+    Parameters
+    ----------
+    tensors : sequence of array_like
+        Vectors or matrices with as many rows.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A matrix of the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the numbers of rows differ.
+
+    See Also
+    --------
+    hstack, stack, row_stack
+
     Examples
     --------
     >>> import agnesi as ag
@@ -186,6 +398,29 @@ def column_stack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor
 @public
 def block(arrays: Any, *, out: Tensor | None = None) -> Tensor:
     """One array of nested lists of blocks: the innermost are joined along the last axis.
+
+    Parameters
+    ----------
+    arrays : nested list of array_like
+        Blocks that fit.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the blocks do not fit.
+    ValueError
+        If lists are empty, or nested to different depths.
+
+    See Also
+    --------
+    concat, stack, hstack, vstack, linalg.block_diag
 
     Examples
     --------
@@ -222,6 +457,34 @@ def _leaves(arrays: Any) -> list[Any]:
 @public
 def append(x: Any, values: Any, axis: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """``values`` behind ``x`` along an axis; of the flat elements by default.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    values : array_like
+        Of the shape of ``x`` but for the axis; dtypes are promoted.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A copy; a vector without an axis.
+
+    Raises
+    ------
+    ShapeError
+        If shapes differ on another axis.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    concat, insert, delete
 
     Examples
     --------
@@ -260,8 +523,30 @@ def delete(x: Any, obj: Any, axis: int | None = None, *, out: Tensor | None = No
     Parameters
     ----------
     x : array_like
+        Of any shape.
     obj : int, slice, or array_like of int or bool
+        Which places go; they must be known when a graph is written.
     axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A copy; a vector without an axis.
+
+    Raises
+    ------
+    IndexError
+        If a place or the axis is out of range.
+    TraceError
+        If the places are not known.
+
+    See Also
+    --------
+    insert, append, compress
 
     Examples
     --------
@@ -292,10 +577,34 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None, *,
     Parameters
     ----------
     x : array_like
+        Of any shape.
     obj : int, slice, or array_like of int or bool
+        Before which places of ``x``; they must be known when a graph is written.
     values : array_like
         Broadcast to the places; cast to the dtype of ``x``.
     axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A copy; a vector without an axis.
+
+    Raises
+    ------
+    IndexError
+        If a place or the axis is out of range.
+    ShapeError
+        If the values do not fit.
+    TraceError
+        If the places are not known.
+
+    See Also
+    --------
+    delete, append
 
     Examples
     --------
@@ -327,6 +636,29 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None, *,
 def resize(x: Any, new_shape: Any, *, out: Tensor | None = None) -> Tensor:
     """Another shape, filled with the elements again and again.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    new_shape : int or sequence of int
+        The sizes.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A copy; zeros where ``x`` is empty.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+
+    See Also
+    --------
+    reshape, tile, pad
+
     Examples
     --------
     >>> import agnesi as ag
@@ -347,6 +679,31 @@ def resize(x: Any, new_shape: Any, *, out: Tensor | None = None) -> Tensor:
 @public
 def trim_zeros(x: Any, trim: str = "fb", axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Without the zeros in front ("f") and behind ("b") along axes (all by default).
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    trim : str
+        "f", "b" or both.
+    axis : int or tuple of int, optional
+        Along which axes; all by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A copy of the box that holds all that is not zero.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written.
+
+    See Also
+    --------
+    nonzero, compress
 
     Examples
     --------
@@ -378,9 +735,29 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *,
     Parameters
     ----------
     x : array_like
+        At least as many axes as the window.
     window_shape : int or sequence of int
+        Its sizes.
     axis : int or sequence of int, optional
         One for each size of the window; all axes by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        On each axis ``n - size + 1`` windows, then the axes of the windows.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many sizes as axes.
+    ShapeError
+        If a window does not fit.
+
+    See Also
+    --------
+    unfold, nn.functional.unfold
 
     Examples
     --------
@@ -407,6 +784,24 @@ def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None, *,
             out: Tensor | None = None) -> Tensor:
     """Differences of neighbours among the flat elements, with more in front and behind.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    to_end, to_begin : array_like, optional
+        Put behind and in front of the differences, as they are.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of the dtype of ``x``.
+
+    See Also
+    --------
+    diff, gradient
+
     Examples
     --------
     >>> import agnesi as ag
@@ -426,6 +821,22 @@ def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None, *,
 @public
 def sort_complex(x: Any, *, out: Tensor | None = None) -> Tensor:
     """The last axis in order, by real and then by imaginary parts, as complex numbers.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``x``.
+
+    See Also
+    --------
+    sort
 
     Examples
     --------

@@ -204,6 +204,42 @@ def sum(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = Fal
 
     Elements count where ``where`` holds, and so does ``initial``.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; bool counts as 0 and 1.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    dtype : dtype, optional
+        What to compute in and to give; by default integers narrower than 64 bits and bool are
+        accumulated in int64 or uint64, all else as it is.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    initial : number, optional
+        A number to begin with.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes (``()`` where all go). The sum of no elements is 0;
+        NaN spreads.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+    ValueError
+        If an axis is named twice.
+
+    See Also
+    --------
+    prod, mean, cumsum, nansum, count_nonzero
+
     Examples
     --------
     >>> import agnesi as ag
@@ -224,6 +260,42 @@ def prod(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = Fa
 
     Elements count where ``where`` holds, and so does ``initial``.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; bool counts as 0 and 1.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    dtype : dtype, optional
+        What to compute in and to give; by default integers narrower than 64 bits and bool are
+        accumulated in int64 or uint64, all else as it is.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    initial : number, optional
+        A number to begin with.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes (``()`` where all go). The product of no elements is
+        1; NaN spreads.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+    ValueError
+        If an axis is named twice.
+
+    See Also
+    --------
+    sum, cumprod, nanprod
+
     Examples
     --------
     >>> import agnesi as ag
@@ -243,6 +315,39 @@ def mean(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = Fa
     """Arithmetic mean over axes (all by default), of the elements where ``where`` holds.
 
     Integers give the default float; ``dtype`` says which type to compute in and to give.
+
+    Parameters
+    ----------
+    x : array_like
+        Numbers to average; bool counts as 0 and 1.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    dtype : dtype, optional
+        What to compute in and to give; by default that of ``x``, or the default float dtype for
+        integers and bool.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes. The mean of no elements is NaN; NaN spreads.
+
+    Raises
+    ------
+    DTypeError
+        If ``dtype`` is neither floating nor complex.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    average, median, nanmean, sum, var, std
 
     Examples
     --------
@@ -300,15 +405,39 @@ def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool
     Parameters
     ----------
     x : array_like
+        Numbers, real or complex (of which the squared absolute values count).
     axis : int or tuple of int, optional
-    correction, ddof : float
-        The squares are divided by ``n - correction``; ``ddof`` is NumPy's name for it.
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    correction : float
+        The squares are divided by ``n - correction``: 0 gives that of a population, 1 that of a
+        sample.
     keepdims : bool
         Whether the axes stay, with size 1.
+    ddof : float
+        NumPy's name for ``correction``.
     dtype : dtype, optional
-        What to compute in; integers take the default float.
+        What to compute in; by default that of ``x``, or the default float dtype for integers.
     where : array_like of bool, optional
         Which elements count.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Real, the shape of ``x`` without the axes; NaN where ``n - correction`` is not positive.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+    DTypeError
+        If ``dtype`` is neither floating nor complex.
+
+    See Also
+    --------
+    std, mean, nanvar, cov
 
     Examples
     --------
@@ -330,6 +459,43 @@ def std(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool
     """Standard deviation over axes (all by default); its gradient is 0 where it is 0.
 
     Parameters are those of :func:`var`.
+
+    Parameters
+    ----------
+    x : array_like
+        Numbers, real or complex (of which the squared absolute values count).
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    correction : float
+        The squares are divided by ``n - correction``: 0 gives that of a population, 1 that of a
+        sample.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    ddof : float, optional
+        NumPy's name for ``correction``.
+    dtype : dtype, optional
+        What to compute in; by default that of ``x``, or the default float dtype for integers.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Real, the shape of ``x`` without the axes; NaN where ``n - correction`` is not positive.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+    DTypeError
+        If ``dtype`` is neither floating nor complex.
+
+    See Also
+    --------
+    var, mean, nanstd
 
     Examples
     --------
@@ -362,6 +528,42 @@ def max(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
 
     Elements count where ``where`` holds, and so does ``initial``.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and of a dtype with an order, bool included.
+    axis : int or tuple of int, optional
+        Axes to reduce over; all by default. The name ``dim`` is PyTorch's: with it the result is
+        the pair ``values, indices``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    initial : number, optional
+        One more candidate; needed with ``where``, and where an axis may have no elements.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes, of its dtype.
+
+    Raises
+    ------
+    ShapeError
+        If there are no elements and no ``initial``.
+    DTypeError
+        For complex numbers, which have no order.
+    ValueError
+        If ``where`` is given without ``initial``, or an axis is named twice.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    min, amax, argmax, maximum, nanmax, topk
+
     Examples
     --------
     >>> import agnesi as ag
@@ -380,6 +582,42 @@ def min(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
 
     Elements count where ``where`` holds, and so does ``initial``.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and of a dtype with an order, bool included.
+    axis : int or tuple of int, optional
+        Axes to reduce over; all by default. The name ``dim`` is PyTorch's: with it the result is
+        the pair ``values, indices``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    initial : number, optional
+        One more candidate; needed with ``where``, and where an axis may have no elements.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes, of its dtype.
+
+    Raises
+    ------
+    ShapeError
+        If there are no elements and no ``initial``.
+    DTypeError
+        For complex numbers, which have no order.
+    ValueError
+        If ``where`` is given without ``initial``, or an axis is named twice.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    max, amin, argmin, minimum, nanmin
+
     Examples
     --------
     >>> import agnesi as ag
@@ -396,6 +634,40 @@ def amax(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
          initial: Any = None, where: Any = None, out: Tensor | None = None) -> Tensor:
     """Like :func:`max`; with ``dim``, too, it gives the values only.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and of a dtype with an order, bool included.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    initial : number, optional
+        One more candidate; needed with ``where``, and where an axis may have no elements.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes, of its dtype.
+
+    Raises
+    ------
+    ShapeError
+        If there are no elements and no ``initial``.
+    DTypeError
+        For complex numbers, which have no order.
+    ValueError
+        If ``where`` is given without ``initial``.
+
+    See Also
+    --------
+    max, amin, argmax
+
     Examples
     --------
     >>> import agnesi as ag
@@ -409,6 +681,40 @@ def amax(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
 def amin(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
          initial: Any = None, where: Any = None, out: Tensor | None = None) -> Tensor:
     """Like :func:`min`; with ``dim``, too, it gives the values only.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and of a dtype with an order, bool included.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    initial : number, optional
+        One more candidate; needed with ``where``, and where an axis may have no elements.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes, of its dtype.
+
+    Raises
+    ------
+    ShapeError
+        If there are no elements and no ``initial``.
+    DTypeError
+        For complex numbers, which have no order.
+    ValueError
+        If ``where`` is given without ``initial``.
+
+    See Also
+    --------
+    min, amax, argmin
 
     Examples
     --------
@@ -430,7 +736,37 @@ def extreme_over(kind: str, dtype: np.dtype) -> str:
 @told
 def all(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
         where: Any = None, out: Tensor | None = None) -> Tensor:
-    """Whether all elements along axes are true (not 0).
+    """Whether all elements along axes are true (not 0); of no elements it is True.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype; what is not 0 counts as true, NaN too.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        bool, the shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+    ValueError
+        If an axis is named twice.
+
+    See Also
+    --------
+    any, logical_and, count_nonzero, allclose
 
     Examples
     --------
@@ -446,7 +782,37 @@ def all(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
 @told
 def any(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
         where: Any = None, out: Tensor | None = None) -> Tensor:
-    """Whether some element along axes is true (not 0).
+    """Whether some element along axes is true (not 0); of no elements it is False.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype; what is not 0 counts as true, NaN too.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        bool, the shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+    ValueError
+        If an axis is named twice.
+
+    See Also
+    --------
+    all, logical_or, count_nonzero
 
     Examples
     --------
@@ -463,6 +829,32 @@ def any(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
 def count_nonzero(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
                   out: Tensor | None = None) -> Tensor:
     """Number of elements along axes that are not 0.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype; NaN counts.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, the shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    nonzero, sum, any
 
     Examples
     --------

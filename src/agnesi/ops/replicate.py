@@ -41,6 +41,29 @@ def _broadcast(x: Tensor, shape: Shape) -> Tensor:
 def broadcast_to(x: Any, /, shape: Any, *, out: Tensor | None = None) -> Tensor:
     """``x`` repeated along axes of size 1, and along new axes in front, to a shape.
 
+    Parameters
+    ----------
+    x : array_like
+        Of a shape that fits the last axes of ``shape``.
+    shape : int or tuple of int
+        Sizes of the result.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view that cannot be written to.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` does not broadcast to the shape.
+
+    See Also
+    --------
+    expand, broadcast_arrays, tile
+
     Examples
     --------
     >>> import agnesi as ag
@@ -54,6 +77,25 @@ def broadcast_to(x: Any, /, shape: Any, *, out: Tensor | None = None) -> Tensor:
 @public
 def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
     """All operands in their common shape.
+
+    Parameters
+    ----------
+    *arrays : array_like
+        Of any shapes that broadcast.
+
+    Returns
+    -------
+    tuple of Tensor
+        Views, all of one shape.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    broadcast_to, broadcast_shapes, meshgrid
 
     Examples
     --------
@@ -71,6 +113,25 @@ def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
 @public
 def broadcast_shapes(*shapes: Any) -> Shape:
     """The common shape to which shapes are broadcast.
+
+    Parameters
+    ----------
+    *shapes : int or tuple of int
+        Of any lengths; sizes may be unknown ones, too.
+
+    Returns
+    -------
+    tuple of int
+        The shape; ``()`` of none.
+
+    Raises
+    ------
+    ShapeError
+        If they do not broadcast.
+
+    See Also
+    --------
+    broadcast_arrays, broadcast_to
 
     Examples
     --------
@@ -96,6 +157,17 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     -------
     tuple of Tensor
         One for each vector, all of the grid's shape.
+
+    Raises
+    ------
+    ValueError
+        If ``indexing`` is another.
+    ShapeError
+        If an array has several axes.
+
+    See Also
+    --------
+    mgrid, ogrid, ix_, indices
 
     Examples
     --------
@@ -124,6 +196,29 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
 def expand(x: Any, *shape: Any, out: Tensor | None = None) -> Tensor:
     """Like ``broadcast_to``, where -1 keeps a size (PyTorch's name).
 
+    Parameters
+    ----------
+    x : array_like
+        Of a shape that fits the last axes of ``shape``.
+    *shape : int
+        Sizes, as several arguments or one tuple; -1 keeps that of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view that cannot be written to.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` does not broadcast to the shape, or has more axes.
+
+    See Also
+    --------
+    broadcast_to, repeat, tile
+
     Examples
     --------
     >>> import agnesi as ag
@@ -147,6 +242,22 @@ def expand(x: Any, *shape: Any, out: Tensor | None = None) -> Tensor:
 def copy(x: Any, *, out: Tensor | None = None) -> Tensor:
     """The same value in memory of its own.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        It shares no memory with ``x``; gradients flow to ``x``.
+
+    See Also
+    --------
+    tensor, asarray, Tensor.clone, copyto
+
     Examples
     --------
     >>> import agnesi as ag
@@ -162,6 +273,29 @@ def copy(x: Any, *, out: Tensor | None = None) -> Tensor:
 @public
 def tile(x: Any, /, reps: Any, *, out: Tensor | None = None) -> Tensor:
     """The whole repeated along axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    reps : int or tuple of int
+        How often along each axis, the last ones last.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        ``max(x.ndim, len(reps))`` axes, each as long as the copies together.
+
+    Raises
+    ------
+    ValueError
+        If a count is negative.
+
+    See Also
+    --------
+    repeat, broadcast_to
 
     Examples
     --------
@@ -197,13 +331,32 @@ def repeat(x: Any, /, repeats: Any, axis: int | None = None, *,
     Parameters
     ----------
     x : array_like
+        Of any shape.
     repeats : int or sequence of int
         One count for all, or a count for each element of the axis.
     axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        As ``x``, but as long on the axis as the counts sum up to.
+
+    Raises
+    ------
+    ValueError
+        If a count is negative, or there are not as many as elements.
+    TraceError
+        If the counts are not known when a graph is written.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    tile, broadcast_to, Tensor.repeat
 
     Examples
     --------
@@ -275,6 +428,37 @@ def unfold(x: Any, axis: int, size: int, step: int = 1, *, out: Tensor | None = 
     """Windows of ``size`` along an axis, ``step`` apart; the window's axis is the last.
 
     The result looks into ``x``: later changes of ``x`` show in it, and it cannot be changed itself.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    size : int or tuple of int, optional
+        Length of the windows.
+    step : int
+        Positions from one window to the next; positive.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        On the axis ``(n - size) // step + 1`` windows.
+
+    Raises
+    ------
+    ShapeError
+        If a window is longer than the axis, or empty.
+    ValueError
+        If ``step`` is not positive.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    sliding_window_view, nn.functional.unfold
 
     Examples
     --------

@@ -32,6 +32,33 @@ def cumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None,
            out: Tensor | None = None) -> Tensor:
     """Running sums along an axis (of the flattened tensor by default).
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; NaN stays from where it is on.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    dtype : dtype, optional
+        What to compute in and to give; by default integers narrower than 64 bits and bool are
+        accumulated in int64 or uint64.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; a vector without an axis.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    cumprod, sum, diff, cumulative_sum, nancumsum
+
     Examples
     --------
     >>> import agnesi as ag
@@ -45,6 +72,33 @@ def cumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None,
 def cumprod(x: Any, /, axis: int | None = None, *, dtype: Any = None,
             out: Tensor | None = None) -> Tensor:
     """Running products along an axis (of the flattened tensor by default).
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; NaN stays from where it is on.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    dtype : dtype, optional
+        What to compute in and to give; by default integers narrower than 64 bits and bool are
+        accumulated in int64 or uint64.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; a vector without an axis.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    cumsum, prod, cumulative_prod, nancumprod
 
     Examples
     --------
@@ -76,6 +130,36 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None,
                    include_initial: bool = False, out: Tensor | None = None) -> Tensor:
     """Running sums along an axis; ``include_initial`` puts the sum of nothing in front.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; NaN stays from where it is on.
+    axis : int, optional
+        An axis; left out only for vectors. Also written ``dim``.
+    dtype : dtype, optional
+        What to compute in and to give; by default integers narrower than 64 bits and bool are
+        accumulated in int64 or uint64.
+    include_initial : bool
+        Whether the result begins with that of nothing, and is longer by one.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``, or longer by one.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+    ValueError
+        If ``x`` has several axes and none is named.
+
+    See Also
+    --------
+    cumsum, sum
+
     Examples
     --------
     >>> import agnesi as ag
@@ -89,6 +173,36 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None,
 def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None,
                     include_initial: bool = False, out: Tensor | None = None) -> Tensor:
     """Running products along an axis; ``include_initial`` puts the product of nothing in front.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; NaN stays from where it is on.
+    axis : int, optional
+        An axis; left out only for vectors. Also written ``dim``.
+    dtype : dtype, optional
+        What to compute in and to give; by default integers narrower than 64 bits and bool are
+        accumulated in int64 or uint64.
+    include_initial : bool
+        Whether the result begins with that of nothing, and is longer by one.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``, or longer by one.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+    ValueError
+        If ``x`` has several axes and none is named.
+
+    See Also
+    --------
+    cumprod, prod
 
     Examples
     --------

@@ -221,14 +221,30 @@ def index_put(x: Any, key: Any, value: Any, *, accumulate: bool = False,
     x : array_like
         It is left as it is.
     key : int, slice, None, Ellipsis, tensor of int or bool, or a tuple of them
+        Which elements, as in ``x[key]``.
     value : array_like
         Broadcast to the region.
     accumulate : bool
         Add, also for each of several equal indices.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the shape and dtype of ``x``; gradients flow to ``x`` outside of the region and to
+        ``value``.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of range, or there are more indices than axes.
+    ShapeError
+        If ``value`` does not broadcast to the region.
+
+    See Also
+    --------
+    index_add, set_subtensor, put_along_axis, scatter, put
 
     Examples
     --------
@@ -339,6 +355,31 @@ def _beside(part: Tensor, value: Any) -> Tensor:
 def set_subtensor(part: Tensor, value: Any, *, out: Tensor | None = None) -> Tensor:
     """A new tensor: where ``part`` is ``x[key]``, ``x`` with that region replaced (Theano's).
 
+    Parameters
+    ----------
+    part : Tensor
+        A tensor made by indexing, ``x[key]``.
+    value : array_like
+        Broadcast to the shape of ``part``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``, which is left as it is.
+
+    Raises
+    ------
+    TypeError
+        If ``part`` is not made by indexing.
+    ShapeError
+        If ``value`` does not broadcast to ``part``.
+
+    See Also
+    --------
+    inc_subtensor, index_put, copyto
+
     Examples
     --------
     >>> import agnesi as ag
@@ -355,6 +396,31 @@ def inc_subtensor(part: Tensor, value: Any, *, out: Tensor | None = None) -> Ten
 
     Equal indices add up.
 
+    Parameters
+    ----------
+    part : Tensor
+        A tensor made by indexing, ``x[key]``.
+    value : array_like
+        Broadcast to the shape of ``part``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``, which is left as it is.
+
+    Raises
+    ------
+    TypeError
+        If ``part`` is not made by indexing.
+    ShapeError
+        If ``value`` does not broadcast to ``part``.
+
+    See Also
+    --------
+    set_subtensor, index_put, index_add
+
     Examples
     --------
     >>> import agnesi as ag
@@ -370,6 +436,35 @@ def inc_subtensor(part: Tensor, value: Any, *, out: Tensor | None = None) -> Ten
 def put_along_axis(x: Any, indices: Any, values: Any, axis: int, *,
                    out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with the elements that ``indices`` names along an axis replaced.
+
+    Parameters
+    ----------
+    x : array_like
+        It is left as it is.
+    indices : array_like of int
+        As many axes as ``x``.
+    values : array_like
+        They broadcast to the shape of ``indices``.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ValueError
+        If ``indices`` has another number of axes than ``x``.
+    IndexError
+        If an index or the axis is out of range.
+
+    See Also
+    --------
+    take_along_axis, scatter, index_put
 
     Examples
     --------
@@ -397,6 +492,35 @@ def _corner(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
 def scatter(x: Any, axis: int, index: Any, src: Any, *, out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with elements of ``src`` put where ``index`` says (PyTorch's).
 
+    Parameters
+    ----------
+    x : array_like
+        It is left as it is.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    index : array_like of int
+        As many axes as ``x``; nowhere longer but on ``axis``.
+    src : array_like
+        At least as long as ``index`` everywhere, or broadcast to it.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``: ``src[i, j]`` goes to ``x[index[i, j], j]`` for axis 0.
+
+    Raises
+    ------
+    IndexError
+        If an index or the axis is out of range.
+    ShapeError
+        If ``index`` or ``src`` does not fit.
+
+    See Also
+    --------
+    scatter_add, gather, put_along_axis, index_put
+
     Examples
     --------
     >>> import agnesi as ag
@@ -412,6 +536,35 @@ def scatter(x: Any, axis: int, index: Any, src: Any, *, out: Tensor | None = Non
 @public
 def scatter_add(x: Any, axis: int, index: Any, src: Any, *, out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with elements of ``src`` added where ``index`` says (PyTorch's).
+
+    Parameters
+    ----------
+    x : array_like
+        It is left as it is.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    index : array_like of int
+        As many axes as ``x``; nowhere longer but on ``axis``.
+    src : array_like
+        At least as long as ``index`` everywhere, or broadcast to it.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``: ``src[i, j]`` goes to ``x[index[i, j], j]`` for axis 0.
+
+    Raises
+    ------
+    IndexError
+        If an index or the axis is out of range.
+    ShapeError
+        If ``index`` or ``src`` does not fit.
+
+    See Also
+    --------
+    scatter, gather, index_add, bincount
 
     Examples
     --------
@@ -436,6 +589,35 @@ def _source(src: Any, index: Tensor, x: Tensor) -> Tensor:
 @public
 def index_add(x: Any, axis: int, index: Any, source: Any, *, out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with slices of ``source`` added at indices of an axis (PyTorch's).
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis; it is left as it is.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    index : array_like of int
+        A vector of positions along the axis; equal ones add up.
+    source : array_like
+        As ``x``, but on the axis as long as ``index``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    IndexError
+        If an index or the axis is out of range.
+    ShapeError
+        If ``source`` does not fit.
+
+    See Also
+    --------
+    index_put, scatter_add, index_select, inc_subtensor
 
     Examples
     --------

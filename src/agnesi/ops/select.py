@@ -64,6 +64,31 @@ def where(condition: Any, x1: Any = None, x2: Any = None, /, *, out: Tensor | No
     The branch that is not chosen gets gradient zero, whatever its value.  With a condition alone,
     the indices where it holds, as :func:`nonzero` gives them.
 
+    Parameters
+    ----------
+    condition : array_like of bool
+        What decides.
+    x1, x2 : array_like, optional
+        The branches; all three broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor, or tuple of Tensor
+        Of the broadcast shape and the promoted dtype of the branches; or indices.
+
+    Raises
+    ------
+    DTypeError
+        If the condition is not bool.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    select, nonzero, masked_fill, choose, symbolic.switch
+
     Examples
     --------
     >>> import agnesi as ag
@@ -177,6 +202,32 @@ relu = unary(RELU, "Each element, or 0 where it is negative.", "[-1.0, 2.0]", "[
 def clip(x: Any, /, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
     """``x`` limited to [min, max]; the gradient at the limits is that of the inside.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; not complex.
+    min, max : array_like, optional
+        Limits, which broadcast with ``x``; None is none.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape and the promoted dtype; ``max`` where the limits cross, NaN where
+        an operand is.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    maximum, minimum, relu
+
     Examples
     --------
     >>> import agnesi as ag
@@ -222,6 +273,29 @@ _round = _rounding(ROUND)
 
 def round(x: Any, /, decimals: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Nearest integer, or number with ``decimals`` places; halves go to the even neighbour.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; integers are rounded where ``decimals`` is negative.
+    decimals : int
+        Places after the point; before it where negative.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``; its gradient is 0.
+
+    Raises
+    ------
+    DTypeError
+        For bool.
+
+    See Also
+    --------
+    floor, ceil, trunc, fix
 
     Examples
     --------

@@ -29,15 +29,22 @@ def pad_sequence(sequences: Sequence[Any], batch_first: bool = False, padding_va
         Whether the result is (batch, length, ...) instead of (length, batch, ...).
     padding_value : number
         What fills up.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        (longest, sequences, ...), or (sequences, longest, ...) with ``batch_first``.
 
     Raises
     ------
     ShapeError
         If there is no sequence, or they differ in more than their lengths.
+
+    See Also
+    --------
+    nn.functional.unpad_sequence, stack, nn.RNN
 
     Examples
     --------
@@ -62,6 +69,29 @@ def pad_sequence(sequences: Sequence[Any], batch_first: bool = False, padding_va
 @public
 def unpad_sequence(padded: Any, lengths: Any, batch_first: bool = False) -> list[Tensor]:
     """The sequences that :func:`pad_sequence` put side by side, without what filled them up.
+
+    Parameters
+    ----------
+    padded : array_like
+        (longest, sequences, ...), or (sequences, longest, ...) with ``batch_first``.
+    lengths : sequence of int
+        The length of each sequence.
+    batch_first : bool
+        Whether the sequences are on axis 0 instead of axis 1.
+
+    Returns
+    -------
+    list of Tensor
+        Of shapes (length, ...).
+
+    Raises
+    ------
+    ShapeError
+        If there is not a length for each sequence.
+
+    See Also
+    --------
+    nn.functional.pad_sequence, unstack
 
     Examples
     --------

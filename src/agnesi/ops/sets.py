@@ -75,6 +75,7 @@ def unique(x: Any, *, return_index: bool = False, return_inverse: bool = False,
     Parameters
     ----------
     x : array_like
+        Of any shape.
     return_index, return_inverse, return_counts : bool
         Whether to tell where each is found first, which of them each element is, and how often
         each is there.
@@ -84,11 +85,25 @@ def unique(x: Any, *, return_index: bool = False, return_inverse: bool = False,
         How many to give: further ones are left out, missing ones are ``fill_value`` (the least
         element by default), with count 0.  Works while a graph is written, too.
     fill_value : number, optional
+        What stands for missing ones to ``size``.
 
     Returns
     -------
     Tensor, or tuple of Tensor
         All NaN are one.  Gradients go to the element that is found first.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written, without ``size``.
+    ValueError
+        If ``size`` is given with an axis.
+    ShapeError
+        If slices shall be told apart that have no elements.
+
+    See Also
+    --------
+    unique_all, unique_values, unique_counts, isin, union1d
 
     Examples
     --------
@@ -154,6 +169,7 @@ def unique_all(x: Any, /) -> UniqueAll:
     Parameters
     ----------
     x : array_like
+        Of any shape.
 
     Returns
     -------
@@ -164,6 +180,10 @@ def unique_all(x: Any, /) -> UniqueAll:
     ------
     TraceError
         While a graph is written.
+
+    See Also
+    --------
+    unique, unique_counts, unique_inverse, unique_values
 
     Examples
     --------
@@ -186,10 +206,21 @@ def unique_counts(x: Any, /) -> UniqueCounts:
     Parameters
     ----------
     x : array_like
+        Of any shape.
 
     Returns
     -------
     values, counts : Tensor
+        Vectors, in ascending order; the counts are int64.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written.
+
+    See Also
+    --------
+    unique, unique_all, bincount, mode
 
     Examples
     --------
@@ -208,11 +239,21 @@ def unique_inverse(x: Any, /) -> UniqueInverse:
     Parameters
     ----------
     x : array_like
+        Of any shape.
 
     Returns
     -------
     values, inverse_indices : Tensor
         ``values[inverse_indices]`` is ``x``.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written.
+
+    See Also
+    --------
+    unique, unique_all
 
     Examples
     --------
@@ -231,10 +272,23 @@ def unique_values(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     Parameters
     ----------
     x : array_like
+        Of any shape.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        A vector of the dtype of ``x``.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written.
+
+    See Also
+    --------
+    unique, unique_all, sort
 
     Examples
     --------
@@ -255,11 +309,17 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False, out: Tensor | None = None
         NaN is never among others.
     invert : bool
         Whether to tell the opposite.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         bool, of the shape of ``x1``.
+
+    See Also
+    --------
+    intersect1d, searchsorted, unique
 
     Examples
     --------
@@ -301,8 +361,28 @@ def union1d(x1: Any, x2: Any, *, size: int | None = None, fill_value: Any = None
     Parameters
     ----------
     x1, x2 : array_like
-    size, fill_value
-        As for :func:`unique`.
+        Of any shapes; taken flat.
+    size : int or tuple of int, optional
+        How many to give: further ones are left out, missing ones are ``fill_value``. Works while
+        a graph is written, too.
+    fill_value : number, optional
+        What stands for missing ones; the least element by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of the promoted dtype, in ascending order.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written, without ``size``.
+
+    See Also
+    --------
+    intersect1d, setdiff1d, unique
 
     Examples
     --------
@@ -322,8 +402,28 @@ def intersect1d(x1: Any, x2: Any, *, size: int | None = None, fill_value: Any = 
     Parameters
     ----------
     x1, x2 : array_like
-    size, fill_value
-        As for :func:`unique`.
+        Of any shapes; taken flat.
+    size : int or tuple of int, optional
+        How many to give: further ones are left out, missing ones are ``fill_value``. Works while
+        a graph is written, too.
+    fill_value : number, optional
+        What stands for missing ones; the least element by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of the promoted dtype, in ascending order.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written, without ``size``.
+
+    See Also
+    --------
+    union1d, setdiff1d, setxor1d, isin, unique
 
     Examples
     --------
@@ -343,8 +443,28 @@ def setdiff1d(x1: Any, x2: Any, *, size: int | None = None, fill_value: Any = No
     Parameters
     ----------
     x1, x2 : array_like
-    size, fill_value
-        As for :func:`unique`.
+        Of any shapes; taken flat.
+    size : int or tuple of int, optional
+        How many to give: further ones are left out, missing ones are ``fill_value``. Works while
+        a graph is written, too.
+    fill_value : number, optional
+        What stands for missing ones; the least element by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of the promoted dtype, in ascending order.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written, without ``size``.
+
+    See Also
+    --------
+    intersect1d, union1d, setxor1d, isin
 
     Examples
     --------
@@ -364,8 +484,28 @@ def setxor1d(x1: Any, x2: Any, *, size: int | None = None, fill_value: Any = Non
     Parameters
     ----------
     x1, x2 : array_like
-    size, fill_value
-        As for :func:`unique`.
+        Of any shapes; taken flat.
+    size : int or tuple of int, optional
+        How many to give: further ones are left out, missing ones are ``fill_value``. Works while
+        a graph is written, too.
+    fill_value : number, optional
+        What stands for missing ones; the least element by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of the promoted dtype, in ascending order.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written, without ``size``.
+
+    See Also
+    --------
+    intersect1d, union1d, setdiff1d
 
     Examples
     --------

@@ -243,6 +243,29 @@ class Unslice(Op):
 def flip(x: Any, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """With the order along axes (all, without ``axis``) reversed.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    axis : int or tuple of int, optional
+        Which axes; all by default. Also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    fliplr, flipud, roll, rot90
+
     Examples
     --------
     >>> import agnesi as ag

@@ -110,6 +110,34 @@ def logsumexp(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
               out: Tensor | None = None) -> Tensor:
     """``log(sum(exp(x)))`` over axes (all by default), without overflow.
 
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes; -inf for no elements.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    logaddexp, log_softmax, softmax
+
     Examples
     --------
     >>> import agnesi as ag
@@ -205,6 +233,32 @@ class LogSoftmax(Shares):
 def softmax(x: Any, /, axis: Axis = -1, *, out: Tensor | None = None) -> Tensor:
     """Exponentials divided by their sum over ``axis``.
 
+    Parameters
+    ----------
+    x : array_like
+        Scores; integers become the default float dtype.
+    axis : int or tuple of int
+        Axes over which exponentials are summed; also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; positive numbers that sum to 1 along the axis, without overflow.
+        NaN spreads along the axis.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    log_softmax, logsumexp, sigmoid, nn.Softmax, nn.functional.cross_entropy
+
     Examples
     --------
     >>> import agnesi as ag
@@ -218,6 +272,31 @@ def softmax(x: Any, /, axis: Axis = -1, *, out: Tensor | None = None) -> Tensor:
 @public
 def log_softmax(x: Any, /, axis: Axis = -1, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of :func:`softmax`, without its rounding.
+
+    Parameters
+    ----------
+    x : array_like
+        Scores; integers become the default float dtype.
+    axis : int or tuple of int
+        Axes over which exponentials are summed; also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; not positive. NaN spreads along the axis.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    softmax, logsumexp, nn.LogSoftmax, nn.functional.nll_loss
 
     Examples
     --------

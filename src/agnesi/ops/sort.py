@@ -232,16 +232,31 @@ def argsort(x: Any, /, axis: int | None = -1, *, descending: bool = False, stabl
     Parameters
     ----------
     x : array_like
+        At least one axis; complex numbers are ordered by their real parts, then imaginary ones.
     axis : int or None
-        None sorts the flat elements.
+        The axis to put in order; None sorts the flat elements. Also written ``dim``.
     descending : bool
+        Whether the greatest come first; NaN comes last in any case.
     stable : bool
         The order of equal elements is kept in any case.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
-        int64.
+        int64, of the shape of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        For a number, which has no axis.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    sort, argpartition, lexsort, take_along_axis
 
     Examples
     --------
@@ -261,15 +276,31 @@ def sort(x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: 
     Parameters
     ----------
     x : array_like
+        At least one axis; complex numbers are ordered by their real parts, then imaginary ones.
     axis : int or None
-        None sorts the flat elements.
+        The axis to put in order; None sorts the flat elements. Also written ``dim``.
     descending : bool
+        Whether the greatest come first; NaN comes last in any case.
     stable : bool
         The order of equal elements is kept in any case.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the shape and dtype of ``x``; gradients go back to the places that elements came from.
+
+    Raises
+    ------
+    ShapeError
+        For a number, which has no axis.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    argsort, topk, partition, unique_values, searchsorted
 
     Examples
     --------
@@ -288,14 +319,29 @@ def topk(x: Any, k: int, axis: int = -1, *, largest: bool = True) -> Ordered:
     Parameters
     ----------
     x : array_like
+        At least one axis; of a dtype with an order.
     k : int
+        How many; at most as many as the axis is long.
     axis : int
+        An axis, counted from the end where negative; also written ``dim``.
     largest : bool
         False gives the least.
 
     Returns
     -------
     values, indices : Tensor
+        Elements in order, and int64 positions; as ``x``, but with ``k`` on the axis.
+
+    Raises
+    ------
+    ShapeError
+        If the axis has fewer than ``k`` elements, or for a number.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    sort, kthvalue, max, argpartition
 
     Examples
     --------
@@ -325,11 +371,24 @@ def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None, *,
         Before or behind elements that are equal.
     sorter : array_like of int, optional
         As from ``argsort``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         int64, of the shape of ``x2``.
+
+    Raises
+    ------
+    ValueError
+        If ``side`` is another.
+    ShapeError
+        If ``x1`` is no vector.
+
+    See Also
+    --------
+    sort, digitize, argsort
 
     Examples
     --------

@@ -153,6 +153,29 @@ _polygamma_row = binary(POLYGAMMA)
 def polygamma(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Derivative of order ``x1`` of :func:`digamma` at ``x2``.
 
+    Parameters
+    ----------
+    x1 : array_like of int
+        Orders; not negative.
+    x2 : array_like
+        Real numbers; they broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floating; NaN at negative orders.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    digamma, special.trigamma, special.zeta
+
     Examples
     --------
     >>> import agnesi as ag

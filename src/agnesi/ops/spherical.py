@@ -38,6 +38,33 @@ def spherical_jn(n: Any, x: Any, /, derivative: bool = False, *,
                  out: Tensor | None = None) -> Tensor:
     """Spherical Bessel function of whole order ``n``, or its derivative.
 
+    Parameters
+    ----------
+    n : array_like of int
+        The order; not negative.
+    x : array_like
+        Real numbers; both broadcast.
+    derivative : bool
+        Whether to give the derivative to ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floating.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.spherical_yn, special.spherical_in, special.jv
+
     Examples
     --------
     >>> import agnesi as ag
@@ -51,6 +78,33 @@ def spherical_jn(n: Any, x: Any, /, derivative: bool = False, *,
 def spherical_yn(n: Any, x: Any, /, derivative: bool = False, *,
                  out: Tensor | None = None) -> Tensor:
     """Spherical Bessel function of the second kind of whole order ``n``, or its derivative.
+
+    Parameters
+    ----------
+    n : array_like of int
+        The order; not negative.
+    x : array_like
+        Real numbers; both broadcast.
+    derivative : bool
+        Whether to give the derivative to ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floating.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.spherical_jn, special.yv
 
     Examples
     --------
@@ -66,6 +120,33 @@ def spherical_in(n: Any, x: Any, /, derivative: bool = False, *,
                  out: Tensor | None = None) -> Tensor:
     """Modified spherical Bessel function of whole order ``n``, or its derivative.
 
+    Parameters
+    ----------
+    n : array_like of int
+        The order; not negative.
+    x : array_like
+        Real numbers; both broadcast.
+    derivative : bool
+        Whether to give the derivative to ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floating.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.spherical_kn, special.spherical_jn, special.iv
+
     Examples
     --------
     >>> import agnesi as ag
@@ -79,6 +160,33 @@ def spherical_in(n: Any, x: Any, /, derivative: bool = False, *,
 def spherical_kn(n: Any, x: Any, /, derivative: bool = False, *,
                  out: Tensor | None = None) -> Tensor:
     """Modified spherical Bessel function of the second kind, or its derivative.
+
+    Parameters
+    ----------
+    n : array_like of int
+        The order; not negative.
+    x : array_like
+        Real numbers; both broadcast.
+    derivative : bool
+        Whether to give the derivative to ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floating.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.spherical_in, special.kv
 
     Examples
     --------

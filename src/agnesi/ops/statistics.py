@@ -50,15 +50,30 @@ def average(x: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
     Parameters
     ----------
     x : array_like
-    axis : int, tuple of int or None
+        Integers become the default float dtype.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
     weights : array_like, optional
         Of the shape of ``x``, or of its axes ``axis``.
     returned : bool
         Whether to give the sum of the weights too.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
 
     Returns
     -------
     Tensor, or pair of Tensor
+        The shape of ``x`` without the axes; NaN where the weights sum to 0.
+
+    Raises
+    ------
+    ShapeError
+        If the weights do not fit.
+
+    See Also
+    --------
+    mean, median, nanmean
 
     Examples
     --------
@@ -99,6 +114,32 @@ def _spread(w: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
 def ptp(x: Any, axis: Axis = None, *, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """The greatest element less the least, along axes.
 
+    Parameters
+    ----------
+    x : array_like
+        Of a dtype with an order.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes, of its dtype.
+
+    Raises
+    ------
+    ShapeError
+        If there are no elements.
+
+    See Also
+    --------
+    max, min, std
+
     Examples
     --------
     >>> import agnesi as ag
@@ -121,12 +162,31 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: in
     y : array_like, optional
         More variables.
     rowvar : bool
+        Whether variables are in rows instead of columns.
     bias : bool
         Whether to divide by ``n`` instead of ``n - 1``.
     ddof : int, optional
         Divides by ``n - ddof``.
     fweights, aweights : array_like, optional
         How often each observation was made, and how much it weighs.
+    dtype : dtype, optional
+        What to compute in; integers become the default float dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A symmetric matrix; one number for one variable.
+
+    Raises
+    ------
+    ShapeError
+        If ``m`` has more than 2 axes, or weights do not fit.
+
+    See Also
+    --------
+    corrcoef, var
 
     Examples
     --------
@@ -173,6 +233,33 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None,
              out: Tensor | None = None) -> Tensor:
     """Correlation coefficients of the rows (of the columns unless ``rowvar``).
 
+    Parameters
+    ----------
+    x : array_like
+        A vector or matrix of observations.
+    y : array_like, optional
+        More variables.
+    rowvar : bool
+        Whether variables are in rows instead of columns.
+    dtype : dtype, optional
+        What to compute in.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A matrix of numbers in [-1, 1]; NaN for variables that do not vary.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has more than 2 axes.
+
+    See Also
+    --------
+    cov, correlate
+
     Examples
     --------
     >>> import agnesi as ag
@@ -206,6 +293,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0, *, length: int 
         Least size of the result.
     length : int, optional
         Its size; greater numbers are left out.  Needed while a graph is written.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
@@ -216,6 +305,14 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0, *, length: int 
     ------
     ValueError
         For negative numbers, in compiled code too.
+    ShapeError
+        If ``x`` is no vector of integers, or the weights are of another shape.
+    TraceError
+        While a graph is written, without ``length``.
+
+    See Also
+    --------
+    histogram, unique_counts, digitize, scatter_add
 
     Examples
     --------
@@ -264,15 +361,29 @@ def digitize(x: Any, bins: Any, right: bool = False, *, out: Tensor | None = Non
     Parameters
     ----------
     x : array_like
+        Of any shape; NaN lies behind all edges.
     bins : array_like
         A vector of edges that rise or fall.
     right : bool
         Whether bins hold their upper edge instead of the lower.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         int64.
+
+    Raises
+    ------
+    ShapeError
+        If ``bins`` is no vector.
+    ValueError
+        If ``bins`` neither rise nor fall, in compiled code too.
+
+    See Also
+    --------
+    searchsorted, histogram, bincount
 
     Examples
     --------
@@ -351,6 +462,37 @@ def histogram_bin_edges(x: Any, bins: Any = 10, range: Any = None, weights: Any 
                         out: Tensor | None = None) -> Tensor:
     """The edges that :func:`histogram` would use.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    bins : int, array_like or str
+        How many, or their edges, or one of NumPy's rules, such as "auto".
+    range : pair of float, optional
+        From where to where; all elements by default.
+    weights : array_like, optional
+        Taken from NumPy's calls; no rule needs them.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of one edge more than bins.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written, unless the range is given.
+    ValueError
+        If ``range`` is none, or there is no such rule.
+    ShapeError
+        If edges are no vector.
+
+    See Also
+    --------
+    histogram, linspace
+
     Examples
     --------
     >>> import agnesi as ag
@@ -379,6 +521,7 @@ def histogram(x: Any, bins: Any = 10, range: Any = None, density: bool = False,
     Parameters
     ----------
     x : array_like
+        Of any shape; what lies outside of the range, and NaN, does not count.
     bins : int, array_like or str
         How many, or their edges, or one of NumPy's rules, such as "auto".
     range : pair of float, optional
@@ -391,6 +534,20 @@ def histogram(x: Any, bins: Any = 10, range: Any = None, density: bool = False,
     Returns
     -------
     counts, edges : Tensor
+        int64 (floats with ``density``, the weights' dtype with those), and the edges, one more.
+
+    Raises
+    ------
+    ShapeError
+        If edges are no vector.
+    TraceError
+        While a graph is written, unless the edges or bins and range are given.
+    ValueError
+        If ``range`` is none, or edges do not rise.
+
+    See Also
+    --------
+    histogram2d, histogramdd, histogram_bin_edges, bincount, digitize
 
     Examples
     --------
@@ -417,18 +574,36 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: bool = 
 
     Parameters
     ----------
-    sample : array_like, shape (n, d), or sequence of d vectors
+    sample : array_like or sequence of array_like
+        Points, of shape (n, d), or d vectors of coordinates.
     bins : int, or sequence of int or array_like
         One for all coordinates, or one for each.
     range : sequence of pairs of float, optional
+        From where to where along each coordinate; all points by default.
     density : bool
+        Whether to divide by all counts and by the volumes.
     weights : array_like, shape (n,), optional
+        Counted instead of one for each point.
 
     Returns
     -------
     counts : Tensor
         Floats, with an axis for each coordinate.
     edges : list of Tensor
+        One more than bins along each coordinate.
+
+    Raises
+    ------
+    ShapeError
+        If the sample is no matrix.
+    TraceError
+        While a graph is written, unless edges or bins and range are given.
+    ValueError
+        If a range is none, or edges do not rise.
+
+    See Also
+    --------
+    histogram, histogram2d
 
     Examples
     --------
@@ -466,6 +641,33 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: bool = 
 def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool = False,
                 weights: Any = None) -> tuple[Tensor, Tensor, Tensor]:
     """How many points (x, y) lie in each cell, and the edges along both coordinates.
+
+    Parameters
+    ----------
+    x, y : array_like
+        Vectors of coordinates.
+    bins : int, array_like, or a pair of them
+        How many, or their edges; for both coordinates or for each.
+    range : pair of pairs of float, optional
+        From where to where; all points by default.
+    density : bool
+        Whether to divide by all counts and by the areas.
+    weights : array_like, optional
+        Counted instead of one for each point.
+
+    Returns
+    -------
+    counts, x_edges, y_edges : Tensor
+        Floats with an axis for each coordinate, and the edges.
+
+    Raises
+    ------
+    ShapeError
+        If the vectors differ in length.
+
+    See Also
+    --------
+    histogram, histogramdd
 
     Examples
     --------

@@ -26,6 +26,22 @@ def _weights(function: Callable[..., np.ndarray], n: int, *parameters: float) ->
 def bartlett(n: int, *, out: Tensor | None = None) -> Tensor:
     """A triangle with zeros at both ends.
 
+    Parameters
+    ----------
+    n : int
+        How many weights; none where it is not positive.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.
+
+    See Also
+    --------
+    blackman, hamming, hanning, kaiser
+
     Examples
     --------
     >>> import agnesi as ag
@@ -38,6 +54,22 @@ def bartlett(n: int, *, out: Tensor | None = None) -> Tensor:
 @public
 def blackman(n: int, *, out: Tensor | None = None) -> Tensor:
     """A sum of three cosines, nearly zero at both ends.
+
+    Parameters
+    ----------
+    n : int
+        How many weights; none where it is not positive.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.
+
+    See Also
+    --------
+    bartlett, hamming, hanning, kaiser
 
     Examples
     --------
@@ -52,6 +84,22 @@ def blackman(n: int, *, out: Tensor | None = None) -> Tensor:
 def hamming(n: int, *, out: Tensor | None = None) -> Tensor:
     """A cosine on a step of 0.08.
 
+    Parameters
+    ----------
+    n : int
+        How many weights; none where it is not positive.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.
+
+    See Also
+    --------
+    bartlett, blackman, hanning, kaiser
+
     Examples
     --------
     >>> import agnesi as ag
@@ -65,6 +113,22 @@ def hamming(n: int, *, out: Tensor | None = None) -> Tensor:
 def hanning(n: int, *, out: Tensor | None = None) -> Tensor:
     """A cosine with zeros at both ends (von Hann's).
 
+    Parameters
+    ----------
+    n : int
+        How many weights; none where it is not positive.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.
+
+    See Also
+    --------
+    bartlett, blackman, hamming, kaiser
+
     Examples
     --------
     >>> import agnesi as ag
@@ -77,6 +141,24 @@ def hanning(n: int, *, out: Tensor | None = None) -> Tensor:
 @public
 def kaiser(n: int, beta: Any, *, out: Tensor | None = None) -> Tensor:
     """Kaiser's window; ``beta`` 0 is a rectangle, 14 falls to nearly nothing.
+
+    Parameters
+    ----------
+    n : int
+        How many weights; none where it is not positive.
+    beta : float or Tensor
+        How steeply it falls; gradients flow to a tensor.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of ``n`` numbers of the default float dtype, symmetric.
+
+    See Also
+    --------
+    hanning, hamming, blackman, i0
 
     Examples
     --------

@@ -45,15 +45,40 @@ def conv_transpose(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding
     w : array_like
         (channels, channels of the result / groups, ...).
     bias : array_like, optional
-    stride, padding, dilation, groups
-        Those of the convolution whose adjoint it is.
+        A number for each channel of the result.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each. Those of the convolution whose
+        adjoint it is, as the following.
+    padding : int, tuple, "valid", "same" or "full"
+        The border of that convolution.
     output_padding : int or tuple of int
         How much larger the result is: several sizes lead to the same one under a stride.  Below
         the stride, or the dilation, whichever is greater.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    groups : int
+        Channels and filters fall into so many groups that do not meet.
+    algorithm : str, (str, str, str) or dict, optional
+        How it is computed, as for :func:`agnesi.conv2d`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        (batch, channels of the result, ...), ``(n - 1) * stride - borders + dilation * (size - 1)
+        + output_padding + 1`` on each axis.
+
+    Raises
+    ------
+    ShapeError
+        If the channels do not fit or do not fall into the groups.
+    ValueError
+        If ``output_padding`` is not below the stride or the dilation.
+
+    See Also
+    --------
+    conv1d, conv2d, conv3d, nn.ConvTranspose2d
 
     Examples
     --------

@@ -35,6 +35,28 @@ def tri(n: int, m: int | None = None, k: int = 0, dtype: Any = None, *,
         out: Tensor | None = None) -> Tensor:
     """Ones on and below a diagonal of a matrix of zeros.
 
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    m : int, optional
+        Number of columns; ``n`` by default.
+    k : int
+        Which diagonal is the last one of ones.
+    dtype : dtype, optional
+        Type of the elements; by default the default float dtype (``config.default_float``).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, m).
+
+    See Also
+    --------
+    tril, triu, eye
+
     Examples
     --------
     >>> import agnesi as ag
@@ -55,6 +77,24 @@ def _indices(pair: Any) -> Any:
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> Pair:
     """Indices of the lower triangle of an (n, m) matrix.
 
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    k : int
+        Which diagonal ends the triangle: 0 the main one, positive ones above it.
+    m : int, optional
+        Number of columns; ``n`` by default.
+
+    Returns
+    -------
+    rows, columns : Tensor
+        int64 vectors, in row-major order.
+
+    See Also
+    --------
+    triu_indices, tril, tril_indices_from
+
     Examples
     --------
     >>> import agnesi as ag
@@ -67,6 +107,24 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> Pair:
 @public
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> Pair:
     """Indices of the upper triangle of an (n, m) matrix.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    k : int
+        Which diagonal ends the triangle: 0 the main one, positive ones above it.
+    m : int, optional
+        Number of columns; ``n`` by default.
+
+    Returns
+    -------
+    rows, columns : Tensor
+        int64 vectors, in row-major order.
+
+    See Also
+    --------
+    tril_indices, triu, triu_indices_from
 
     Examples
     --------
@@ -88,6 +146,27 @@ def _sizes(x: Any) -> tuple[int, int]:
 def tril_indices_from(x: Any, k: int = 0) -> Pair:
     """Indices of the lower triangle of a matrix.
 
+    Parameters
+    ----------
+    x : array_like
+        A matrix; only its shape is read.
+    k : int
+        Which diagonal ends the triangle: 0 the main one, positive ones above it.
+
+    Returns
+    -------
+    rows, columns : Tensor
+        int64 vectors, in row-major order.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` is no matrix.
+
+    See Also
+    --------
+    tril_indices, triu_indices_from
+
     Examples
     --------
     >>> import agnesi as ag
@@ -101,6 +180,27 @@ def tril_indices_from(x: Any, k: int = 0) -> Pair:
 @public
 def triu_indices_from(x: Any, k: int = 0) -> Pair:
     """Indices of the upper triangle of a matrix.
+
+    Parameters
+    ----------
+    x : array_like
+        A matrix; only its shape is read.
+    k : int
+        Which diagonal ends the triangle: 0 the main one, positive ones above it.
+
+    Returns
+    -------
+    rows, columns : Tensor
+        int64 vectors, in row-major order.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` is no matrix.
+
+    See Also
+    --------
+    triu_indices, tril_indices_from
 
     Examples
     --------
@@ -116,6 +216,22 @@ def triu_indices_from(x: Any, k: int = 0) -> Pair:
 def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
     """Indices of the diagonal of an array with ``ndim`` axes of size ``n``.
 
+    Parameters
+    ----------
+    n : int
+        Size of the axes.
+    ndim : int
+        Number of axes.
+
+    Returns
+    -------
+    tuple of Tensor
+        ``ndim`` int64 vectors.
+
+    See Also
+    --------
+    diag_indices_from, tril_indices, fill_diagonal
+
     Examples
     --------
     >>> import agnesi as ag
@@ -128,6 +244,25 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
 @public
 def diag_indices_from(x: Any) -> tuple[Tensor, ...]:
     """Indices of the diagonal of an array whose axes have one size.
+
+    Parameters
+    ----------
+    x : array_like
+        At least two axes, of one size.
+
+    Returns
+    -------
+    tuple of Tensor
+        An int64 vector for each axis.
+
+    Raises
+    ------
+    ShapeError
+        If the axes are of several sizes, or fewer than 2.
+
+    See Also
+    --------
+    diag_indices
 
     Examples
     --------
@@ -145,6 +280,24 @@ def diag_indices_from(x: Any) -> tuple[Tensor, ...]:
 def mask_indices(n: int, mask_func: Any, k: int = 0) -> Pair:
     """Indices that a function such as ``ag.triu`` leaves of an (n, n) matrix of ones.
 
+    Parameters
+    ----------
+    n : int
+        Size of both axes.
+    mask_func : callable
+        ``mask_func(matrix, k)``; what it makes of ones and is not 0 is taken.
+    k : int
+        Handed to it.
+
+    Returns
+    -------
+    rows, columns : Tensor
+        int64 vectors.
+
+    See Also
+    --------
+    triu_indices, tril_indices, nonzero
+
     Examples
     --------
     >>> import agnesi as ag
@@ -158,6 +311,24 @@ def mask_indices(n: int, mask_func: Any, k: int = 0) -> Pair:
 @public
 def diagflat(x: Any, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """A matrix with the flat elements on a diagonal.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape, with n elements.
+    k : int
+        Which diagonal: 0 the main one, positive ones above it.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n + |k|, n + |k|).
+
+    See Also
+    --------
+    diag, diagonal
 
     Examples
     --------
@@ -181,6 +352,16 @@ def fill_diagonal(x: Tensor, value: Any, wrap: bool = False) -> None:
     value : array_like
         Repeated along the diagonal.
     wrap : bool
+        Whether to start anew below the square part of tall matrices.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes, or several sizes of more.
+
+    See Also
+    --------
+    diagonal, diag_indices, diag
 
     Examples
     --------
@@ -206,6 +387,31 @@ def fill_diagonal(x: Tensor, value: Any, wrap: bool = False) -> None:
 def vander(x: Any, n: int | None = None, increasing: bool = False, *,
            out: Tensor | None = None) -> Tensor:
     """Rows of the powers of each element, the highest first unless ``increasing``.
+
+    Parameters
+    ----------
+    x : array_like
+        A vector.
+    n : int, optional
+        Number of columns; that of elements by default.
+    increasing : bool
+        Whether the lowest power is the first.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (elements, n).
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` is no vector.
+
+    See Also
+    --------
+    polyfit, polyval
 
     Examples
     --------

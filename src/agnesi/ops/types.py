@@ -57,16 +57,31 @@ def astype(x: Any, /, dtype: Any, *, copy: bool = True, device: Any = None,
     Parameters
     ----------
     x : array_like
+        Of any shape.
     dtype : dtype
         The new type.
     copy : bool
         Whether to copy where the type is already right.
     device : str, optional
-        "cpu".
+        Only "cpu".
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the shape of ``x``. Floats lose their fraction on the way to integers (NaN and what
+        does not fit give no particular value), complex numbers their imaginary part, and all
+        become True as bool where they are not 0.
+
+    Raises
+    ------
+    TypeError
+        If there is no such dtype.
+
+    See Also
+    --------
+    asarray, can_cast, result_type, Tensor.to
 
     Examples
     --------
@@ -85,11 +100,18 @@ def can_cast(from_: Any, to: Any, /) -> bool:
     Parameters
     ----------
     from_ : dtype or Tensor
+        What there is.
     to : dtype
+        What is wanted.
 
     Returns
     -------
     bool
+        By the promotion of dtypes, in which int64 and float32 give float32.
+
+    See Also
+    --------
+    result_type, promote_types, astype
 
     Examples
     --------
@@ -105,6 +127,11 @@ def can_cast(from_: Any, to: Any, /) -> bool:
 def finfo(type: Any, /) -> FloatInfo:
     """Limits of a floating or complex dtype, or of a tensor's.
 
+    Parameters
+    ----------
+    type : dtype or Tensor
+        A floating or complex dtype, of which the parts are meant.
+
     Returns
     -------
     FloatInfo
@@ -114,6 +141,10 @@ def finfo(type: Any, /) -> FloatInfo:
     ------
     DTypeError
         For other dtypes.
+
+    See Also
+    --------
+    iinfo, isdtype
 
     Examples
     --------
@@ -134,6 +165,11 @@ def finfo(type: Any, /) -> FloatInfo:
 def iinfo(type: Any, /) -> IntegerInfo:
     """Limits of an integer dtype, or of a tensor's.
 
+    Parameters
+    ----------
+    type : dtype or Tensor
+        An integer dtype.
+
     Returns
     -------
     IntegerInfo
@@ -143,6 +179,10 @@ def iinfo(type: Any, /) -> IntegerInfo:
     ------
     DTypeError
         For other dtypes.
+
+    See Also
+    --------
+    finfo, isdtype
 
     Examples
     --------
@@ -164,13 +204,24 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     Parameters
     ----------
     dtype : dtype
+        What is asked about.
     kind : str, dtype, or tuple of them
-        "bool", "signed integer", "unsigned integer", "integral", "real floating",
-        "complex floating", "numeric", or a dtype itself.
+        "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex
+        floating", "numeric", or a dtype itself.
 
     Returns
     -------
     bool
+        True for a tuple where one of its kinds holds.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind.
+
+    See Also
+    --------
+    issubdtype, can_cast, result_type
 
     Examples
     --------
@@ -195,10 +246,22 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     Parameters
     ----------
     *arrays_and_dtypes : Tensor, dtype or number
+        What is combined. Two dtypes promote as NumPy's, but integers beside floats take the
+        floats' width.
 
     Returns
     -------
     dtype
+        numpy.dtype.
+
+    Raises
+    ------
+    ValueError
+        If nothing is given.
+
+    See Also
+    --------
+    promote_types, can_cast, astype
 
     Examples
     --------

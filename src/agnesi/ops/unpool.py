@@ -59,15 +59,22 @@ def max_unpool(x: Any, indices: Any, kernel: Any, stride: Any = None, padding: A
     indices : array_like of int
         Of the shape of ``x``: for each element its number in the image, as ``max_pool`` with
         ``return_indices`` gives them.  Of elements for one place the last stays.
-    kernel, stride, padding
-        Those of the pooling.
+    kernel : int or tuple of int
+        Size of the windows of the pooling.
+    stride : int or tuple of int, optional
+        Steps between them; by default those of the kernel.
+    padding : int or tuple of int
+        Border of the pooling.
     output_size : tuple of int, optional
         The size of the images, or the shape of the result; by default the least that pooling
         makes ``x`` of.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        (batch, channels, *output_size), of the dtype of ``x``.
 
     Raises
     ------
@@ -75,6 +82,10 @@ def max_unpool(x: Any, indices: Any, kernel: Any, stride: Any = None, padding: A
         If ``indices`` are of another shape.
     IndexError
         If there is no such place; compiled code tells so too.
+
+    See Also
+    --------
+    max_pool, nn.MaxUnpool2d
 
     Examples
     --------

@@ -18,6 +18,27 @@ __all__ = ["matvec", "vdot", "vecmat"]
 def vdot(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Sum of products of the flat elements; the first operand is conjugated.
 
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Of equally many elements.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        One number, of the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the numbers of elements differ.
+
+    See Also
+    --------
+    vecdot, dot, inner
+
     Examples
     --------
     >>> import agnesi as ag
@@ -32,6 +53,29 @@ def vdot(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 def matvec(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Matrices (the last two axes) times vectors (the last axis).
 
+    Parameters
+    ----------
+    x1 : array_like
+        Of shape (..., m, n).
+    x2 : array_like
+        Of shape (..., n); the axes in front broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., m).
+
+    Raises
+    ------
+    ShapeError
+        If the sizes do not fit.
+
+    See Also
+    --------
+    vecmat, matmul, vecdot
+
     Examples
     --------
     >>> import agnesi as ag
@@ -44,6 +88,29 @@ def matvec(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def vecmat(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Vectors (the last axis, conjugated) times matrices (the last two axes).
+
+    Parameters
+    ----------
+    x1 : array_like
+        Of shape (..., m).
+    x2 : array_like
+        Of shape (..., m, n); the axes in front broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., n).
+
+    Raises
+    ------
+    ShapeError
+        If the sizes do not fit.
+
+    See Also
+    --------
+    matvec, matmul, vecdot
 
     Examples
     --------

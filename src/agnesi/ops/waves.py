@@ -53,7 +53,27 @@ obl_cv = _characteristic(
     "[1.8495724]")
 
 Pair = Callable[..., tuple[Tensor, Tensor]]
-_SHOWN = """{text}, and its derivative.
+_SHOWN = """{text}, and its derivative to ``x``.
+
+    Parameters
+    ----------
+    {entries}
+
+    Returns
+    -------
+    value, derivative : Tensor
+        Of the broadcast shape, floating.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    {kin}
 
     Examples
     --------
@@ -61,6 +81,19 @@ _SHOWN = """{text}, and its derivative.
     >>> len(ag.special.{name}({args}))
     2
     """
+
+
+_MATHIEU = {"m": "The order: a whole number.", "q": "The parameter.",
+            "x": "The argument; angles in degrees for ``cem`` and ``sem``. All three broadcast."}
+_SPHEROIDAL = {
+    "m": "The mode: a whole number, not negative.",
+    "n": "The degree: a whole number, from ``m`` on.", "c": "The spheroidal parameter.",
+    "cv": "The characteristic value.",
+    "x": "The argument; all operands broadcast."}
+#: Who gives the characteristic values.
+_KIN = {"mathieu_cem": "mathieu_a", "mathieu_modcem": "mathieu_a, mathieu_cem",
+        "mathieu_sem": "mathieu_b", "mathieu_modsem": "mathieu_b, mathieu_sem",
+        "pro_": "pro_cv", "obl_": "obl_cv"}
 
 
 def _pair(name: str, rules: tuple[tuple[Rule, ...], tuple[Rule, ...]]
@@ -73,7 +106,11 @@ def _pair(name: str, rules: tuple[tuple[Rule, ...], tuple[Rule, ...]]
 
 def _named(function: Any, name: str, text: str, args: str) -> Any:
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = _SHOWN.format(text=text, name=name, args=args)
+    places = function.__code__.co_varnames[: function.__code__.co_argcount]
+    of = _MATHIEU if name.startswith("mathieu") else _SPHEROIDAL
+    entries = "\n    ".join(f"{n} : array_like\n        {of[n]}" for n in places)
+    kin = next(k for start, k in _KIN.items() if name.startswith(start))
+    function.__doc__ = _SHOWN.format(text=text, name=name, args=args, entries=entries, kin=kin)
     return public(function)
 
 

@@ -30,6 +30,17 @@ class Adam(Optimizer):
     weight_decay : float
         Multiple of the parameter that is added to its gradient.
 
+    Raises
+    ------
+    ValueError
+        If ``betas`` are not two numbers.
+    TypeError
+        If a parameter is no tensor that requires grad.
+
+    See Also
+    --------
+    optim.AdamW, optim.SGD, optim.lr_scheduler.CosineAnnealingLR
+
     Examples
     --------
     >>> import agnesi as ag
@@ -60,7 +71,13 @@ class Adam(Optimizer):
         self._steps = wrap(np.array(0))
 
     def begin(self) -> tuple[Any, ...]:
-        """The step's size and the root of the second mean's correction, in double precision."""
+        """The step's size and the root of the second mean's correction, in double precision.
+
+        Returns
+        -------
+        tuple
+            Two float64 numbers.
+        """
         steps: Any = self._steps
         t = steps.add_(1).astype("float64")
         return self.lr / (1 - self.beta1**t), sqrt(1 - self.beta2**t)
@@ -74,7 +91,20 @@ class Adam(Optimizer):
         p.sub_(size.astype(p.dtype) * mean / scale)
 
     def decay(self, p: Any, g: Any) -> Any:
-        """The gradient with weight decay."""
+        """The gradient with weight decay.
+
+        Parameters
+        ----------
+        p : Tensor
+            The parameter.
+        g : Tensor
+            Its gradient.
+
+        Returns
+        -------
+        Tensor
+            The gradient to go on with.
+        """
         return g + self.weight_decay * p if self.decays else g
 
 
@@ -82,6 +112,23 @@ class AdamW(Adam):
     """Adam with weight decay apart from the gradient (Loshchilov and Hutter, 2019).
 
     Parameters are those of :class:`Adam`; ``weight_decay`` is 0.01 by default.
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        What to optimise.
+    lr : float
+        Learning rate.
+    betas : tuple of float
+        How much is kept of the running means of gradient and squared gradient.
+    eps : float
+        Added to the root of the mean square.
+    weight_decay : float
+        Share of ``lr`` by which parameters shrink in a step, apart from the gradient.
+
+    See Also
+    --------
+    optim.Adam, optim.SGD
 
     Examples
     --------
@@ -100,7 +147,20 @@ class AdamW(Adam):
         super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay)
 
     def decay(self, p: Any, g: Any) -> Any:
-        """Shrink the parameter; the gradient stays as it is."""
+        """Shrink the parameter; the gradient stays as it is.
+
+        Parameters
+        ----------
+        p : Tensor
+            The parameter.
+        g : Tensor
+            Its gradient.
+
+        Returns
+        -------
+        Tensor
+            The gradient to go on with.
+        """
         if self.decays:
             p.mul_(1 - self.lr * self.weight_decay)
         return g

@@ -14,6 +14,20 @@ from agnesi.optim.optimizer import Optimizer
 class Scheduler:
     """Base of schedulers: sets the optimizer's ``lr`` for each epoch.
 
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose ``lr`` is set.
+
+    Raises
+    ------
+    TypeError
+        If it is no optimizer.
+
+    See Also
+    --------
+    optim.lr_scheduler.StepLR, optim.lr_scheduler.CosineAnnealingLR
+
     Examples
     --------
     >>> import agnesi as ag
@@ -40,7 +54,23 @@ class Scheduler:
         self.epoch = 0
 
     def rate(self, epoch: int) -> float:
-        """The learning rate of an epoch."""
+        """The learning rate of an epoch.
+
+        Parameters
+        ----------
+        epoch : int
+            From 0.
+
+        Returns
+        -------
+        float
+            The rate.
+
+        Raises
+        ------
+        NotImplementedError
+            Unless a subclass has its own.
+        """
         raise NotImplementedError
 
     def step(self) -> None:
@@ -55,9 +85,20 @@ class StepLR(Scheduler):
     Parameters
     ----------
     optimizer : Optimizer
+        Whose ``lr`` is set.
     step_size : int
         How many epochs there are between changes.
     gamma : float
+        Factor of each change.
+
+    Raises
+    ------
+    ValueError
+        If ``step_size`` is below 1.
+
+    See Also
+    --------
+    optim.lr_scheduler.CosineAnnealingLR
 
     Examples
     --------
@@ -85,10 +126,20 @@ class CosineAnnealingLR(Scheduler):
     Parameters
     ----------
     optimizer : Optimizer
+        Whose ``lr`` is set.
     T_max : int
         Epochs from the highest rate to the lowest.
     eta_min : float
         The lowest rate.
+
+    Raises
+    ------
+    ValueError
+        If ``T_max`` is below 1.
+
+    See Also
+    --------
+    optim.lr_scheduler.StepLR
 
     Examples
     --------

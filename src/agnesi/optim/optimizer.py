@@ -44,6 +44,13 @@ def _instead(name: str, p: Any) -> str:
 class Optimizer:
     """Base of optimizers: a subclass says in :meth:`update` what happens to one parameter.
 
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        What to optimise.
+    lr : float
+        Learning rate.
+
     Attributes
     ----------
     lr : float
@@ -52,6 +59,17 @@ class Optimizer:
         What is optimised.
     slots : dict of str to list of Tensor
         What is remembered for each parameter, by name.
+
+    Raises
+    ------
+    TypeError
+        If a parameter is no tensor that requires grad.
+    ValueError
+        If there are no parameters, or one twice.
+
+    See Also
+    --------
+    optim.SGD, optim.Adam
 
     Examples
     --------
@@ -125,11 +143,31 @@ class Optimizer:
         """Change one parameter in place, for its gradient; nothing is recorded meanwhile.
 
         ``rest`` are the parameter's slots, changed in place as well, and what :meth:`begin` gave.
+
+        Parameters
+        ----------
+        p : Tensor
+            The parameter, changed in place.
+        g : Tensor
+            Its gradient.
+        *rest : object
+            The parameter's slots, then what :meth:`begin` gave.
+
+        Raises
+        ------
+        NotImplementedError
+            Unless a subclass has its own.
         """
         raise NotImplementedError
 
     def begin(self) -> tuple[Any, ...]:
-        """What the updates of one step have in common, computed once for all parameters."""
+        """What the updates of one step have in common, computed once for all parameters.
+
+        Returns
+        -------
+        tuple
+            Passed on to :meth:`update`; empty by default.
+        """
         return ()
 
     @no_grad()
@@ -193,7 +231,13 @@ class Optimizer:
         return found
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients, or set them to zero."""
+        """Forget the gradients, or set them to zero.
+
+        Parameters
+        ----------
+        set_to_none : bool
+            Whether ``grad`` becomes None instead of zeros.
+        """
         for p in self.parameters:
             if set_to_none or p.grad is None:
                 p.grad = None
@@ -212,6 +256,11 @@ class Optimizer:
     def state_dict(self) -> dict[str, np.ndarray]:
         """Copies of all slots, counters and hyper-parameters, by name.
 
+        Returns
+        -------
+        dict of str to numpy.ndarray
+            They share no memory with the optimizer.
+
         Examples
         --------
         >>> import agnesi as ag
@@ -223,6 +272,11 @@ class Optimizer:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what :meth:`state_dict` gave, in place.
+
+        Parameters
+        ----------
+        state : Mapping[str, Any]
+            As :meth:`state_dict` gives it.
 
         Raises
         ------

@@ -27,6 +27,15 @@ class SGD(Optimizer):
     nesterov : bool
         Whether to look ahead along the momentum.
 
+    Raises
+    ------
+    ValueError
+        If ``nesterov`` is set without momentum.
+
+    See Also
+    --------
+    optim.Adam, optim.lr_scheduler.StepLR
+
     Examples
     --------
     >>> import agnesi as ag

@@ -59,6 +59,24 @@ def rewrite(graph: FunctionGraph, preset: str | None = "fast_run", include: Iter
     Returns
     -------
     FunctionGraph
+        Of the same inputs; outputs have the same types.
+
+    Raises
+    ------
+    ValueError
+        If there is no such preset, or no rule of a name.
+
+    See Also
+    --------
+    rewrite.rules, rewrite.rewrite_rule, function
+
+    Examples
+    --------
+    >>> from agnesi import rewrite, symbolic as T
+    >>> x = T.vector("x")
+    >>> graph = rewrite.FunctionGraph([rewrite.node_of(x)], [rewrite.node_of(x * 1)])
+    >>> rewrite.rewrite(graph).outputs[0] in graph.inputs
+    True
     """
     preset = "None" if preset is None else preset
     if preset not in PRESETS:
@@ -112,6 +130,13 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
         Groups by which the rule can be switched.
     position : {"last", "first"}
         Where among the rules of its stage it is tried.
+    whole_graph : bool
+        Whether the function takes whole graphs.
+
+    Returns
+    -------
+    Rule or callable
+        The rule of a pattern, else a decorator.
 
     Raises
     ------
@@ -119,11 +144,16 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
         If there is such a rule already, it has no name or no replacement, or replaces by what the
         pattern lacks; if one of ``ops`` names no operation.
     TypeError
-        If one of ``ops`` is a function that makes operations of other names.
-    ShapeError, DTypeError
-        If the replacement cannot have the shape and dtype of the pattern.
-    DTypeError, ShapeError, TypeError
-        Where a function is compiled: if a replacement is none, or of another type.
+        If one of ``ops`` is a function that makes operations of other names, ``tags`` is a
+        string, or a replacement is none.
+    ShapeError
+        If the replacement cannot have the shape of the pattern.
+    DTypeError
+        If the replacement cannot have the dtype of the pattern.
+
+    See Also
+    --------
+    rewrite.variables, rewrite.forget_rule, testing.check_rule
 
     Examples
     --------
@@ -162,6 +192,20 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
 def tensor_of(node: Node) -> Tensor:
     """A node of a graph as a tensor, for public functions to be used on it in a rule.
 
+    Parameters
+    ----------
+    node : Node
+        A node of the graph.
+
+    Returns
+    -------
+    Tensor
+        Symbolic.
+
+    See Also
+    --------
+    rewrite.node_of
+
     Examples
     --------
     >>> import agnesi as ag
@@ -179,6 +223,20 @@ def tensor_of(node: Node) -> Tensor:
 def node_of(x: Tensor) -> Node:
     """The node of a tensor in the graph that a rule works on: the way back from tensor_of.
 
+    Parameters
+    ----------
+    x : Tensor
+        A tensor of the graph.
+
+    Returns
+    -------
+    Node
+        Its node.
+
+    See Also
+    --------
+    rewrite.tensor_of
+
     Examples
     --------
     >>> import agnesi as ag
@@ -190,5 +248,29 @@ def node_of(x: Tensor) -> Node:
 
 
 def forget_rule(name: str) -> None:
-    """Take a rule of one's own out again."""
+    """Take a rule of one's own out again.
+
+    Parameters
+    ----------
+    name : str, optional
+        Name of the rule.
+
+    Raises
+    ------
+    ValueError
+        If there is none of this name.
+
+    See Also
+    --------
+    rewrite.rewrite_rule
+
+    Examples
+    --------
+    >>> from agnesi import rewrite
+    >>> x = rewrite.variables("x")
+    >>> rule = rewrite.rewrite_rule(x + x, x * 2, name="doubled")
+    >>> rewrite.forget_rule("doubled")
+    >>> "doubled" in [r.name for r in rewrite.rules()]
+    False
+    """
     library.forget(name)

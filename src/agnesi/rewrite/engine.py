@@ -30,7 +30,27 @@ _FIRINGS_PER_NODE = 30
 
 @struct
 class StageReport:
-    """What a stage did: operations before and after, firings by rule, nodes looked at."""
+    """What a stage did: operations before and after, firings by rule, nodes looked at.
+
+    Parameters
+    ----------
+    stage : str
+        Its name.
+    before, after, visited : int
+        Operations before and after, and nodes looked at.
+    firings : Counter
+        How often each rule fired.
+
+    See Also
+    --------
+    rewrite.Report
+
+    Examples
+    --------
+    >>> from agnesi import rewrite
+    >>> rewrite.StageReport("canonicalize").before
+    0
+    """
 
     stage: str
     before: int = 0
@@ -41,7 +61,25 @@ class StageReport:
 
 @struct
 class Report:
-    """What the rewriting of a graph did, stage by stage, and rules that would not end."""
+    """What the rewriting of a graph did, stage by stage, and rules that would not end.
+
+    Parameters
+    ----------
+    stages : list of StageReport
+        A report for each stage.
+    endless : list of str
+        Rules that led back to what they came from.
+
+    See Also
+    --------
+    rewrite.StageReport, rewrite.rewrite
+
+    Examples
+    --------
+    >>> from agnesi import rewrite
+    >>> rewrite.Report().stages
+    []
+    """
 
     stages: list[StageReport] = field(default_factory=list)
     endless: list[str] = field(default_factory=list)

@@ -51,12 +51,48 @@ def rules(asked: tuple[str, ...] = STAGES) -> list[Rule]:
     """All rules there are now, or those of some stages, in the order in which they are tried.
 
     Others may be among them.
+
+    Parameters
+    ----------
+    asked : tuple of str
+        Names of stages.
+
+    Returns
+    -------
+    list of Rule
+        The user's among them.
+
+    See Also
+    --------
+    rewrite.rewrite_rule, rewrite.rewrite
+
+    Examples
+    --------
+    >>> from agnesi import rewrite
+    >>> len(rewrite.rules()) > 50
+    True
     """
     return [*OWN["first"].rules, *built_in(asked), *OWN["last"].rules]
 
 
 def custom_rules() -> bool:
-    """Whether a user has registered rules."""
+    """Whether a user has registered rules.
+
+    Returns
+    -------
+    bool
+        Whether there are any.
+
+    See Also
+    --------
+    rewrite.rewrite_rule, rewrite.forget_rule
+
+    Examples
+    --------
+    >>> from agnesi import rewrite
+    >>> rewrite.custom_rules()
+    False
+    """
     return any(book.rules for book in OWN.values())
 
 

@@ -56,6 +56,16 @@ def variables(names: str, shape: Sequence[int | str | None] | None = None, *,
     Returns
     -------
     Tensor, or tuple of Tensor
+        Symbolic.
+
+    Raises
+    ------
+    TypeError
+        If both ``shape`` and ``ndim`` are given.
+
+    See Also
+    --------
+    rewrite.rewrite_rule
 
     Examples
     --------

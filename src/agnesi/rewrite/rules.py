@@ -27,6 +27,27 @@ class Rule:
     """What all rules have: a name, a stage, tags, and the operations that they start from.
 
     ``ops`` holds names of operations; empty means any.
+
+    Parameters
+    ----------
+    name : str
+        Name, by which functions switch it.
+    stage : str
+        One of ``STAGES``, in which it runs.
+    tags : tuple of str
+        Groups by which it can be switched.
+    ops : tuple of str
+        Names of the operations that it starts from; empty means any.
+
+    See Also
+    --------
+    rewrite.rewrite_rule, rewrite.rules
+
+    Examples
+    --------
+    >>> from agnesi import rewrite
+    >>> rewrite.Rule("r", "canonicalize", tags=("mine",)).goes_by(["mine"])
+    True
     """
 
     name: str
@@ -35,7 +56,13 @@ class Rule:
     ops: tuple[str, ...] = ()
 
     def exactly(self) -> Rule:
-        """The rule as it holds for all numbers, where real numbers have no such exceptions."""
+        """The rule as it holds for all numbers, where real numbers have no such exceptions.
+
+        Returns
+        -------
+        Rule
+            The rule itself where there is no difference.
+        """
         return self
 
     def __post_init__(self) -> None:
@@ -48,17 +75,71 @@ class Rule:
         raise NotImplementedError
 
     def may_fire(self, heads: tuple[str, ...]) -> bool:
-        """Whether it may fire, by the names of the operation and of its operands'."""
+        """Whether it may fire, by the names of the operation and of its operands'.
+
+        Parameters
+        ----------
+        heads : tuple of str
+            Names of the operation and of those of its operands.
+
+        Returns
+        -------
+        bool
+            False where it certainly does not.
+        """
         return not self.ops or heads[0] in self.ops
 
     def goes_by(self, names: Iterable[str]) -> bool:
-        """Whether the rule's name, its stage or one of its tags is among ``names``."""
+        """Whether the rule's name, its stage or one of its tags is among ``names``.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names, stages or tags.
+
+        Returns
+        -------
+        bool
+            Whether one of them is the rule's.
+        """
         return any(n in (self.name, self.stage) or n in self.tags for n in names)
 
 
 @handle
 class PatternRule(Rule):
-    """Whatever fits the pattern becomes the replacement, if ``when`` agrees."""
+    """Whatever fits the pattern becomes the replacement, if ``when`` agrees.
+
+    Parameters
+    ----------
+    name : str
+        Name, by which functions switch it.
+    stage : str
+        One of ``STAGES``, in which it runs.
+    tags : tuple of str
+        Groups by which it can be switched.
+    ops : tuple of str
+        Names of the operations that it starts from; empty means any.
+    pattern : Pattern
+        What must be met.
+    replacement : Pattern
+        What stands for it.
+    when : callable, optional
+        ``when(**nodes)``: whether the rule applies.
+    proof : callable, optional
+        ``proof(**nodes)``: whether no number is lost.
+
+    See Also
+    --------
+    rewrite.rewrite_rule, rewrite.rules
+
+    Examples
+    --------
+    >>> from agnesi import rewrite
+    >>> x = rewrite.variables("x")
+    >>> rule = rewrite.pattern_rule(x + x, x * 2, name="twice", stage="canonicalize")
+    >>> isinstance(rule, rewrite.PatternRule)
+    True
+    """
 
     pattern: Pattern = field(default_factory=Pattern)
     replacement: Pattern = field(default_factory=Pattern)
@@ -89,6 +170,33 @@ class NodeRule(Rule):
 
     It fires only where an operand is the result of one of ``operands`` (``CONSTANT``, ``LEAF``: a
     leaf that is one, or not); empty means that any may be.
+
+    Parameters
+    ----------
+    name : str
+        Name, by which functions switch it.
+    stage : str
+        One of ``STAGES``, in which it runs.
+    tags : tuple of str
+        Groups by which it can be switched.
+    ops : tuple of str
+        Names of the operations that it starts from; empty means any.
+    function : callable
+        ``function(node)``: its replacement, or None.
+    operands : frozenset of str
+        Names of operations of which an operand must be a result.
+    exact : callable, optional
+        The function as it holds for all numbers.
+
+    See Also
+    --------
+    rewrite.rewrite_rule, rewrite.rules
+
+    Examples
+    --------
+    >>> from agnesi import rewrite
+    >>> rewrite.NodeRule("nothing", "canonicalize", ops=("add",)).may_fire(("add",))
+    True
     """
 
     function: Callable[[Node], Node | Tensor | None] = lambda node: None
@@ -127,12 +235,47 @@ def _exactly(rule: Any) -> Rule:
 
 @handle
 class GraphRule(Rule):
-    """A function from a whole graph to a whole graph with the same types."""
+    """A function from a whole graph to a whole graph with the same types.
+
+    Parameters
+    ----------
+    name : str
+        Name, by which functions switch it.
+    stage : str
+        One of ``STAGES``, in which it runs.
+    tags : tuple of str
+        Groups by which it can be switched.
+    ops : tuple of str
+        Names of the operations that it starts from; empty means any.
+    function : callable
+        ``function(graph) -> graph``.
+
+    See Also
+    --------
+    rewrite.rewrite_rule, rewrite.rules
+
+    Examples
+    --------
+    >>> from agnesi import rewrite
+    >>> rewrite.GraphRule("leave_it", "canonicalize").name
+    'leave_it'
+    """
 
     function: Callable[[FunctionGraph], FunctionGraph] = lambda graph: graph
 
     def on_graph(self, graph: FunctionGraph) -> FunctionGraph:
-        """The graph that the function makes, its types checked."""
+        """The graph that the function makes, its types checked.
+
+        Parameters
+        ----------
+        graph : FunctionGraph
+            The graph.
+
+        Returns
+        -------
+        FunctionGraph
+            Of the same inputs.
+        """
         new = self.function(graph)
         if new is graph:
             return graph
@@ -198,6 +341,46 @@ def pattern_rule(pattern: Tensor, replacement: Any, *, name: str, stage: str,
 
     ``proof`` tells, as ``when`` does, whether the replacement has no number where the pattern has
     none; without one it never has.
+
+    Parameters
+    ----------
+    pattern : Tensor
+        An expression over :func:`variables`.
+    replacement : Tensor or number
+        An expression over the same variables.
+    name : str, optional
+        Name of the rule.
+    stage : str
+        When it runs.
+    when : callable, optional
+        Takes the matched nodes by name and tells whether the rule applies.
+    tags : sequence of str
+        Groups by which the rule can be switched.
+    proof : callable, optional
+        Tells, as ``when`` does, whether the replacement has no number where the pattern has none.
+
+    Returns
+    -------
+    PatternRule
+        It is not registered.
+
+    Raises
+    ------
+    ValueError
+        If the pattern is no operation, or the replacement uses what it lacks.
+    ShapeError
+        If the replacement has another shape.
+
+    See Also
+    --------
+    rewrite.rewrite_rule, rewrite.variables
+
+    Examples
+    --------
+    >>> from agnesi import rewrite
+    >>> x = rewrite.variables("x")
+    >>> rewrite.pattern_rule(x + x, x * 2, name="twice", stage="canonicalize").ops
+    ('add',)
     """
     found, new = compiled(pattern), compiled(replacement)
     if found.op is None:

@@ -44,6 +44,22 @@ def check_rule(rule: Rule, samples: Sequence[Tensor] = (), *, precise: bool = Fa
     seed : int
         Seed of the random values.
 
+    Returns
+    -------
+    int
+        At least 1.
+
+    Raises
+    ------
+    AssertionError
+        Where types or values differ, or the rule does not fire.
+    TypeError
+        If ``precise`` is asked of a function rule.
+
+    See Also
+    --------
+    rewrite.rewrite_rule, rewrite.variables
+
     Examples
     --------
     >>> import agnesi as ag

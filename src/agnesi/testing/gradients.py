@@ -54,6 +54,10 @@ def check_grads(
     AssertionError
         Where a derivative and the difference disagree; the text tells mode, order and numbers.
 
+    See Also
+    --------
+    testing.check_op, testing.numerical_grad, grad
+
     Examples
     --------
     >>> import agnesi as ag

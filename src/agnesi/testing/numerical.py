@@ -32,6 +32,10 @@ def numerical_grad(
     tuple of numpy.ndarray
         One gradient for each input.
 
+    See Also
+    --------
+    testing.check_grads, grad
+
     Examples
     --------
     >>> import agnesi as ag
@@ -81,6 +85,15 @@ def assert_allclose(
         Close means ``abs(x - y) <= atol + rtol * abs(y)``.
     verbose : bool
         Show the values that differ.
+
+    Raises
+    ------
+    AssertionError
+        If shapes or values differ.
+
+    See Also
+    --------
+    allclose, testing.check_grads
 
     Examples
     --------

@@ -43,6 +43,15 @@ def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int
     grads, compiled : bool
         Whether to check derivatives, and the compiled function.
 
+    Raises
+    ------
+    AssertionError
+        Where two of these disagree; the text tells which.
+
+    See Also
+    --------
+    testing.check_grads, op
+
     Examples
     --------
     >>> import agnesi as ag

@@ -28,16 +28,30 @@ def uniform(low: Any = 0.0, high: Any = 1.0, size: Any = None, *, dtype: Any = N
 
     Parameters
     ----------
-    low, high : float or Tensor
+    low, high : float or array_like
+        The bounds, of which ``high`` is never drawn.
     size : int or tuple of int, optional
         The shape; by default that of ``low`` and ``high``.
     dtype : dtype, optional
-        ``config.default_float`` by default.
+        A float type; by default that of the parameters, else ``config.default_float``.
     generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If ``low`` is greater than ``high``, or they are infinite.
+
+    See Also
+    --------
+    rand, random.integers, random.triangular, nn.init.uniform_
 
     Examples
     --------
@@ -55,16 +69,32 @@ def normal(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = N
 
     Parameters
     ----------
-    loc, scale : float or Tensor
+    loc : float or array_like
+        The mean.
+    scale : float or array_like
+        The standard deviation; not negative.
     size : int or tuple of int, optional
         The shape; by default that of ``loc`` and ``scale``.
     dtype : dtype, optional
-        ``config.default_float`` by default.
+        A float type; by default that of the parameters, else ``config.default_float``.
     generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If ``scale`` is negative, in compiled code too.
+
+    See Also
+    --------
+    randn, random.truncated_normal, random.multivariate_normal, nn.init.normal_
 
     Examples
     --------
@@ -80,6 +110,33 @@ def exponential(scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
                 generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Exponentially distributed numbers with mean ``scale``.
 
+    Parameters
+    ----------
+    scale : float or array_like
+        The mean; not negative.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If ``scale`` is negative, in compiled code too.
+
+    See Also
+    --------
+    random.gamma, random.weibull, random.poisson
+
     Examples
     --------
     >>> import agnesi as ag
@@ -93,6 +150,35 @@ def exponential(scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
 def gumbel(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Gumbel numbers; the argmax of logits plus standard ones is a draw of their softmax.
+
+    Parameters
+    ----------
+    loc : float or array_like
+        Where the density is greatest.
+    scale : float or array_like
+        How wide it is; not negative.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If ``scale`` is negative, in compiled code too.
+
+    See Also
+    --------
+    random.categorical, random.logistic, random.weibull
 
     Examples
     --------

@@ -35,13 +35,31 @@ def integers(low: Any, high: Any = None, size: Any = (), *, dtype: Any = "int64"
     low, high : int
         Any that the dtype holds.
     size : int or tuple of int
+        Shape of the result; one number by default.
     dtype : dtype
+        An integer type, int64 by default.
     endpoint : bool
+        Whether ``high`` may be drawn.
     generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of that shape and dtype.
+
+    Raises
+    ------
+    ValueError
+        If there is no integer in the range, or the dtype does not hold all of them.
+    DTypeError
+        If ``dtype`` is no integer type.
+
+    See Also
+    --------
+    randint, random.choice, random.uniform
 
     Examples
     --------
@@ -88,12 +106,27 @@ def categorical(logits: Any, size: Any = None, *, axis: int = -1,
     size : int or tuple of int, optional
         How many for each set of logits: axes in front of the others.
     axis : int
+        The axis of categories; also written ``dim``.
     generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Of shape (\\*size, \\*others).
+
+    Raises
+    ------
+    ShapeError
+        For a number, which has no axis.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    random.choice, random.gumbel, random.multinomial
 
     Examples
     --------
@@ -120,6 +153,31 @@ def permuted(x: Any, *, axis: int | None = None, generator: Generator | None = N
 
     Without an axis, all elements are mixed.
 
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    axis : int, optional
+        An axis; also written ``dim``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A copy, of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    random.permutation, random.shuffle
+
     Examples
     --------
     >>> import agnesi as ag
@@ -138,6 +196,27 @@ def permuted(x: Any, *, axis: int | None = None, generator: Generator | None = N
 @told
 def bytes_(length: int, *, generator: Generator | None = None) -> bytes:
     """Random bytes.
+
+    Parameters
+    ----------
+    length : int
+        How many; not negative.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+
+    Returns
+    -------
+    bytes
+        Python's.
+
+    Raises
+    ------
+    TypeError
+        Inside of compiled functions.
+
+    See Also
+    --------
+    random.integers
 
     Examples
     --------

@@ -46,19 +46,27 @@ def poisson(lam: Any = 1.0, size: Any = None, *, generator: Generator | None = N
     Parameters
     ----------
     lam : float or Tensor
+        The mean; not negative.
     size : int or tuple of int, optional
         Shape of the result; by default that of ``lam``.
     generator : Generator, optional
         Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        int64, of that shape; no gradient flows.
 
     Raises
     ------
     ValueError
         If ``lam`` is negative, NaN, or too large for an integer, in compiled code too.
+
+    See Also
+    --------
+    random.binomial, random.exponential, special.pdtr
 
     Examples
     --------
@@ -96,6 +104,33 @@ def binomial(n: Any, p: Any, size: Any = None, *, generator: Generator | None = 
              out: Tensor | None = None) -> Tensor:
     """Numbers of successes in ``n`` trials of chance ``p``: int64.
 
+    Parameters
+    ----------
+    n : int or array_like
+        Number of trials; not negative.
+    p : float or array_like
+        Chance of a success.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, of that shape; no gradient flows.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is negative or ``p`` not in [0, 1], in compiled code too.
+
+    See Also
+    --------
+    random.bernoulli, random.multinomial, random.poisson, special.bdtr
+
     Examples
     --------
     >>> import agnesi as ag
@@ -114,6 +149,33 @@ def binomial(n: Any, p: Any, size: Any = None, *, generator: Generator | None = 
 def negative_binomial(n: Any, p: Any, size: Any = None, *, generator: Generator | None = None,
                       out: Tensor | None = None) -> Tensor:
     """Numbers of failures before ``n`` successes of chance ``p``; ``n`` need not be whole.
+
+    Parameters
+    ----------
+    n : float or array_like
+        Number of successes; positive.
+    p : float or array_like
+        Chance of a success; positive.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, of that shape; no gradient flows.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is not positive or ``p`` not in (0, 1], in compiled code too.
+
+    See Also
+    --------
+    random.poisson, random.geometric, special.nbdtr
 
     Examples
     --------
@@ -158,6 +220,33 @@ def hypergeometric(ngood: Any, nbad: Any, nsample: Any, size: Any = None, *,
                    generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """How many of ``nsample`` things are good, drawn from ``ngood`` good and ``nbad`` bad ones.
 
+    Parameters
+    ----------
+    ngood, nbad : int or array_like
+        How many good and bad ones there are.
+    nsample : int or array_like
+        How many are drawn, none twice.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, of that shape; no gradient flows.
+
+    Raises
+    ------
+    ValueError
+        If a number is negative, or ``nsample`` greater than both together, in compiled code too.
+
+    See Also
+    --------
+    random.multivariate_hypergeometric, random.binomial
+
     Examples
     --------
     >>> import agnesi as ag
@@ -181,6 +270,31 @@ def hypergeometric(ngood: Any, nbad: Any, nsample: Any, size: Any = None, *,
 def zipf(a: Any, size: Any = None, *, generator: Generator | None = None,
          out: Tensor | None = None) -> Tensor:
     """Whole numbers from 1 with chances proportional to ``k**-a``, after Devroye (1986), X.6.1.
+
+    Parameters
+    ----------
+    a : float or array_like
+        The exponent; above 1.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, of that shape; no gradient flows.
+
+    Raises
+    ------
+    ValueError
+        If ``a`` is not above 1, in compiled code too.
+
+    See Also
+    --------
+    random.pareto, random.logseries
 
     Examples
     --------

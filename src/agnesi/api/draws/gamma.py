@@ -65,6 +65,33 @@ def standard_gamma(shape: Any, size: Any = None, *, dtype: Any = None,
 
     Gradients flow to the shape implicitly (``ops/implicit.py``).
 
+    Parameters
+    ----------
+    shape : float or array_like
+        Not negative.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If ``shape`` is negative, in compiled code too.
+
+    See Also
+    --------
+    random.gamma
+
     Examples
     --------
     >>> import agnesi as ag
@@ -84,19 +111,29 @@ def gamma(shape: Any, scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
     Parameters
     ----------
     shape, scale : float or Tensor
+        Not negative; the mean is their product.
     size : int or tuple of int, optional
         Shape of the result; by default that of the parameters.
     dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
     generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
 
     Raises
     ------
     ValueError
         If a parameter is negative, in compiled code too.
+
+    See Also
+    --------
+    random.standard_gamma, random.chisquare, random.beta, special.gammainc
 
     Examples
     --------
@@ -114,6 +151,33 @@ def chisquare(df: Any, size: Any = None, *, dtype: Any = None,
               generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Sums of squares of ``df`` normal numbers.
 
+    Parameters
+    ----------
+    df : float or array_like
+        Degrees of freedom; positive, not only whole.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If ``df`` is not positive, in compiled code too.
+
+    See Also
+    --------
+    random.noncentral_chisquare, random.gamma, special.chdtr
+
     Examples
     --------
     >>> import agnesi as ag
@@ -129,6 +193,33 @@ def chisquare(df: Any, size: Any = None, *, dtype: Any = None,
 def beta(a: Any, b: Any, size: Any = None, *, dtype: Any = None,
          generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Numbers in [0, 1] with density proportional to ``x**(a-1) * (1-x)**(b-1)``.
+
+    Parameters
+    ----------
+    a, b : float or array_like
+        The shapes; positive.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not positive, in compiled code too.
+
+    See Also
+    --------
+    random.dirichlet, random.gamma, special.betainc
 
     Examples
     --------
@@ -147,6 +238,33 @@ def f(dfnum: Any, dfden: Any, size: Any = None, *, dtype: Any = None,
       generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Ratios of the means of ``dfnum`` and ``dfden`` squares of normal numbers (Fisher's F).
 
+    Parameters
+    ----------
+    dfnum, dfden : float or array_like
+        Degrees of freedom above and below; positive.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not positive, in compiled code too.
+
+    See Also
+    --------
+    random.noncentral_f, random.chisquare, special.fdtr
+
     Examples
     --------
     >>> import agnesi as ag
@@ -163,6 +281,33 @@ def f(dfnum: Any, dfden: Any, size: Any = None, *, dtype: Any = None,
 def standard_t(df: Any, size: Any = None, *, dtype: Any = None,
                generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Student's t with ``df`` degrees of freedom.
+
+    Parameters
+    ----------
+    df : float or array_like
+        Degrees of freedom; positive.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If ``df`` is not positive, in compiled code too.
+
+    See Also
+    --------
+    random.cauchy, random.normal, special.stdtr
 
     Examples
     --------
@@ -187,11 +332,28 @@ def dirichlet(alpha: Any, size: Any = None, *, dtype: Any = None,
         Of shape (..., k).
     size : int or tuple of int, optional
         Shape of the result without its last axis; by default that of ``alpha``.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Of shape (\\*size, k).
+
+    Raises
+    ------
+    ShapeError
+        If ``alpha`` is a number.
+    ValueError
+        If ``alpha`` is negative, in compiled code too.
+
+    See Also
+    --------
+    random.beta, random.gamma, random.multinomial
 
     Examples
     --------

@@ -27,6 +27,35 @@ def vonmises(mu: Any = 0.0, kappa: Any = 1.0, size: Any = None, *, dtype: Any = 
 
     Gradients flow to ``mu`` only.
 
+    Parameters
+    ----------
+    mu : float or array_like
+        The mean direction, in radians.
+    kappa : float or array_like
+        How close directions are to it: 0 for uniform ones; not negative.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If ``kappa`` is negative, in compiled code too.
+
+    See Also
+    --------
+    random.normal, random.uniform
+
     Examples
     --------
     >>> import agnesi as ag
@@ -63,6 +92,35 @@ def noncentral_chisquare(df: Any, nonc: Any, size: Any = None, *, dtype: Any = N
     They are chi-square numbers of ``df + 2 i`` degrees, ``i`` from the Poisson distribution, for
     any ``df``.  Gradients flow to ``df`` only.
 
+    Parameters
+    ----------
+    df : float or array_like
+        Degrees of freedom; positive.
+    nonc : float or array_like
+        Sum of the squares of the means; not negative.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, in compiled code too.
+
+    See Also
+    --------
+    random.chisquare, random.noncentral_f, special.chndtr
+
     Examples
     --------
     >>> import agnesi as ag
@@ -86,6 +144,35 @@ def _noncentral(d: Draw, df: Any, nonc: Any) -> Tensor:
 def noncentral_f(dfnum: Any, dfden: Any, nonc: Any, size: Any = None, *, dtype: Any = None,
                  generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """:func:`f` with a numerator from :func:`noncentral_chisquare`; its gradients, too.
+
+    Parameters
+    ----------
+    dfnum, dfden : float or array_like
+        Degrees of freedom above and below; positive.
+    nonc : float or array_like
+        Noncentrality of the numerator; not negative.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, in compiled code too.
+
+    See Also
+    --------
+    random.f, random.noncentral_chisquare, special.ncfdtr
 
     Examples
     --------

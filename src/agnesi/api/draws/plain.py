@@ -27,6 +27,35 @@ def cauchy(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = N
            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Cauchy numbers with median ``loc``; half of them are within ``scale`` of it.
 
+    Parameters
+    ----------
+    loc : float or array_like
+        The median.
+    scale : float or array_like
+        Half the distance between the quartiles; not negative.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If ``scale`` is negative, in compiled code too.
+
+    See Also
+    --------
+    random.standard_cauchy, random.standard_t
+
     Examples
     --------
     >>> import agnesi as ag
@@ -43,6 +72,35 @@ def cauchy(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = N
 def laplace(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Laplace numbers: exponential ones of mean ``scale`` on either side of ``loc``.
+
+    Parameters
+    ----------
+    loc : float or array_like
+        Where the density is greatest.
+    scale : float or array_like
+        How wide it is; not negative.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If ``scale`` is negative, in compiled code too.
+
+    See Also
+    --------
+    random.exponential, random.normal
 
     Examples
     --------
@@ -62,6 +120,35 @@ def logistic(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any =
              generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Logistic numbers around ``loc``: ``log(u / (1 - u))`` of uniform ones, times ``scale``.
 
+    Parameters
+    ----------
+    loc : float or array_like
+        Where the density is greatest.
+    scale : float or array_like
+        How wide it is; not negative.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If ``scale`` is negative, in compiled code too.
+
+    See Also
+    --------
+    random.gumbel, special.expit
+
     Examples
     --------
     >>> import agnesi as ag
@@ -80,6 +167,35 @@ def lognormal(mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, *, dtype: Any
               generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Exponentials of normal numbers.
 
+    Parameters
+    ----------
+    mean : float or array_like
+        Mean of the logarithms.
+    sigma : float or array_like
+        Deviation of the logarithms; not negative.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If ``sigma`` is negative, in compiled code too.
+
+    See Also
+    --------
+    random.normal
+
     Examples
     --------
     >>> import agnesi as ag
@@ -97,6 +213,33 @@ def pareto(a: Any, size: Any = None, *, dtype: Any = None,
            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Pareto II (Lomax) numbers of shape ``a``; plus one, they are classical Pareto numbers.
 
+    Parameters
+    ----------
+    a : float or array_like
+        The shape; positive.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If ``a`` is not positive, in compiled code too.
+
+    See Also
+    --------
+    random.power, random.zipf
+
     Examples
     --------
     >>> import agnesi as ag
@@ -112,6 +255,33 @@ def pareto(a: Any, size: Any = None, *, dtype: Any = None,
 def power(a: Any, size: Any = None, *, dtype: Any = None,
           generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Numbers in [0, 1] with density ``a * x**(a - 1)``.
+
+    Parameters
+    ----------
+    a : float or array_like
+        The shape; positive.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If ``a`` is not positive, in compiled code too.
+
+    See Also
+    --------
+    random.pareto, random.beta
 
     Examples
     --------
@@ -129,6 +299,33 @@ def rayleigh(scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
              generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Lengths of vectors of two normal numbers with deviation ``scale``.
 
+    Parameters
+    ----------
+    scale : float or array_like
+        Deviation of each component; not negative.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If ``scale`` is negative, in compiled code too.
+
+    See Also
+    --------
+    random.rice, random.weibull
+
     Examples
     --------
     >>> import agnesi as ag
@@ -144,6 +341,35 @@ def rayleigh(scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
 def rice(nu: Any, sigma: Any = 1.0, size: Any = None, *, dtype: Any = None,
          generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Lengths of vectors of two normal numbers with deviation ``sigma``, ``nu`` from the origin.
+
+    Parameters
+    ----------
+    nu : float or array_like
+        Length of the mean; not negative.
+    sigma : float or array_like
+        Deviation of each component; not negative.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is negative, in compiled code too.
+
+    See Also
+    --------
+    random.rayleigh
 
     Examples
     --------
@@ -163,6 +389,33 @@ def weibull(a: Any, size: Any = None, *, dtype: Any = None,
             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Weibull numbers of shape ``a`` and scale 1: exponential ones to the power ``1 / a``.
 
+    Parameters
+    ----------
+    a : float or array_like
+        The shape; positive.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If ``a`` is not positive, in compiled code too.
+
+    See Also
+    --------
+    random.exponential, random.gumbel
+
     Examples
     --------
     >>> import agnesi as ag
@@ -178,6 +431,33 @@ def weibull(a: Any, size: Any = None, *, dtype: Any = None,
 def triangular(left: Any, mode: Any, right: Any, size: Any = None, *, dtype: Any = None,
                generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Numbers in [left, right] whose density rises straight up to ``mode`` and then falls.
+
+    Parameters
+    ----------
+    left, mode, right : float or array_like
+        Where the density begins, is greatest and ends.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        Unless ``left <= mode <= right`` and ``left < right``, in compiled code too.
+
+    See Also
+    --------
+    random.uniform, random.beta
 
     Examples
     --------
@@ -205,6 +485,35 @@ def wald(mean: Any, scale: Any, size: Any = None, *, dtype: Any = None,
 
     Which of two roots a number is depends on the parameters, so no gradients flow to them.
 
+    Parameters
+    ----------
+    mean : float or array_like
+        The mean; positive.
+    scale : float or array_like
+        The shape; positive.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not positive, in compiled code too.
+
+    See Also
+    --------
+    random.normal, random.gamma
+
     Examples
     --------
     >>> import agnesi as ag
@@ -231,6 +540,37 @@ def truncated_normal(low: Any, high: Any, loc: Any = 0.0, scale: Any = 1.0, size
     They are made by the inverse of the distribution function, in float64; more than 8 deviations
     from ``loc`` it has no digits left.  Gradients flow to all parameters.
 
+    Parameters
+    ----------
+    low, high : float or array_like
+        The bounds; they may be infinite.
+    loc : float or array_like
+        The mean of the whole distribution.
+    scale : float or array_like
+        Its standard deviation; positive.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; gradients flow to the parameters, as far as nothing else is said.
+
+    Raises
+    ------
+    ValueError
+        If ``scale`` is not positive or ``low`` greater than ``high``, in compiled code too.
+
+    See Also
+    --------
+    random.normal, clip
+
     Examples
     --------
     >>> import agnesi as ag
@@ -256,6 +596,31 @@ def geometric(p: Any, size: Any = None, *, generator: Generator | None = None,
               out: Tensor | None = None) -> Tensor:
     """How many trials of chance ``p`` it takes to the first success: int64, at least 1.
 
+    Parameters
+    ----------
+    p : float or array_like
+        Chance of a success; positive.
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, of that shape; no gradient flows.
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in (0, 1], in compiled code too.
+
+    See Also
+    --------
+    random.negative_binomial, random.exponential
+
     Examples
     --------
     >>> import agnesi as ag
@@ -273,6 +638,31 @@ def geometric(p: Any, size: Any = None, *, generator: Generator | None = None,
 def logseries(p: Any, size: Any = None, *, generator: Generator | None = None,
               out: Tensor | None = None) -> Tensor:
     """Whole numbers from 1 with chances proportional to ``p**k / k``, after Kemp (1981).
+
+    Parameters
+    ----------
+    p : float or array_like
+        In [0, 1).
+    size : int or tuple of int, optional
+        Shape of the result; by default that of the broadcast parameters.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, of that shape; no gradient flows.
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1), in compiled code too.
+
+    See Also
+    --------
+    random.zipf, random.geometric
 
     Examples
     --------
@@ -294,6 +684,26 @@ def logseries(p: Any, size: Any = None, *, generator: Generator | None = None,
 def standard_cauchy(size: Any = None, *, dtype: Any = None, generator: Generator | None = None,
                     out: Tensor | None = None) -> Tensor:
     """:func:`cauchy` numbers with median 0 and scale 1.
+
+    Parameters
+    ----------
+    size : int or tuple of int, optional
+        Shape of the result; one number by default.
+    dtype : dtype, optional
+        A float type; ``config.default_float`` by default.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape.
+
+    See Also
+    --------
+    random.cauchy
 
     Examples
     --------

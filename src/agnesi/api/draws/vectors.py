@@ -71,12 +71,27 @@ def multivariate_normal(mean: Any, cov: Any, size: Any = None, *, method: str = 
         How covariances are taken apart: the first is faster and has gradients everywhere, the
         second takes singular ones, too.
     dtype : dtype, optional
+        A float type; by default that of the parameters, else ``config.default_float``.
     generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Of shape (\\*size, n).
+
+    Raises
+    ------
+    ShapeError
+        If ``cov`` does not fit ``mean``.
+    ValueError
+        If there is no such method.
+
+    See Also
+    --------
+    random.normal, linalg.cholesky
 
     Examples
     --------
@@ -111,11 +126,24 @@ def multinomial(n: Any, pvals: Any, size: Any = None, *, generator: Generator | 
         Shape of the result without its last axis; by default that of the parameters.
     generator : Generator, optional
         Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         int64, of shape (\\*size, k).
+
+    Raises
+    ------
+    ShapeError
+        If ``pvals`` is a number.
+    ValueError
+        If a chance is not in [0, 1] or ``n`` is negative, in compiled code too.
+
+    See Also
+    --------
+    random.binomial, random.categorical, random.dirichlet
 
     Examples
     --------
@@ -166,11 +194,24 @@ def multivariate_hypergeometric(colors: Any, nsample: Any, size: Any = None, *,
         Shape of the result without its last axis; by default that of the parameters.
     generator : Generator, optional
         Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         int64, of shape (\\*size, k).
+
+    Raises
+    ------
+    ShapeError
+        If ``colors`` is a number.
+    ValueError
+        If a number is negative, or ``nsample`` greater than all together, in compiled code too.
+
+    See Also
+    --------
+    random.hypergeometric, random.multinomial
 
     Examples
     --------

@@ -38,10 +38,21 @@ def csr(x: Any, shape: Any = None, dtype: Any = None) -> CSR:
     shape : (int, int), optional
         Of a tuple; by default the least that has all entries.
     dtype : dtype, optional
+        Type of the entries; theirs by default.
 
     Returns
     -------
     CSR
+        By rows.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` is no matrix, or does not fit the shape.
+
+    See Also
+    --------
+    sparse.csc, sparse.coo, sparse.csr_from_dense, sparse.from_scipy
 
     Examples
     --------
@@ -57,6 +68,29 @@ def csr(x: Any, shape: Any = None, dtype: Any = None) -> CSR:
 def csc(x: Any, shape: Any = None, dtype: Any = None) -> CSC:
     """A sparse matrix by columns; parameters are those of :func:`csr`.
 
+    Parameters
+    ----------
+    x : SparseTensor, SciPy sparse array, array_like, or tuple
+        As for :func:`csr`; ``indices`` of a triple are rows.
+    shape : (int, int), optional
+        Of a tuple; by default the least that has all entries.
+    dtype : dtype, optional
+        Type of the entries; theirs by default.
+
+    Returns
+    -------
+    CSC
+        By columns.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` is no matrix, or does not fit the shape.
+
+    See Also
+    --------
+    sparse.csr, sparse.coo, sparse.csc_from_dense
+
     Examples
     --------
     >>> import agnesi as ag
@@ -71,6 +105,31 @@ def csc(x: Any, shape: Any = None, dtype: Any = None) -> CSC:
 @told
 def coo(data: Any, coordinates: Any, shape: Any = None) -> CSR:
     """A sparse matrix (by rows) from entries, their rows and their columns, in any order.
+
+    Parameters
+    ----------
+    data : array_like
+        The entries, a vector; those at one place count together.
+    coordinates : pair of array_like of int
+        Rows and columns.
+    shape : (int, int), optional
+        By default the least that has all entries.
+
+    Returns
+    -------
+    CSR
+        Of the dtype of ``data``.
+
+    Raises
+    ------
+    IndexError
+        If an entry lies outside.
+    ShapeError
+        If the vectors differ in length.
+
+    See Also
+    --------
+    sparse.csr, sparse.csc
 
     Examples
     --------
@@ -129,6 +188,20 @@ def _from_triples(data: Tensor, coordinates: Any, shape: Any, kind: Any) -> Any:
 def from_scipy(x: Any) -> Any:
     """A matrix of ``scipy.sparse``: CSC if it is one, else CSR.
 
+    Parameters
+    ----------
+    x : scipy.sparse array or matrix
+        What to take.
+
+    Returns
+    -------
+    CSR or CSC
+        On the same memory where dtypes allow.
+
+    See Also
+    --------
+    sparse.to_scipy, sparse.csr
+
     Examples
     --------
     >>> import agnesi as ag, scipy.sparse
@@ -144,6 +217,20 @@ def from_scipy(x: Any) -> Any:
 def to_scipy(a: SparseTensor) -> Any:
     """``a.to_scipy()``.
 
+    Parameters
+    ----------
+    a : SparseTensor
+        A sparse matrix with a value.
+
+    Returns
+    -------
+    scipy.sparse.csr_array or csc_array
+        On the same memory.
+
+    See Also
+    --------
+    sparse.from_scipy, sparse.dense_from_sparse
+
     Examples
     --------
     >>> import agnesi as ag
@@ -156,6 +243,24 @@ def to_scipy(a: SparseTensor) -> Any:
 @told
 def eye(n: int, m: int | None = None, *, dtype: Any = None) -> CSR:
     """Ones on the diagonal.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    m : int, optional
+        Number of columns; ``n`` by default.
+    dtype : dtype, optional
+        Type of the elements; by default the default float dtype (``config.default_float``).
+
+    Returns
+    -------
+    CSR
+        Of shape (n, m).
+
+    See Also
+    --------
+    sparse.square_diagonal
 
     Examples
     --------
@@ -173,6 +278,25 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None) -> CSR:
 @told
 def square_diagonal(diagonal: Any) -> CSC:
     """A square matrix with a vector on its diagonal.
+
+    Parameters
+    ----------
+    diagonal : array_like
+        A vector of n elements.
+
+    Returns
+    -------
+    CSC
+        Of shape (n, n).
+
+    Raises
+    ------
+    ShapeError
+        If it is no vector.
+
+    See Also
+    --------
+    sparse.diag, sparse.eye
 
     Examples
     --------
@@ -194,6 +318,20 @@ def square_diagonal(diagonal: Any) -> CSC:
 def csm_properties(a: SparseTensor) -> tuple[Tensor, Tensor, Tensor, Any]:
     """``data, indices, indptr, shape``.
 
+    Parameters
+    ----------
+    a : SparseTensor
+        A sparse matrix.
+
+    Returns
+    -------
+    tuple
+        Three tensors, and a tuple of two sizes.
+
+    See Also
+    --------
+    sparse.csm_data, sparse.csm_indices, sparse.csm_indptr, sparse.csm_shape
+
     Examples
     --------
     >>> import agnesi as ag
@@ -205,61 +343,280 @@ def csm_properties(a: SparseTensor) -> tuple[Tensor, Tensor, Tensor, Any]:
 
 @told
 def csm_data(a: SparseTensor) -> Tensor:
-    """The entries."""
+    """The entries.
+
+    Parameters
+    ----------
+    a : SparseTensor
+        A sparse matrix.
+
+    Returns
+    -------
+    Tensor
+        A vector.
+
+    See Also
+    --------
+    sparse.csm_indices, sparse.csm_indptr, sparse.csm_shape
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.csm_data(ag.sparse.csr([[0.0, 2.0]]))
+    tensor([2.])
+    """
     return a.data
 
 
 @told
 def csm_indices(a: SparseTensor) -> Tensor:
-    """The column of each entry (CSR), or its row (CSC)."""
+    """The column of each entry (CSR), or its row (CSC).
+
+    Parameters
+    ----------
+    a : SparseTensor
+        A sparse matrix.
+
+    Returns
+    -------
+    Tensor
+        A vector.
+
+    See Also
+    --------
+    sparse.csm_data, sparse.csm_indptr, sparse.csm_shape
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.csm_indices(ag.sparse.csr([[0.0, 2.0]])).shape
+    (1,)
+    """
     return a.indices
 
 
 @told
 def csm_indptr(a: SparseTensor) -> Tensor:
-    """Where the entries of each row (CSR) or column (CSC) begin."""
+    """Where the entries of each row (CSR) or column (CSC) begin.
+
+    Parameters
+    ----------
+    a : SparseTensor
+        A sparse matrix.
+
+    Returns
+    -------
+    Tensor
+        A vector.
+
+    See Also
+    --------
+    sparse.csm_data, sparse.csm_indices, sparse.csm_shape
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.csm_indptr(ag.sparse.csr([[0.0, 2.0]])).tolist()
+    [0, 1]
+    """
     return a.indptr
 
 
 @told
 def csm_shape(a: SparseTensor) -> Any:
-    """The shape."""
+    """The shape.
+
+    Parameters
+    ----------
+    a : SparseTensor
+        A sparse matrix.
+
+    Returns
+    -------
+    tuple of int
+        Two sizes.
+
+    See Also
+    --------
+    sparse.csm_data, sparse.csm_indices, sparse.csm_indptr
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.csm_shape(ag.sparse.csr([[0.0, 2.0]]))
+    (1, 2)
+    """
     return a.shape
 
 
 @told
 def csr_from_dense(x: Any) -> CSR:
-    """The elements of a dense matrix that are not 0, by rows."""
+    """The elements of a dense matrix that are not 0, by rows.
+
+    Parameters
+    ----------
+    x : array_like
+        A matrix with a value.
+
+    Returns
+    -------
+    CSR
+        By rows.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written.
+
+    See Also
+    --------
+    sparse.csr, sparse.dense_from_sparse
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.csr_from_dense([[0.0, 2.0], [1.0, 0.0]]).data
+    tensor([2., 1.])
+    """
     return csr(x)
 
 
 @told
 def csc_from_dense(x: Any) -> CSC:
-    """The elements of a dense matrix that are not 0, by columns."""
+    """The elements of a dense matrix that are not 0, by columns.
+
+    Parameters
+    ----------
+    x : array_like
+        A matrix with a value.
+
+    Returns
+    -------
+    CSC
+        By columns.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written.
+
+    See Also
+    --------
+    sparse.csc, sparse.dense_from_sparse
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.csc_from_dense([[0.0, 2.0], [1.0, 0.0]]).data
+    tensor([1., 2.])
+    """
     return csc(x)
 
 
 @told
 def dense_from_sparse(a: SparseTensor) -> Tensor:
-    """The matrix with all its zeros."""
+    """The matrix with all its zeros.
+
+    Parameters
+    ----------
+    a : SparseTensor
+        A sparse matrix.
+
+    Returns
+    -------
+    Tensor
+        Of its shape and dtype.
+
+    See Also
+    --------
+    sparse.csr_from_dense, sparse.to_scipy
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.dense_from_sparse(ag.sparse.eye(2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     return a.todense()
 
 
 @told
 def transpose(a: SparseTensor) -> Any:
-    """The transpose, of the other format."""
+    """The transpose, of the other format.
+
+    Parameters
+    ----------
+    a : SparseTensor
+        A sparse matrix.
+
+    Returns
+    -------
+    SparseTensor
+        CSC of CSR and the other way round; on the same three tensors.
+
+    See Also
+    --------
+    sparse.csr, sparse.csc
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.transpose(ag.sparse.csr([[0.0, 2.0]])).shape
+    (2, 1)
+    """
     return a.T
 
 
 @told
 def neg(a: SparseTensor) -> Any:
-    """``-a``."""
+    """``-a``.
+
+    Parameters
+    ----------
+    a : SparseTensor
+        A sparse matrix.
+
+    Returns
+    -------
+    SparseTensor
+        Of the same pattern.
+
+    See Also
+    --------
+    sparse.sub
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.neg(ag.sparse.eye(2)).data
+    tensor([-1., -1.])
+    """
     return -a
 
 
 @told
 def add(a: Any, b: Any) -> Any:
     """The sum: sparse if both are, else dense.
+
+    Parameters
+    ----------
+    a, b : SparseTensor or array_like
+        Of one shape; one at least is sparse.
+
+    Returns
+    -------
+    SparseTensor or Tensor
+        Of the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes differ.
+
+    See Also
+    --------
+    sparse.sub, sparse.mul
 
     Examples
     --------
@@ -272,13 +629,59 @@ def add(a: Any, b: Any) -> Any:
 
 @told
 def sub(a: Any, b: Any) -> Any:
-    """The difference: sparse if both are, else dense."""
+    """The difference: sparse if both are, else dense.
+
+    Parameters
+    ----------
+    a, b : SparseTensor or array_like
+        Of one shape; one at least is sparse.
+
+    Returns
+    -------
+    SparseTensor or Tensor
+        Of the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes differ.
+
+    See Also
+    --------
+    sparse.add, sparse.neg
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.sub(ag.sparse.eye(2), ag.sparse.eye(2)).todense()
+    tensor([[0., 0.],
+            [0., 0.]])
+    """
     return a - b
 
 
 @told
 def mul(a: Any, b: Any) -> Any:
     """The elementwise product, which is sparse.
+
+    Parameters
+    ----------
+    a, b : SparseTensor or array_like
+        They broadcast to the shape of the sparse one.
+
+    Returns
+    -------
+    SparseTensor
+        Of the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+
+    See Also
+    --------
+    sparse.dot, sparse.row_scale, sparse.col_scale
 
     Examples
     --------
@@ -293,6 +696,27 @@ def mul(a: Any, b: Any) -> Any:
 def row_scale(a: SparseTensor, s: Any) -> Any:
     """Every row times its number in a vector.
 
+    Parameters
+    ----------
+    a : SparseTensor
+        A sparse matrix.
+    s : array_like
+        A number for each row.
+
+    Returns
+    -------
+    SparseTensor
+        Of the same pattern.
+
+    Raises
+    ------
+    ShapeError
+        If the vector does not fit.
+
+    See Also
+    --------
+    sparse.col_scale, sparse.mul
+
     Examples
     --------
     >>> import agnesi as ag
@@ -306,6 +730,27 @@ def row_scale(a: SparseTensor, s: Any) -> Any:
 def col_scale(a: SparseTensor, s: Any) -> Any:
     """Every column times its number in a vector.
 
+    Parameters
+    ----------
+    a : SparseTensor
+        A sparse matrix.
+    s : array_like
+        A number for each column.
+
+    Returns
+    -------
+    SparseTensor
+        Of the same pattern.
+
+    Raises
+    ------
+    ShapeError
+        If the vector does not fit.
+
+    See Also
+    --------
+    sparse.row_scale, sparse.mul
+
     Examples
     --------
     >>> import agnesi as ag
@@ -317,19 +762,87 @@ def col_scale(a: SparseTensor, s: Any) -> Any:
 
 @told
 def sp_sum(a: SparseTensor, axis: int | None = None) -> Tensor:
-    """The sum of all elements, or of those along an axis (dense)."""
+    """The sum of all elements, or of those along an axis (dense).
+
+    Parameters
+    ----------
+    a : SparseTensor
+        A sparse matrix.
+    axis : int, optional
+        0 or 1.
+
+    Returns
+    -------
+    Tensor
+        One number, or a vector.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    sum
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.sp_sum(ag.sparse.csr([[0.0, 2.0], [1.0, 0.0]]), axis=0)
+    tensor([1., 2.])
+    """
     return a.sum(axis)
 
 
 @told
 def diag(a: SparseTensor) -> Tensor:
-    """The main diagonal of a matrix (dense)."""
+    """The main diagonal of a matrix (dense).
+
+    Parameters
+    ----------
+    a : SparseTensor
+        A sparse matrix of shape (m, n).
+
+    Returns
+    -------
+    Tensor
+        A vector of ``min(m, n)`` elements.
+
+    See Also
+    --------
+    sparse.square_diagonal, sparse.eye
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.diag(ag.sparse.eye(2))
+    tensor([1., 1.])
+    """
     return a.diagonal()
 
 
 @told
 def remove0(a: SparseTensor) -> Any:
     """The matrix without entries that are 0 (eager only).
+
+    Parameters
+    ----------
+    a : SparseTensor
+        A sparse matrix with a value.
+
+    Returns
+    -------
+    SparseTensor
+        Of the same format.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written.
+
+    See Also
+    --------
+    sparse.structured
 
     Examples
     --------
@@ -347,6 +860,25 @@ def remove0(a: SparseTensor) -> Any:
 @told
 def dot(a: Any, b: Any) -> Any:
     """The product of two matrices, one of which at least is sparse: dense unless both are.
+
+    Parameters
+    ----------
+    a, b : SparseTensor or array_like
+        Matrices that fit.
+
+    Returns
+    -------
+    SparseTensor or Tensor
+        Of the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the inner sizes differ.
+
+    See Also
+    --------
+    sparse.mul, sparse.sampling_dot, matmul
 
     Examples
     --------
@@ -371,6 +903,20 @@ def sampling_dot(x: Any, y: Any, pattern: SparseTensor) -> Any:
         Matrices (m, k) and (n, k).
     pattern : SparseTensor
         Of shape (m, n).
+
+    Returns
+    -------
+    SparseTensor
+        Of the pattern's.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+
+    See Also
+    --------
+    sparse.dot
 
     Examples
     --------
@@ -407,10 +953,21 @@ def spsolve(a: SparseTensor, b: Any) -> Tensor:
     b : array_like
         A vector, or a matrix with a right-hand side in each column.
 
+    Returns
+    -------
+    Tensor
+        Of the shape of ``b``.
+
     Raises
     ------
     numpy.linalg.LinAlgError
         If the matrix is singular.
+    ShapeError
+        If the matrix is not square, or ``b`` does not fit.
+
+    See Also
+    --------
+    linalg.solve
 
     Examples
     --------
@@ -434,6 +991,27 @@ def spsolve(a: SparseTensor, b: Any) -> Tensor:
 def norm(a: SparseTensor, ord: Any = None) -> Tensor:
     """The Frobenius norm; or the greatest sum of magnitudes of a column (1) or row (inf).
 
+    Parameters
+    ----------
+    a : SparseTensor
+        A sparse matrix.
+    ord : {None, "fro", 1, inf}
+        Which norm.
+
+    Returns
+    -------
+    Tensor
+        One real number.
+
+    Raises
+    ------
+    ValueError
+        If there is no such norm.
+
+    See Also
+    --------
+    linalg.norm, linalg.matrix_norm
+
     Examples
     --------
     >>> import agnesi as ag
@@ -450,6 +1028,20 @@ def norm(a: SparseTensor, ord: Any = None) -> Tensor:
 
 def structured(function: Callable[[Tensor], Tensor]) -> Callable[[SparseTensor], Any]:
     """A function of tensors as one of sparse matrices, which leaves zeros alone.
+
+    Parameters
+    ----------
+    function : callable
+        Of the entries, a vector; it keeps their number.
+
+    Returns
+    -------
+    callable
+        It takes a sparse matrix and gives one of the same pattern.
+
+    See Also
+    --------
+    sparse.remove0, sparse.SparseTensor.map
 
     Examples
     --------

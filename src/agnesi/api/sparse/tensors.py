@@ -58,11 +58,16 @@ class SparseTensor:
     data, indices, indptr : array_like
         Entries of any dtype; int32 or int64.
     shape : (int, int)
+        Sizes.
 
     Raises
     ------
     ShapeError, DTypeError, IndexError
         Where the three do not make a matrix of this shape.
+
+    See Also
+    --------
+    sparse.CSR, sparse.CSC, sparse.csr
 
     Examples
     --------
@@ -104,6 +109,16 @@ class SparseTensor:
 
     def with_data(self, data: Tensor) -> Any:
         """The same pattern with other entries, as many as there are.
+
+        Parameters
+        ----------
+        data : Tensor
+            The entries.
+
+        Returns
+        -------
+        SparseTensor
+            Of the same format.
 
         Examples
         --------
@@ -171,7 +186,13 @@ class SparseTensor:
         return _KINDS[1 - self.major]._made(*self.parts, self.shape[::-1])
 
     def transpose(self) -> Any:
-        """The transpose, of the other format, with the same three tensors."""
+        """The transpose, of the other format, with the same three tensors.
+
+        Returns
+        -------
+        SparseTensor
+            CSC of CSR and the other way round.
+        """
         return self.T
 
     def _turned(self) -> Any:
@@ -179,26 +200,66 @@ class SparseTensor:
         return _KINDS[1 - self.major]._made(self.data[order], indices, indptr, self.shape)
 
     def tocsr(self) -> CSR:
-        """The same matrix by rows."""
+        """The same matrix by rows.
+
+        Returns
+        -------
+        CSR
+            The matrix itself where it is one.
+        """
         return self if isinstance(self, CSR) else self._turned()
 
     def tocsc(self) -> CSC:
-        """The same matrix by columns."""
+        """The same matrix by columns.
+
+        Returns
+        -------
+        CSC
+            The matrix itself where it is one.
+        """
         return self if isinstance(self, CSC) else self._turned()
 
     def asformat(self, format: str) -> Any:
-        """The same matrix as "csr" or "csc"."""
+        """The same matrix as "csr" or "csc".
+
+        Parameters
+        ----------
+        format : str
+            "csr" or "csc".
+
+        Returns
+        -------
+        SparseTensor
+            The matrix itself where it is so.
+
+        Raises
+        ------
+        ValueError
+            For another format.
+        """
         if format not in ("csr", "csc"):
             raise ValueError(f"format must be 'csr' or 'csc', not {format!r}")
         return self.tocsr() if format == "csr" else self.tocsc()
 
     def todense(self) -> Tensor:
-        """The matrix with all its zeros."""
+        """The matrix with all its zeros.
+
+        Returns
+        -------
+        Tensor
+            Of its shape and dtype.
+        """
         found: Tensor = apply(IndexSum((0, 1), 0, self.shape), self.data, self.rows, self.cols)
         return found
 
     def to_scipy(self) -> Any:
-        """A ``scipy.sparse.csr_array`` or ``csc_array`` on the same memory."""
+        """A ``scipy.sparse.csr_array`` or ``csc_array`` on the same memory.
+
+        Returns
+        -------
+        scipy.sparse.csr_array or csc_array
+            Changes of one show in the other.
+        """
         import scipy.sparse
 
         kind = getattr(scipy.sparse, f"{self.format}_array")
@@ -206,11 +267,28 @@ class SparseTensor:
         return kind(parts, shape=self.shape)
 
     def astype(self, dtype: Any) -> Any:
-        """The same matrix with entries of another dtype."""
+        """The same matrix with entries of another dtype.
+
+        Parameters
+        ----------
+        dtype : dtype
+            Their type.
+
+        Returns
+        -------
+        SparseTensor
+            Of the same pattern.
+        """
         return self.with_data(self.data.astype(dtype))
 
     def sum_duplicates(self) -> Any:
-        """The same matrix with one entry at each place, in order (eager patterns only)."""
+        """The same matrix with one entry at each place, in order (eager patterns only).
+
+        Returns
+        -------
+        SparseTensor
+            The matrix itself where it is so.
+        """
         found = layout.unique(self.indices, self.indptr, self._minor, "sum_duplicates")
         if found is None:
             return self
@@ -224,6 +302,16 @@ class SparseTensor:
 
         Entries at one place are added up first where the pattern is known.
 
+        Parameters
+        ----------
+        function : callable
+            Of the entries, a vector; it keeps their number.
+
+        Returns
+        -------
+        SparseTensor
+            Of the same pattern.
+
         Examples
         --------
         >>> import agnesi as ag
@@ -236,7 +324,13 @@ class SparseTensor:
         return matrix.with_data(function(matrix.data))
 
     def conj(self) -> Any:
-        """The matrix of conjugates."""
+        """The matrix of conjugates.
+
+        Returns
+        -------
+        SparseTensor
+            Of the same pattern.
+        """
         return self.with_data(self.data.conj())
 
     def __neg__(self) -> Any:
@@ -327,6 +421,21 @@ class SparseTensor:
     def dot(self, other: Any) -> Any:
         """The product with a dense vector or matrix (dense), or a sparse one (sparse).
 
+        Parameters
+        ----------
+        other : SparseTensor or array_like
+            A vector or matrix.
+
+        Returns
+        -------
+        SparseTensor or Tensor
+            Of the promoted dtype.
+
+        Raises
+        ------
+        ShapeError
+            If the inner sizes differ, or ``other`` is neither.
+
         Examples
         --------
         >>> import agnesi as ag
@@ -362,7 +471,23 @@ class SparseTensor:
 
     # -- reductions -----------------------------------------------------------------------
     def sum(self, axis: int | None = None) -> Tensor:
-        """The sum of all elements, or of those along an axis (dense)."""
+        """The sum of all elements, or of those along an axis (dense).
+
+        Parameters
+        ----------
+        axis : int, optional
+            0 or 1; all elements by default.
+
+        Returns
+        -------
+        Tensor
+            One number, or a vector.
+
+        Raises
+        ------
+        ShapeError
+            If there is no such axis.
+        """
         if axis is None:
             return self.data.sum()
         if axis not in (0, 1, -1, -2):
@@ -373,12 +498,29 @@ class SparseTensor:
         return found
 
     def mean(self, axis: int | None = None) -> Tensor:
-        """The mean of all elements, zeros too, or of those along an axis (dense)."""
+        """The mean of all elements, zeros too, or of those along an axis (dense).
+
+        Parameters
+        ----------
+        axis : int, optional
+            0 or 1.
+
+        Returns
+        -------
+        Tensor
+            One number, or a vector.
+        """
         count = self.shape[0] * self.shape[1] if axis is None else self.shape[axis]
         return self.sum(axis) / count
 
     def diagonal(self) -> Tensor:
-        """The main diagonal (dense)."""
+        """The main diagonal (dense).
+
+        Returns
+        -------
+        Tensor
+            A vector.
+        """
         n, m = self.shape
         size = n - layout.excess(n, m)
         rows, cols = self.rows, self.cols
@@ -411,6 +553,18 @@ class SparseTensor:
 class CSR(SparseTensor):
     """A sparse matrix by rows; see :class:`SparseTensor`.
 
+    Parameters
+    ----------
+    data, indices, indptr : array_like
+        Entries of any dtype, their rows (CSC) or columns (CSR), and where those of each column
+        (row) begin; the latter are int32 or int64.
+    shape : (int, int)
+        Sizes.
+
+    See Also
+    --------
+    sparse.CSC, sparse.csr, sparse.coo, sparse.SparseTensor
+
     Examples
     --------
     >>> import agnesi as ag
@@ -425,6 +579,18 @@ class CSR(SparseTensor):
 
 class CSC(SparseTensor):
     """A sparse matrix by columns; see :class:`SparseTensor`.
+
+    Parameters
+    ----------
+    data, indices, indptr : array_like
+        Entries of any dtype, their rows (CSC) or columns (CSR), and where those of each column
+        (row) begin; the latter are int32 or int64.
+    shape : (int, int)
+        Sizes.
+
+    See Also
+    --------
+    sparse.CSR, sparse.csc, sparse.SparseTensor
 
     Examples
     --------

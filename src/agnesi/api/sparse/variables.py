@@ -37,10 +37,20 @@ def csr_matrix(name: str | None = None, dtype: Any = None, shape: Any = (None, N
     Parameters
     ----------
     name : str, optional
+        Names of its inputs begin with it.
     dtype : dtype, optional
         ``config.symbolic_float`` by default.
     shape : sequence
-        Sizes as for symbolic variables.
+        A number, a name or None for both axes.
+
+    Returns
+    -------
+    CSR
+        Symbolic.
+
+    See Also
+    --------
+    sparse.csc_matrix, symbolic.matrix, function
 
     Examples
     --------
@@ -58,6 +68,24 @@ def csr_matrix(name: str | None = None, dtype: Any = None, shape: Any = (None, N
 @told
 def csc_matrix(name: str | None = None, dtype: Any = None, shape: Any = (None, None)) -> CSC:
     """A symbolic sparse matrix by columns; see :func:`csr_matrix`.
+
+    Parameters
+    ----------
+    name : str, optional
+        Names of its inputs begin with it.
+    dtype : dtype, optional
+        ``config.symbolic_float`` by default.
+    shape : sequence
+        A number, a name or None for both axes.
+
+    Returns
+    -------
+    CSC
+        Symbolic.
+
+    See Also
+    --------
+    sparse.csr_matrix, symbolic.matrix, function
 
     Examples
     --------

@@ -123,6 +123,10 @@ class RandomStreams(Streams):
     seed : int, optional
         Equal seeds give equal streams.
 
+    See Also
+    --------
+    symbolic.MRG_RandomStreams, random.Generator
+
     Examples
     --------
     >>> import agnesi as ag
@@ -143,7 +147,13 @@ class RandomStreams(Streams):
         self._seeds = np.random.RandomState(seed)
 
     def seed(self, seed: int | None = None) -> None:
-        """Begin all streams anew, from a seed or from that of the start."""
+        """Begin all streams anew, from a seed or from that of the start.
+
+        Parameters
+        ----------
+        seed : int, optional
+            A seed of NumPy's; that of the start by default.
+        """
         self._seeds = np.random.RandomState(self.default_instance_seed if seed is None else seed)
         for rng, _ in self.state_updates:
             rng.set_value(self._generator())
@@ -158,12 +168,20 @@ class RandomStreams(Streams):
         Parameters
         ----------
         method : str
+            Its name.
         size : int, Dim, tuple or None
+            Shape of the result without that of one draw.
         params : tuple of array_like
             What the method takes first; they may be symbolic.
         each : tuple
             Shape of one draw.
         dtype : dtype
+            Type of the result.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
 
         Examples
         --------
@@ -179,16 +197,59 @@ class RandomStreams(Streams):
         return self._drawn(drawn, state, new)
 
     def multinomial(self, size: Any = None, n: int = 1, pvals: Any = (0.5, 0.5)) -> RandomVariable:
-        """How often each thing comes up in ``n`` trials of chances ``pvals``."""
+        """How often each thing comes up in ``n`` trials of chances ``pvals``.
+
+        Parameters
+        ----------
+        size : int, Dim or tuple, optional
+            Shape of the draw.
+        n : int
+            Number of trials.
+        pvals : array_like
+            The chances, a vector.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
         return self._vectors("multinomial", size, (n, pvals), pvals, dtype="int64")
 
     def dirichlet(self, size: Any = None, alpha: Any = (1.0, 1.0)) -> RandomVariable:
-        """Shares that sum to 1."""
+        """Shares that sum to 1.
+
+        Parameters
+        ----------
+        size : int, Dim or tuple, optional
+            Shape of the draw.
+        alpha : array_like
+            The shapes, a vector.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
         return self._vectors("dirichlet", size, (alpha,), alpha)
 
     def multivariate_normal(self, size: Any = None, mean: Any = (0.0,),
                             cov: Any = ((1.0,),)) -> RandomVariable:
-        """Normal vectors."""
+        """Normal vectors.
+
+        Parameters
+        ----------
+        size : int, Dim or tuple, optional
+            Shape of the draw.
+        mean : array_like
+            A vector.
+        cov : array_like
+            A matrix of covariances.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
         return self._vectors("multivariate_normal", size, (mean, cov), mean)
 
     def _vectors(self, method: str, size: Any, params: tuple[Any, ...], like: Any,
@@ -198,28 +259,124 @@ class RandomStreams(Streams):
 
     def choice(self, size: Any = None, a: Any = 2, replace: bool = True,
                p: Any = None) -> RandomVariable:
-        """Numbers below ``a``, or elements of a vector."""
+        """Numbers below ``a``, or elements of a vector.
+
+        Parameters
+        ----------
+        size : int, Dim or tuple, optional
+            Shape of the draw.
+        a : int or array_like
+            How many numbers, or the vector.
+        replace : bool
+            Whether the same may be drawn again.
+        p : array_like, optional
+            A chance for each.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
         a = as_tensor(a)
         params = (a, replace) if p is None else (a, replace, p)
         return self.gen("choice", () if size is None else size, params, dtype=a.dtype)
 
     def permutation(self, size: Any = None, n: int | Dim = 1) -> RandomVariable:
-        """The numbers below ``n`` in random order, once for each place of ``size``."""
+        """The numbers below ``n`` in random order, once for each place of ``size``.
+
+        Parameters
+        ----------
+        size : int, Dim or tuple, optional
+            Shape of the draw.
+        n : int | Dim
+            How many numbers.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
         return self.gen("permutation", () if size is None else size, (n,), each=(n,), dtype="int64")
 
     def random_integers(self, size: Any = None, low: Any = 0, high: Any = 1) -> RandomVariable:
-        """Integers in [low, high], both included."""
+        """Integers in [low, high], both included.
+
+        Parameters
+        ----------
+        size : int, Dim or tuple, optional
+            Shape of the draw.
+        low, high : int or Tensor, optional
+            The bounds.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
         return self.randint(size, low, as_tensor(high) + 1)
 
     def randint(self, size: Any = None, low: Any = 0, high: Any = None) -> RandomVariable:
-        """Integers in [low, high), or in [0, low)."""
+        """Integers in [low, high), or in [0, low).
+
+        Parameters
+        ----------
+        size : int, Dim or tuple, optional
+            Shape of the draw.
+        low, high : int or Tensor, optional
+            The bounds.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
         params = (0, low) if high is None else (low, high)
         return self.gen("randint", size, params, dtype="int64")
 
     def shuffle_row_elements(self, x: Tensor) -> Tensor:
-        """A matrix with the elements of each row in random order."""
+        """A matrix with the elements of each row in random order.
+
+        Parameters
+        ----------
+        x : Tensor
+            A matrix.
+
+        Returns
+        -------
+        Tensor
+            Of the same shape and dtype.
+        """
         order = self.permutation(x.shape[:-1], x.shape[-1])
         return take_along_axis(x, order, -1)
+
+
+_DOC = """``numpy.random.RandomState.{name}``, shape first.
+
+Parameters
+----------
+size : int, Dim or tuple, optional
+    Shape of the draw; by default that of the broadcast parameters.
+{entries}
+Returns
+-------
+RandomVariable
+    {dtype}; its numbers are other ones in each call of a function.
+"""
+#: What the parameters of NumPy's distributions mean; they may be symbolic, and broadcast.
+_PARAMETERS = {
+    "a": "Shape; positive, for zipf above 1.", "b": "Second shape; positive.",
+    "df": "Degrees of freedom; positive.", "dfnum": "Degrees of freedom above; positive.",
+    "dfden": "Degrees of freedom below; positive.", "nonc": "Noncentrality; not negative.",
+    "scale": "Scale; not negative.", "shape": "Shape; positive.", "loc": "Location.",
+    "mean": "Mean; of lognormal that of the logarithms.", "sigma": "Deviation of the logarithms.",
+    "avg": "Mean.", "std": "Standard deviation; not negative.", "left": "The least number.",
+    "mode": "The most frequent number.", "right": "The greatest number.",
+    "low": "The least number.", "high": "The bound above, which is never drawn.",
+    "mu": "Direction, in radians.", "kappa": "Concentration; not negative.",
+    "n": "Number of trials, or of successes for negative_binomial.", "p": "Probability, in [0, 1].",
+    "ngood": "Good ones that there are.", "nbad": "Bad ones that there are.",
+    "nsample": "How many are taken.", "lam": "Mean; not negative.",
+}
 
 
 def _method(name: str, defaults: tuple[Any, ...], names: tuple[str, ...], dtype: str) -> Any:
@@ -233,7 +390,13 @@ def _method(name: str, defaults: tuple[Any, ...], names: tuple[str, ...], dtype:
         for n, d in zip(names, defaults, strict=True)
     ])
     draw.__name__ = draw.__qualname__ = name
-    draw.__doc__ = f"``RandomState.{name}`` with parameters ({', '.join(names)}), shape first."
+    this, size = list(inspect.signature(draw).parameters.values())[:2]
+    if _NEEDED in defaults:  # a parameter without a default comes behind none with one
+        size = size.replace(default=_NEEDED)
+    draw.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[this, size, *signature.parameters.values()], return_annotation="RandomVariable")
+    entries = "".join(f"{n} : array_like\n    {_PARAMETERS[n]}\n" for n in names)
+    draw.__doc__ = _DOC.format(name=name, entries=entries, dtype=dtype)
     return draw
 
 

@@ -130,6 +130,15 @@ class MRG_RandomStreams(Streams):  # noqa: N801 - Theano's name
     seed : int or sequence of six int
         Where the first stream begins.
 
+    Raises
+    ------
+    ValueError
+        If there is no such seed.
+
+    See Also
+    --------
+    symbolic.RandomStreams, random.Generator
+
     Examples
     --------
     >>> import agnesi as ag
@@ -146,7 +155,18 @@ class MRG_RandomStreams(Streams):  # noqa: N801 - Theano's name
         self.set_rstate(seed)
 
     def set_rstate(self, seed: int | Sequence[int]) -> None:
-        """Let the next variable's first stream begin at a seed."""
+        """Let the next variable's first stream begin at a seed.
+
+        Parameters
+        ----------
+        seed : int | Sequence[int]
+            One number, or the six words of a state.
+
+        Raises
+        ------
+        ValueError
+            If there is no such seed.
+        """
         state = [seed] * 6 if isinstance(seed, int) else [int(s) for s in seed]
         if len(state) != 6 or not all(0 <= s < M2 for s in state) or not any(state[:3]) \
                 or not any(state[3:]):
@@ -158,7 +178,13 @@ class MRG_RandomStreams(Streams):  # noqa: N801 - Theano's name
         self.rstate = np.array(state, np.uint64)
 
     def seed(self, seed: int | Sequence[int] | None = None) -> None:
-        """Begin all streams anew, from a seed or from that of the start."""
+        """Begin all streams anew, from a seed or from that of the start.
+
+        Parameters
+        ----------
+        seed : int | Sequence[int], optional
+            As for :meth:`set_rstate`.
+        """
         self.set_rstate(self._default if seed is None else seed)
         for (rng, _), count in zip(self.state_updates, self._counts, strict=True):
             rng.set_value(self._streams(count))
@@ -182,7 +208,25 @@ class MRG_RandomStreams(Streams):  # noqa: N801 - Theano's name
 
     def uniform(self, size: Any = (), low: Any = 0.0, high: Any = 1.0, dtype: Any = None,
                 nstreams: int | None = None) -> RandomVariable:
-        """Uniform numbers between ``low`` and ``high``, both excluded."""
+        """Uniform numbers between ``low`` and ``high``, both excluded.
+
+        Parameters
+        ----------
+        size : int, Dim or tuple, optional
+            Shape of the draw.
+        low, high : number or Tensor
+            The bounds.
+        dtype : dtype, optional
+            A float type; ``config.default_float`` by default.
+        nstreams : int, optional
+            How many streams the numbers come from, in turn; by default as many as there are
+            numbers, up to a bound.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
         sizes, kind = sizes_in(size) or (), self._float(dtype)
         rng, found, new = self._draw(sizes, nstreams)
         u = reshape(_uniform(found, kind), sizes)
@@ -190,7 +234,25 @@ class MRG_RandomStreams(Streams):  # noqa: N801 - Theano's name
 
     def normal(self, size: Any = (), avg: Any = 0.0, std: Any = 1.0, dtype: Any = None,
                nstreams: int | None = None) -> RandomVariable:
-        """Normal numbers, by the transformation of Box and Muller: cosines, then sines."""
+        """Normal numbers, by the transformation of Box and Muller: cosines, then sines.
+
+        Parameters
+        ----------
+        size : int, Dim or tuple, optional
+            Shape of the draw.
+        avg, std : number or Tensor
+            Mean and standard deviation.
+        dtype : dtype, optional
+            A float type; ``config.default_float`` by default.
+        nstreams : int, optional
+            How many streams the numbers come from, in turn; by default as many as there are
+            numbers, up to a bound.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
         sizes, kind = sizes_in(size) or (), self._float(dtype)
         n = product(sizes)
         half: Any = (n + 1) // 2
@@ -203,7 +265,27 @@ class MRG_RandomStreams(Streams):  # noqa: N801 - Theano's name
 
     def binomial(self, size: Any = (), n: int = 1, p: Any = 0.5, dtype: Any = "int64",
                  nstreams: int | None = None) -> RandomVariable:
-        """Numbers of successes in ``n`` trials of chance ``p``."""
+        """Numbers of successes in ``n`` trials of chance ``p``.
+
+        Parameters
+        ----------
+        size : int, Dim or tuple, optional
+            Shape of the draw.
+        n : int
+            Number of trials.
+        p : number or Tensor
+            Chance of a success.
+        dtype : dtype
+            Type of the result.
+        nstreams : int, optional
+            How many streams the numbers come from, in turn; by default as many as there are
+            numbers, up to a bound.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
         sizes = sizes_in(size) or ()
         rng, found, new = self._draw((*sizes, n), nstreams)
         u = reshape(_uniform(found, np.dtype("float64")), (*sizes, n))
@@ -213,7 +295,32 @@ class MRG_RandomStreams(Streams):  # noqa: N801 - Theano's name
 
     def multinomial(self, size: Any = None, n: int = 1, pvals: Any = None, dtype: Any = "int64",
                     nstreams: int | None = None) -> RandomVariable:
-        """How often each thing comes up in ``n`` trials: a row for each row of ``pvals``."""
+        """How often each thing comes up in ``n`` trials: a row for each row of ``pvals``.
+
+        Parameters
+        ----------
+        size : None
+            Nothing else is taken.
+        n : int
+            Number of trials.
+        pvals : Tensor
+            A matrix with the chances of each draw in a row.
+        dtype : dtype
+            Type of the result.
+        nstreams : int, optional
+            How many streams the numbers come from, in turn; by default as many as there are
+            numbers, up to a bound.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+
+        Raises
+        ------
+        ValueError
+            If ``pvals`` is no matrix, or ``size`` is given.
+        """
         pvals = as_tensor(pvals)
         if pvals.ndim != 2 or size is not None:
             raise ValueError(at("pvals must be a matrix with a row for each draw, and size None"))
@@ -229,7 +336,32 @@ class MRG_RandomStreams(Streams):  # noqa: N801 - Theano's name
 
     def choice(self, size: int = 1, a: Any = None, replace: bool = False, p: Any = None,
                nstreams: int | None = None) -> RandomVariable:
-        """``size`` different numbers for each row of chances ``p``, or elements of ``a``."""
+        """``size`` different numbers for each row of chances ``p``, or elements of ``a``.
+
+        Parameters
+        ----------
+        size : int, Dim or tuple
+            How many for each row.
+        a : int or None
+            Nothing else than the number of columns is taken.
+        replace : bool
+            Whether the same may be drawn again.
+        p : array_like, optional
+            A matrix with the chances of each draw in a row.
+        nstreams : int, optional
+            How many streams the numbers come from, in turn; by default as many as there are
+            numbers, up to a bound.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+
+        Raises
+        ------
+        ValueError
+            If the arguments are others than these.
+        """
         if replace:
             raise ValueError(at("choice draws without replacement; use multinomial"))
         p = as_tensor(p)

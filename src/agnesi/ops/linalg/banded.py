@@ -180,6 +180,8 @@ def solve_banded(l_and_u: tuple[int, int], ab: Any, b: Any, *, out: Tensor | Non
         ``a[i, j]``.  What lies outside of the matrix is not read, and has gradient 0.
     b : array_like
         Of shape (n,) or (..., n, k).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
@@ -190,6 +192,14 @@ def solve_banded(l_and_u: tuple[int, int], ab: Any, b: Any, *, out: Tensor | Non
     ------
     numpy.linalg.LinAlgError
         For singular matrices.
+    ValueError
+        If a number of diagonals is negative.
+    ShapeError
+        If the sizes do not fit.
+
+    See Also
+    --------
+    linalg.solveh_banded, linalg.solve, linalg.solve_toeplitz
 
     Examples
     --------
@@ -220,11 +230,24 @@ def solveh_banded(ab: Any, b: Any, lower: bool = False, *, out: Tensor | None = 
         Of shape (n,) or (..., n, k).
     lower : bool
         Which of them ``ab`` has.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Of the shape of ``b``.
+
+    Raises
+    ------
+    LinAlgError
+        For singular matrices.
+    ShapeError
+        If the sizes do not fit.
+
+    See Also
+    --------
+    linalg.solve_banded, linalg.cho_solve
 
     Examples
     --------

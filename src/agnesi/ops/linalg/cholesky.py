@@ -120,6 +120,8 @@ def cholesky(x: Any, /, *, upper: bool = False, out: Tensor | None = None) -> Te
         Gradients are Hermitian, as though ``x`` were ``(x + adjoint(x)) / 2``.
     upper : bool
         Whether to give ``u`` with ``x = adjoint(u) @ u``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
@@ -130,6 +132,12 @@ def cholesky(x: Any, /, *, upper: bool = False, out: Tensor | None = None) -> Te
     ------
     numpy.linalg.LinAlgError
         If a matrix is not positive definite.
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.cho_factor, linalg.cho_solve, linalg.lu, linalg.eigh
 
     Examples
     --------
@@ -147,6 +155,29 @@ def cholesky(x: Any, /, *, upper: bool = False, out: Tensor | None = None) -> Te
 @public
 def cho_factor(a: Any, lower: bool = False) -> tuple[Tensor, bool]:
     """Cholesky's factor for :func:`cho_solve`, and whether it is the lower one.
+
+    Parameters
+    ----------
+    a : array_like
+        Hermitian and positive definite, of shape (..., n, n).
+    lower : bool
+        Whether to give the lower factor.
+
+    Returns
+    -------
+    factor : Tensor
+        Triangular, of the shape of ``a``.
+    lower : bool
+        As given.
+
+    Raises
+    ------
+    LinAlgError
+        If a matrix is not positive definite.
+
+    See Also
+    --------
+    linalg.cholesky, linalg.cho_solve
 
     Examples
     --------
@@ -168,10 +199,22 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, *, out: Tensor | None = Non
         The factor, of shape (..., n, n), and whether it is the lower one: see :func:`cho_factor`.
     b : array_like
         Of shape (n,) or (..., n, k).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the shape of ``b``, broadcast.
+
+    Raises
+    ------
+    ShapeError
+        If the sizes do not fit.
+
+    See Also
+    --------
+    linalg.cho_factor, linalg.cholesky, linalg.solve
 
     Examples
     --------

@@ -200,11 +200,22 @@ def det(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     ----------
     x : array_like
         Of shape (..., n, n).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Of shape (...).
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.slogdet, linalg.lu
 
     Examples
     --------
@@ -228,6 +239,15 @@ def slogdet(x: Any, /) -> SlogdetResult:
     -------
     sign, logabsdet : Tensor
         0 and -inf for a singular matrix.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.det, linalg.lu
 
     Examples
     --------

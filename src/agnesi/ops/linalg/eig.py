@@ -169,6 +169,12 @@ def eig(x: Any, /) -> EigResult:
     ------
     numpy.linalg.LinAlgError
         If the iteration does not converge.
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.eigvals, linalg.eigh, linalg.schur
 
     Examples
     --------
@@ -187,11 +193,24 @@ def eigvals(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     ----------
     x : array_like
         Of shape (..., n, n).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Of shape (..., n).
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+    LinAlgError
+        If the iteration does not converge.
+
+    See Also
+    --------
+    linalg.eig, linalg.eigvalsh, roots
 
     Examples
     --------

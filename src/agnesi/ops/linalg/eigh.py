@@ -151,6 +151,14 @@ def eigh(x: Any, /, UPLO: Side = "L") -> EighResult:
     ------
     numpy.linalg.LinAlgError
         If the iteration does not converge.
+    ValueError
+        If ``UPLO`` is another.
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.eigvalsh, linalg.eig, linalg.svd
 
     Examples
     --------
@@ -174,11 +182,26 @@ def eigvalsh(x: Any, /, UPLO: Side = "L", *,
         Of shape (..., n, n).
     UPLO : {"L", "U"}
         Which triangle is read.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Of shape (..., n).
+
+    Raises
+    ------
+    ValueError
+        If ``UPLO`` is another.
+    ShapeError
+        If the matrices are not square.
+    LinAlgError
+        If the iteration does not converge.
+
+    See Also
+    --------
+    linalg.eigh, linalg.eigvals
 
     Examples
     --------

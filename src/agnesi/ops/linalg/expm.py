@@ -171,10 +171,22 @@ def expm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     ----------
     x : array_like
         Of shape (..., n, n).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.logm, linalg.expm_frechet, linalg.sinhm, exp
 
     Examples
     --------

@@ -200,11 +200,22 @@ def sqrtm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     ----------
     x : array_like
         Of shape (..., n, n).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Of the dtype of ``x``: of a real matrix whose root is not real, NaN; cast it to complex.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.logm, linalg.fractional_matrix_power, linalg.signm
 
     Examples
     --------
@@ -224,12 +235,23 @@ def logm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     ----------
     x : array_like
         Of shape (..., n, n).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Of the dtype of ``x``: of a real matrix whose logarithm is not real, NaN; cast it to
         complex.  NaN, too, for singular matrices.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.expm, linalg.sqrtm
 
     Examples
     --------
@@ -244,6 +266,29 @@ def logm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def expm_frechet(a: Any, e: Any, *, compute_expm: bool = True) -> Any:
     """The derivative of the exponential of ``a`` in the direction ``e``, behind the exponential.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape (..., n, n).
+    e : array_like
+        Of the shape of ``a``.
+    compute_expm : bool
+        False gives the derivative alone.
+
+    Returns
+    -------
+    value, derivative : Tensor
+        Of the shape of ``a``.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes differ, or the matrices are not square.
+
+    See Also
+    --------
+    linalg.expm, jvp
 
     Examples
     --------
@@ -263,6 +308,31 @@ def expm_frechet(a: Any, e: Any, *, compute_expm: bool = True) -> Any:
 def fractional_matrix_power(x: Any, t: Any, *, out: Tensor | None = None) -> Tensor:
     """Powers of matrices with any exponent, by their logarithms; whole ones by products.
 
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n).
+    t : number or Tensor
+        The exponent.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; NaN for real matrices whose power is not real.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+    LinAlgError
+        For negative whole powers of singular matrices.
+
+    See Also
+    --------
+    linalg.matrix_power, linalg.sqrtm, linalg.logm
+
     Examples
     --------
     >>> import agnesi as ag
@@ -281,6 +351,29 @@ def fractional_matrix_power(x: Any, t: Any, *, out: Tensor | None = None) -> Ten
 @public
 def signm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """The sign of matrices: with eigenvalues 1 or -1 after those of ``x``, none of them imaginary.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``, floating or complex.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+    LinAlgError
+        If a matrix is singular.
+
+    See Also
+    --------
+    linalg.sqrtm, linalg.polar
 
     Examples
     --------
@@ -302,6 +395,27 @@ def _turned(x: Tensor) -> Tensor:
 def cosm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """The cosine of matrices, by the exponential.
 
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``, floating or complex.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.sinm, linalg.tanm, linalg.expm
+
     Examples
     --------
     >>> import agnesi as ag
@@ -317,6 +431,27 @@ def cosm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def sinm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """The sine of matrices, by the exponential.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``, floating or complex.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.cosm, linalg.tanm, linalg.expm
 
     Examples
     --------
@@ -334,6 +469,29 @@ def sinm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 def tanm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """The tangent of matrices.
 
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``, floating or complex.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+    LinAlgError
+        If the cosine is singular.
+
+    See Also
+    --------
+    linalg.cosm, linalg.sinm, linalg.expm
+
     Examples
     --------
     >>> import agnesi as ag
@@ -346,6 +504,27 @@ def tanm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def coshm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic cosine of matrices, by the exponential.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``, floating or complex.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.sinhm, linalg.tanhm, linalg.expm
 
     Examples
     --------
@@ -361,6 +540,27 @@ def coshm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 def sinhm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic sine of matrices, by the exponential.
 
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``, floating or complex.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.coshm, linalg.tanhm, linalg.expm
+
     Examples
     --------
     >>> import agnesi as ag
@@ -374,6 +574,29 @@ def sinhm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def tanhm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic tangent of matrices.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., n, n).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``, floating or complex.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+    LinAlgError
+        If the cosine is singular.
+
+    See Also
+    --------
+    linalg.coshm, linalg.sinhm, linalg.expm
 
     Examples
     --------

@@ -14,6 +14,29 @@ from agnesi.ops import diagonal as diagonals
 def diagonal(x: Any, /, *, offset: int = 0, out: Tensor | None = None) -> Tensor:
     """A diagonal of matrices on the last two axes.
 
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., m, n).
+    offset : int
+        Which diagonal: 0 the main one, positive ones above it.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., length of the diagonal).
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+
+    See Also
+    --------
+    agnesi.diagonal, linalg.trace, diag
+
     Examples
     --------
     >>> import agnesi as ag
@@ -28,6 +51,31 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None,
              out: Tensor | None = None) -> Tensor:
     """The sum of a diagonal of matrices on the last two axes.
 
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., m, n).
+    offset : int
+        Which diagonal: 0 the main one, positive ones above it.
+    dtype : dtype, optional
+        What to compute in and to give; small integers are summed in 64 bits by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (...).
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+
+    See Also
+    --------
+    agnesi.trace, linalg.diagonal
+
     Examples
     --------
     >>> import agnesi as ag
@@ -40,6 +88,29 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None,
 @public
 def cross(x1: Any, x2: Any, /, *, axis: int = -1, out: Tensor | None = None) -> Tensor:
     """Cross product of vectors of three elements.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        They broadcast.
+    axis : int
+        The axis of size 3 in both and in the result.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape.
+
+    Raises
+    ------
+    ShapeError
+        If the axis has another size than 3, or the shapes do not broadcast.
+
+    See Also
+    --------
+    agnesi.cross, linalg.outer
 
     Examples
     --------

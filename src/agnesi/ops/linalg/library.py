@@ -114,6 +114,10 @@ def backend() -> str:
     str
         Its name, version and the size of its integers.
 
+    See Also
+    --------
+    config, linalg.solve
+
     Examples
     --------
     >>> import agnesi as ag

@@ -231,6 +231,15 @@ def lu_factor(a: Any) -> LUFactors:
     piv : Tensor
         int32, of shape (..., min(m, n)): row ``i`` was exchanged with row ``piv[i]``.
 
+    Raises
+    ------
+    ShapeError
+        If ``a`` has fewer than 2 axes.
+
+    See Also
+    --------
+    linalg.lu_solve, linalg.lu
+
     Examples
     --------
     >>> import agnesi as ag
@@ -258,6 +267,15 @@ def lu(a: Any, permute_l: bool = False, *, p_indices: bool = False) -> Any:
     -------
     P, L, U : Tensor
         Of shapes (..., m, m), (..., m, k) and (..., k, n), where k = min(m, n).
+
+    Raises
+    ------
+    ShapeError
+        If ``a`` has fewer than 2 axes.
+
+    See Also
+    --------
+    linalg.lu_factor, linalg.lu_solve, linalg.qr
 
     Examples
     --------
@@ -290,14 +308,29 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, *,
     Parameters
     ----------
     lu_and_piv : tuple of array_like
+        The factors, of shape (..., n, n), and the exchanges.
     b : array_like
         Of shape (n,) or (..., n, k).
     trans : {0, 1, 2}
         Solve with ``a``, its transpose, or its adjoint.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the shape of ``b``, broadcast.
+
+    Raises
+    ------
+    ValueError
+        If ``trans`` is another.
+    ShapeError
+        If the sizes do not fit.
+
+    See Also
+    --------
+    linalg.lu_factor, linalg.solve
 
     Examples
     --------

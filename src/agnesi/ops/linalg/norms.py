@@ -67,16 +67,31 @@ def norm(x: Any, /, ord: Order = None, axis: Any = None, keepdims: bool = False,
     Parameters
     ----------
     x : array_like
+        Real or complex numbers.
     ord : number or {"fro", "nuc"}, optional
         By default the root of the sum of squares, of all elements if there is no ``axis``.
     axis : int or tuple of two int, optional
         Where the vectors or the matrices lie; without it, ``x`` itself is one, or the other.
     keepdims : bool
         Whether these axes stay, with size 1.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Real, of the shape of ``x`` without these axes.
+
+    Raises
+    ------
+    ShapeError
+        If an order is given without an axis for neither a vector nor a matrix.
+    ValueError
+        If there is no such norm, or ``axis`` names no or more than two axes.
+
+    See Also
+    --------
+    linalg.vector_norm, linalg.matrix_norm, agnesi.norm
 
     Examples
     --------
@@ -125,10 +140,24 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Order = "fro", axis: 
         absolute values of a column; the greatest (least) singular value; that sum of a row.
     axis : tuple of two int
         Where the matrices lie.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Real, of the shape of ``x`` without the matrices' axes.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+    ValueError
+        If there is no such norm.
+
+    See Also
+    --------
+    linalg.norm, linalg.vector_norm, linalg.cond
 
     Examples
     --------
@@ -149,16 +178,29 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
     Parameters
     ----------
     x : array_like
+        Real or complex numbers.
     axis : int or tuple of int, optional
         Where the vectors lie; all elements are one by default.
     keepdims : bool
         Whether these axes stay, with size 1.
     ord : float
         A number, inf or -inf; 0 counts what is not 0.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Real, of the shape of ``x`` without these axes.
+
+    Raises
+    ------
+    ShapeError
+        For ``inf`` and ``-inf`` of no elements.
+
+    See Also
+    --------
+    linalg.norm, linalg.matrix_norm, agnesi.norm
 
     Examples
     --------
@@ -177,13 +219,26 @@ def cond(x: Any, p: Order = None, *, out: Tensor | None = None) -> Tensor:
     ----------
     x : array_like
         Of shape (..., m, n); square but for the norms 2 and -2.
-    p : optional
+    p : number or str, optional
         A norm of :func:`matrix_norm`; 2 by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Of shape (...); inf for singular matrices where the norm is 2.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+    LinAlgError
+        If a matrix is singular and the norm another than 2 and -2.
+
+    See Also
+    --------
+    linalg.norm, linalg.svdvals, linalg.matrix_rank
 
     Examples
     --------

@@ -188,16 +188,31 @@ def pinv(x: Any, /, rcond: Any = None, hermitian: bool = False, *, rtol: Any = N
     ----------
     x : array_like
         Of shape (..., m, n).
-    rcond, rtol : float or array_like, optional
-        Singular values up to this share of the greatest are taken for 0; by default
-        ``max(m, n)`` times the dtype's eps.
+    rcond : float or array_like, optional
+        Singular values up to this share of the greatest are taken for 0; by default ``max(m, n)``
+        times the dtype's eps.
     hermitian : bool
         That ``x`` is Hermitian, as NumPy lets say; it makes no difference.
+    rtol : float or array_like, optional
+        The same, under the array API's name.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Of shape (..., n, m).
+
+    Raises
+    ------
+    ValueError
+        If both ``rcond`` and ``rtol`` are given.
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+
+    See Also
+    --------
+    linalg.inv, linalg.pinvh, linalg.lstsq
 
     Examples
     --------
@@ -221,8 +236,8 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
     b : array_like
         Of shape (m,) or (..., m, k).
     rcond : float, optional
-        Singular values up to this share of the greatest are taken for 0; by default
-        ``max(m, n)`` times the dtype's eps.
+        Singular values up to this share of the greatest are taken for 0; by default ``max(m, n)``
+        times the dtype's eps.
 
     Returns
     -------
@@ -234,6 +249,17 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
         int64.
     s : Tensor
         Singular values of ``a``.
+
+    Raises
+    ------
+    ValueError
+        If ``rcond`` is negative.
+    ShapeError
+        If the numbers of rows differ.
+
+    See Also
+    --------
+    linalg.solve, linalg.pinv, linalg.qr
 
     Examples
     --------
@@ -277,12 +303,24 @@ def matrix_rank(x: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: An
     hermitian : bool
         That ``x`` is Hermitian, as NumPy lets say; it makes no difference.
     rtol : float or array_like, optional
-        What counts as 0 beside the greatest value; by default ``max(m, n)`` times the dtype's eps.
+        What counts as 0 beside the greatest value; by default ``max(m, n)`` times the dtype's
+        eps.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         int64, of shape (...).
+
+    Raises
+    ------
+    LinAlgError
+        If the iteration does not converge.
+
+    See Also
+    --------
+    linalg.svdvals, linalg.pinv, linalg.cond
 
     Examples
     --------

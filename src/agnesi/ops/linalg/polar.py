@@ -161,6 +161,12 @@ def polar(a: Any, side: str = "right") -> PolarResult:
     ------
     numpy.linalg.LinAlgError
         In derivatives at singular matrices, whose factor ``u`` has none.
+    ValueError
+        If ``side`` is another.
+
+    See Also
+    --------
+    linalg.orthogonal_procrustes, linalg.svd
 
     Examples
     --------
@@ -181,6 +187,25 @@ def polar(a: Any, side: str = "right") -> PolarResult:
 def orthogonal_procrustes(a: Any, b: Any) -> ProcrustesResult:
     """The orthogonal ``R`` for which ``a @ R`` is nearest to ``b``, and the sum of the singular
     values of ``adjoint(a) @ b``.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Matrices of one shape, (..., m, n).
+
+    Returns
+    -------
+    R, scale : Tensor
+        Of shapes (..., n, n) and (...).
+
+    Raises
+    ------
+    ShapeError
+        If the shapes differ.
+
+    See Also
+    --------
+    linalg.polar, linalg.svd
 
     Examples
     --------

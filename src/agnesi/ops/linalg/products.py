@@ -28,10 +28,25 @@ def matrix_power(x: Any, n: int, /, *, out: Tensor | None = None) -> Tensor:
     x : array_like
         Of shape (..., n, n).
     n : int
+        The exponent.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` are no square matrices.
+    LinAlgError
+        For negative powers of singular matrices.
+
+    See Also
+    --------
+    linalg.inv, linalg.expm, power
 
     Examples
     --------
@@ -67,10 +82,24 @@ def multi_dot(arrays: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     ----------
     arrays : sequence of array_like
         At least two; the first and the last may be vectors.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        A matrix; a vector or number where the ends are vectors.
+
+    Raises
+    ------
+    ShapeError
+        If neighbours do not fit, or one in the middle is no matrix.
+    ValueError
+        If there are less than two.
+
+    See Also
+    --------
+    matmul, einsum
 
     Notes
     -----
@@ -132,11 +161,17 @@ def kron(a: Any, b: Any, /, *, out: Tensor | None = None) -> Tensor:
     ----------
     a, b : array_like
         With fewer axes than the other, one gets axes of size 1 in front.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Sizes are the products of the operands' sizes.
+
+    See Also
+    --------
+    outer, linalg.khatri_rao
 
     Examples
     --------

@@ -150,6 +150,17 @@ def qr(x: Any, /, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
     Q, R : Tensor
         Of shapes (..., m, k) and (..., k, n), where k is m for "complete".
 
+    Raises
+    ------
+    ValueError
+        If there is no such mode.
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+
+    See Also
+    --------
+    linalg.rq, linalg.qr_multiply, linalg.lu, linalg.svd
+
     Examples
     --------
     >>> import agnesi as ag

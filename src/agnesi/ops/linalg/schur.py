@@ -178,6 +178,18 @@ def schur(x: Any, /, output: Literal["real", "complex"] = "real") -> SchurResult
     Returns
     -------
     T, Z : Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    ValueError
+        If ``output`` is another.
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.eig, linalg.solve_sylvester
 
     Examples
     --------
@@ -206,6 +218,8 @@ def solve_sylvester(a: Any, b: Any, q: Any, *, out: Tensor | None = None) -> Ten
         Of shape (..., n, n).
     q : array_like
         Of shape (..., m, n).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
@@ -216,6 +230,12 @@ def solve_sylvester(a: Any, b: Any, q: Any, *, out: Tensor | None = None) -> Ten
     ------
     numpy.linalg.LinAlgError
         If ``a`` and ``-b`` have an eigenvalue in common.
+    ShapeError
+        If the sizes do not fit.
+
+    See Also
+    --------
+    linalg.solve_continuous_lyapunov, linalg.schur
 
     Examples
     --------
@@ -237,6 +257,31 @@ def solve_sylvester(a: Any, b: Any, q: Any, *, out: Tensor | None = None) -> Ten
 def solve_continuous_lyapunov(a: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
     """The solution ``x`` of Lyapunov's equation ``a @ x + x @ adjoint(a) = q``.
 
+    Parameters
+    ----------
+    a : array_like
+        Of shape (..., n, n).
+    q : array_like
+        Of the shape of ``a``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``q``.
+
+    Raises
+    ------
+    ShapeError
+        If the sizes do not fit.
+    LinAlgError
+        If there is no single solution.
+
+    See Also
+    --------
+    linalg.solve_discrete_lyapunov, linalg.solve_sylvester
+
     Examples
     --------
     >>> import agnesi as ag
@@ -250,6 +295,31 @@ def solve_continuous_lyapunov(a: Any, q: Any, *, out: Tensor | None = None) -> T
 @public
 def solve_discrete_lyapunov(a: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
     """The solution ``x`` of ``a @ x @ adjoint(a) - x + q = 0``, by a bilinear transform.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape (..., n, n).
+    q : array_like
+        Of the shape of ``a``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``q``.
+
+    Raises
+    ------
+    ShapeError
+        If the sizes do not fit.
+    LinAlgError
+        If there is no single solution.
+
+    See Also
+    --------
+    linalg.solve_continuous_lyapunov, linalg.solve_sylvester
 
     Examples
     --------

@@ -152,6 +152,8 @@ def solve(a: Any, b: Any, /, *, out: Tensor | None = None) -> Tensor:
         Square matrices, of shape (..., n, n).
     b : array_like
         Of shape (n,), or (..., n, k) for k right-hand sides; axes in front broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
@@ -162,6 +164,12 @@ def solve(a: Any, b: Any, /, *, out: Tensor | None = None) -> Tensor:
     ------
     numpy.linalg.LinAlgError
         If a matrix is singular.
+    ShapeError
+        If the matrices are not square, or the sizes do not fit.
+
+    See Also
+    --------
+    linalg.inv, linalg.lstsq, linalg.solve_triangular, linalg.lu_solve, linalg.cho_solve
 
     Examples
     --------
@@ -185,15 +193,24 @@ def inv(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     ----------
     x : array_like
         Of shape (..., n, n).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the shape of ``x``.
 
     Raises
     ------
     numpy.linalg.LinAlgError
         If a matrix is singular.
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.solve, linalg.pinv, linalg.det
 
     Examples
     --------
@@ -214,12 +231,27 @@ def tensorsolve(a: Any, b: Any, axes: Any = None, *, out: Tensor | None = None) 
     a : array_like
         Of shape ``b.shape + x.shape``, whose two parts have as many elements.
     b : array_like
+        Of any shape.
     axes : tuple of int, optional
         Axes of ``a`` to move to its end first.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of the shape that ``a`` has behind that of ``b``.
+
+    Raises
+    ------
+    ShapeError
+        If the two parts of ``a`` have different numbers of elements.
+    LinAlgError
+        If there is no single solution.
+
+    See Also
+    --------
+    linalg.tensorinv, linalg.solve
 
     Examples
     --------
@@ -247,10 +279,27 @@ def tensorinv(a: Any, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     a : array_like
         Whose first ``ind`` axes have as many elements as the others.
     ind : int
+        Number of axes of ``x``'s image; positive.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of shape (*a.shape[ind:], *a.shape[:ind]).
+
+    Raises
+    ------
+    ValueError
+        If ``ind`` is not positive.
+    ShapeError
+        If the two parts have different numbers of elements.
+    LinAlgError
+        If there is no inverse.
+
+    See Also
+    --------
+    linalg.tensorsolve, linalg.inv
 
     Examples
     --------

@@ -40,6 +40,18 @@ def block_diag(*arrays: Any) -> Tensor:
     Returns
     -------
     Tensor
+        A matrix of the promoted dtype.
+
+    Raises
+    ------
+    ValueError
+        If there are no arrays.
+    ShapeError
+        If one has more than 2 axes.
+
+    See Also
+    --------
+    block, diag, linalg.kron
 
     Examples
     --------
@@ -76,10 +88,22 @@ def toeplitz(c: Any, r: Any = None, *, out: Tensor | None = None) -> Tensor:
         A vector.
     r : array_like, optional
         A vector, whose first element does not count; the conjugate of ``c`` by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of shape (len(c), len(r)).
+
+    Raises
+    ------
+    ShapeError
+        If one is no vector.
+
+    See Also
+    --------
+    linalg.hankel, linalg.circulant, linalg.matmul_toeplitz
 
     Examples
     --------
@@ -105,10 +129,22 @@ def hankel(c: Any, r: Any = None, *, out: Tensor | None = None) -> Tensor:
         A vector.
     r : array_like, optional
         A vector, whose first element does not count; zeros by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
+        Of shape (len(c), len(r)).
+
+    Raises
+    ------
+    ShapeError
+        If one is no vector.
+
+    See Also
+    --------
+    linalg.toeplitz, linalg.circulant
 
     Examples
     --------
@@ -126,6 +162,27 @@ def hankel(c: Any, r: Any = None, *, out: Tensor | None = None) -> Tensor:
 @public
 def circulant(c: Any, *, out: Tensor | None = None) -> Tensor:
     """The square matrix with first column ``c`` whose columns are turned by one each.
+
+    Parameters
+    ----------
+    c : array_like
+        A vector of n elements.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, n).
+
+    Raises
+    ------
+    ShapeError
+        If ``c`` is no vector.
+
+    See Also
+    --------
+    linalg.toeplitz, linalg.hankel, linalg.solve_circulant
 
     Examples
     --------
@@ -149,11 +206,22 @@ def companion(a: Any, *, out: Tensor | None = None) -> Tensor:
     ----------
     a : array_like
         A vector of at least two coefficients, the highest power first.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Of shape (n - 1, n - 1).
+
+    Raises
+    ------
+    ShapeError
+        If ``a`` is no vector of two elements or more.
+
+    See Also
+    --------
+    roots, poly
 
     Examples
     --------
@@ -174,6 +242,20 @@ def companion(a: Any, *, out: Tensor | None = None) -> Tensor:
 def hilbert(n: int) -> Tensor:
     """Hilbert's matrix: ``1 / (i + j + 1)``.
 
+    Parameters
+    ----------
+    n : int
+        Size of both axes.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, n).
+
+    See Also
+    --------
+    linalg.invhilbert
+
     Examples
     --------
     >>> import agnesi as ag
@@ -189,6 +271,27 @@ def hilbert(n: int) -> Tensor:
 @public
 def khatri_rao(a: Any, b: Any, *, out: Tensor | None = None) -> Tensor:
     """Kronecker's product of each column of ``a`` with the same column of ``b``.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Matrices of shapes (m, k) and (n, k).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (m * n, k).
+
+    Raises
+    ------
+    ShapeError
+        If one is no matrix, or the numbers of columns differ.
+
+    See Also
+    --------
+    linalg.kron
 
     Examples
     --------
@@ -228,6 +331,15 @@ def orth(a: Any, rcond: float | None = None) -> Tensor:
     Tensor
         Of shape (m, rank).
 
+    Raises
+    ------
+    TraceError
+        While a graph is written: the rank decides the shape.
+
+    See Also
+    --------
+    linalg.null_space, linalg.qr
+
     Examples
     --------
     >>> import agnesi as ag
@@ -254,6 +366,15 @@ def null_space(a: Any, rcond: float | None = None) -> Tensor:
     -------
     Tensor
         Of shape (n, n - rank).
+
+    Raises
+    ------
+    TraceError
+        While a graph is written: the rank decides the shape.
+
+    See Also
+    --------
+    linalg.orth, linalg.svd
 
     Examples
     --------

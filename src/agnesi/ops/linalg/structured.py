@@ -39,6 +39,21 @@ def rq(a: Any, mode: Literal["full", "economic", "r"] = "full") -> Any:
     mode : {"full", "economic", "r"}
         Give n rows in ``Q``; or min(m, n); or ``R`` alone, of the first kind.
 
+    Returns
+    -------
+    R, Q : Tensor
+        Of shapes (..., m, n) and (..., n, n), or (..., m, k) and (..., k, n), where k = min(m,
+        n).
+
+    Raises
+    ------
+    ValueError
+        If there is no such mode.
+
+    See Also
+    --------
+    linalg.qr
+
     Examples
     --------
     >>> import agnesi as ag
@@ -58,6 +73,31 @@ def rq(a: Any, mode: Literal["full", "economic", "r"] = "full") -> Any:
 @public
 def qr_multiply(a: Any, c: Any, mode: Literal["left", "right"] = "right") -> QRResult:
     """``c @ Q`` (or ``Q @ c`` for "left") and ``R`` of the reduced factors of ``a``.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape (..., m, n).
+    c : array_like
+        What ``Q`` is multiplied with.
+    mode : {"left", "right"}
+        "right" gives ``c @ Q``, "left" gives ``Q @ c``.
+
+    Returns
+    -------
+    product, R : Tensor
+        The product, and the upper triangular factor.
+
+    Raises
+    ------
+    ValueError
+        If ``mode`` is another.
+    ShapeError
+        If the sizes do not fit.
+
+    See Also
+    --------
+    linalg.qr, linalg.rq
 
     Examples
     --------
@@ -82,8 +122,24 @@ def pinvh(a: Any, atol: float | None = None, rtol: float | None = None, *,
     a : array_like
         Of shape (..., n, n).
     atol, rtol : float, optional
-        Eigenvalues up to ``atol + rtol`` times the greatest are taken for 0; by default ``n`` times
-        the dtype's eps for ``rtol``.
+        Eigenvalues up to ``atol + rtol`` times the greatest are taken for 0; by default ``n``
+        times the dtype's eps for ``rtol``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``a``.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.pinv, linalg.eigh
 
     Examples
     --------
@@ -110,6 +166,28 @@ def _close_to(a: Tensor, b: Tensor, atol: Any, rtol: Any) -> Tensor:
 def issymmetric(a: Any, atol: float | None = None, rtol: float | None = None) -> Tensor:
     """Whether a matrix is equal to its transpose, exactly or within tolerances.
 
+    Parameters
+    ----------
+    a : array_like
+        Of shape (..., n, n).
+    atol, rtol : float, optional
+        Tolerances: absolute, and relative to the elements; without both the elements must be
+        equal.
+
+    Returns
+    -------
+    Tensor
+        One bool; True where every element agrees.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.ishermitian
+
     Examples
     --------
     >>> import agnesi as ag
@@ -124,6 +202,28 @@ def issymmetric(a: Any, atol: float | None = None, rtol: float | None = None) ->
 def ishermitian(a: Any, atol: float | None = None, rtol: float | None = None) -> Tensor:
     """Whether a matrix is equal to its adjoint, exactly or within tolerances.
 
+    Parameters
+    ----------
+    a : array_like
+        Of shape (..., n, n).
+    atol, rtol : float, optional
+        Tolerances: absolute, and relative to the elements; without both the elements must be
+        equal.
+
+    Returns
+    -------
+    Tensor
+        One bool; True where every element agrees.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.issymmetric, linalg.eigh
+
     Examples
     --------
     >>> import agnesi as ag
@@ -137,6 +237,27 @@ def ishermitian(a: Any, atol: float | None = None, rtol: float | None = None) ->
 @public
 def subspace_angles(a: Any, b: Any, *, out: Tensor | None = None) -> Tensor:
     """Angles between the spaces of columns of two matrices, the greatest first.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Matrices with as many rows.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of angles in radians, in [0, pi/2].
+
+    Raises
+    ------
+    TraceError
+        While a graph is written: ranks decide shapes.
+
+    See Also
+    --------
+    linalg.orth, linalg.svd
 
     Examples
     --------
@@ -168,6 +289,22 @@ def solve_circulant(c: Any, b: Any, *, out: Tensor | None = None) -> Tensor:
         Of shape (n,).
     b : array_like
         Of shape (n,) or (n, k).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``b``; infinite or NaN for singular matrices.
+
+    Raises
+    ------
+    ShapeError
+        If the sizes do not fit.
+
+    See Also
+    --------
+    linalg.circulant, linalg.solve_toeplitz
 
     Examples
     --------
@@ -197,6 +334,24 @@ def solve_toeplitz(c_or_cr: Any, b: Any, *, out: Tensor | None = None) -> Tensor
         The first column, or that and the first row.
     b : array_like
         Of shape (n,) or (n, k).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``b``.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrix is singular.
+    ShapeError
+        If the sizes do not fit.
+
+    See Also
+    --------
+    linalg.toeplitz, linalg.matmul_toeplitz, linalg.solve
 
     Examples
     --------
@@ -210,6 +365,30 @@ def solve_toeplitz(c_or_cr: Any, b: Any, *, out: Tensor | None = None) -> Tensor
 @public
 def matmul_toeplitz(c_or_cr: Any, x: Any, *, out: Tensor | None = None) -> Tensor:
     """``toeplitz(c, r) @ x``, by Fourier transforms.
+
+    Parameters
+    ----------
+    c_or_cr : array_like or tuple of array_like
+        The first column, of m elements, or that and the first row, of n; without one it is the
+        conjugate of the column.
+    x : array_like
+        Of shape (n,) or (n, k).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (m,) or (m, k).
+
+    Raises
+    ------
+    ShapeError
+        If the sizes do not fit.
+
+    See Also
+    --------
+    linalg.toeplitz, linalg.solve_toeplitz
 
     Examples
     --------

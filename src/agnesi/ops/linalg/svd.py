@@ -212,6 +212,12 @@ def svd(x: Any, /, full_matrices: bool = True, compute_uv: bool = True,
     ------
     numpy.linalg.LinAlgError
         If the iteration does not converge.
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+
+    See Also
+    --------
+    linalg.svdvals, linalg.eigh, linalg.qr, linalg.pinv
 
     Examples
     --------
@@ -233,11 +239,24 @@ def svdvals(x: Any, /, *, out: Tensor | None = None) -> Tensor:
     ----------
     x : array_like
         Of shape (..., m, n).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
     Tensor
         Of shape (..., min(m, n)).
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+    LinAlgError
+        If the iteration does not converge.
+
+    See Also
+    --------
+    linalg.svd, linalg.matrix_rank, linalg.eigvalsh
 
     Examples
     --------

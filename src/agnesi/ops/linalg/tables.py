@@ -41,6 +41,27 @@ def _vector(x: Any) -> Tensor:
 def dft(n: int, scale: Literal["sqrtn", "n"] | None = None) -> Tensor:
     """The matrix of the discrete Fourier transform, divided by ``n`` or its root.
 
+    Parameters
+    ----------
+    n : int
+        Size of both axes.
+    scale : {"sqrtn", "n"}, optional
+        Divided by: nothing, the root of ``n``, or ``n``.
+
+    Returns
+    -------
+    Tensor
+        Complex, of shape (n, n).
+
+    Raises
+    ------
+    ValueError
+        If there is no such scale.
+
+    See Also
+    --------
+    fft.fft
+
     Examples
     --------
     >>> import agnesi as ag
@@ -59,6 +80,27 @@ def dft(n: int, scale: Literal["sqrtn", "n"] | None = None) -> Tensor:
 def hadamard(n: int, dtype: Any = "int64") -> Tensor:
     """Hadamard's matrix of size ``n``, a power of 2.
 
+    Parameters
+    ----------
+    n : int
+        A power of 2.
+    dtype : dtype
+        Type of the elements.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, n): 1 and -1.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is no power of 2.
+
+    See Also
+    --------
+    linalg.helmert, linalg.dft
+
     Examples
     --------
     >>> import agnesi as ag
@@ -76,6 +118,22 @@ def hadamard(n: int, dtype: Any = "int64") -> Tensor:
 @public
 def helmert(n: int, full: bool = False) -> Tensor:
     """Helmert's matrix of orthonormal rows, without its first one unless ``full``.
+
+    Parameters
+    ----------
+    n : int
+        Size of the matrix.
+    full : bool
+        Whether to give the constant row, too.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n - 1, n), or (n, n).
+
+    See Also
+    --------
+    linalg.hadamard
 
     Examples
     --------
@@ -99,6 +157,27 @@ def _pascal(n: int) -> list[list[int]]:
 def pascal(n: int, kind: Kind = "symmetric") -> Tensor:
     """Pascal's matrix of binomial coefficients, as float64 where int64 does not hold them.
 
+    Parameters
+    ----------
+    n : int
+        Size of both axes.
+    kind : {"symmetric", "lower", "upper"}
+        The whole matrix, or one of its triangular factors.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, n); int64, or float64 where that does not hold the numbers.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind.
+
+    See Also
+    --------
+    linalg.invpascal, special.binom
+
     Examples
     --------
     >>> import agnesi as ag
@@ -113,6 +192,27 @@ def pascal(n: int, kind: Kind = "symmetric") -> Tensor:
 @public
 def invpascal(n: int, kind: Kind = "symmetric") -> Tensor:
     """The inverse of Pascal's matrix.
+
+    Parameters
+    ----------
+    n : int
+        Size of both axes.
+    kind : {"symmetric", "lower", "upper"}
+        The whole matrix, or one of its triangular factors.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, n); int64, or float64 where that does not hold the numbers.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind.
+
+    See Also
+    --------
+    linalg.pascal
 
     Examples
     --------
@@ -149,6 +249,20 @@ def _whole(x: list[list[int]]) -> Tensor:
 def invhilbert(n: int) -> Tensor:
     """The inverse of Hilbert's matrix, whose elements are whole numbers.
 
+    Parameters
+    ----------
+    n : int
+        Size of both axes.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, n).
+
+    See Also
+    --------
+    linalg.hilbert, linalg.invpascal
+
     Examples
     --------
     >>> import agnesi as ag
@@ -167,6 +281,25 @@ def invhilbert(n: int) -> Tensor:
 @public
 def leslie(f: Any, s: Any) -> Tensor:
     """Leslie's matrix of birth rates ``f`` and rates of survival ``s``, which are one less.
+
+    Parameters
+    ----------
+    f, s : array_like
+        Vectors of n and n - 1 elements.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, n).
+
+    Raises
+    ------
+    ShapeError
+        If one is no vector, or ``s`` has not one element less.
+
+    See Also
+    --------
+    linalg.companion
 
     Examples
     --------
@@ -187,6 +320,27 @@ def leslie(f: Any, s: Any) -> Tensor:
 def fiedler(a: Any, *, out: Tensor | None = None) -> Tensor:
     """Fiedler's matrix: ``abs(a[i] - a[j])``.
 
+    Parameters
+    ----------
+    a : array_like
+        A vector of n elements.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, n).
+
+    Raises
+    ------
+    ShapeError
+        If ``a`` is no vector.
+
+    See Also
+    --------
+    linalg.toeplitz, linalg.circulant
+
     Examples
     --------
     >>> import agnesi as ag
@@ -202,6 +356,33 @@ def fiedler(a: Any, *, out: Tensor | None = None) -> Tensor:
 def convolution_matrix(a: Any, n: int, mode: Literal["full", "same", "valid"] = "full", *,
                        out: Tensor | None = None) -> Tensor:
     """The matrix whose product with ``n`` numbers is their convolution with ``a``.
+
+    Parameters
+    ----------
+    a : array_like
+        A vector of m elements.
+    n : int
+        How many numbers the matrix takes.
+    mode : {"full", "same", "valid"}
+        Which elements of the convolution it gives, as :func:`agnesi.convolve`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        With ``n`` columns; ``m + n - 1`` rows for "full", ``max(m, n)`` for "same".
+
+    Raises
+    ------
+    ValueError
+        If ``a`` is empty, ``n`` not positive, or there is no such mode.
+    ShapeError
+        If ``a`` is no vector.
+
+    See Also
+    --------
+    convolve, linalg.toeplitz
 
     Examples
     --------
@@ -231,6 +412,29 @@ def convolution_matrix(a: Any, n: int, mode: Literal["full", "same", "valid"] = 
 @public
 def diagsvd(s: Any, M: int, N: int, *, out: Tensor | None = None) -> Tensor:
     """Singular values on the diagonal of a matrix of ``M`` by ``N`` elements.
+
+    Parameters
+    ----------
+    s : array_like
+        A vector of ``min(M, N)`` values.
+    M, N : int
+        Numbers of rows and of columns.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (M, N).
+
+    Raises
+    ------
+    ShapeError
+        If there are not so many values, or ``s`` is no vector.
+
+    See Also
+    --------
+    linalg.svd, diag
 
     Examples
     --------

@@ -176,6 +176,8 @@ def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False,
         Read the lower triangle; the upper by default.
     unit_diagonal : bool
         Take the diagonal for ones.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
@@ -186,6 +188,14 @@ def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False,
     ------
     numpy.linalg.LinAlgError
         If there is a zero on the diagonal.
+    ValueError
+        If ``trans`` is another.
+    ShapeError
+        If the sizes do not fit.
+
+    See Also
+    --------
+    linalg.solve, linalg.cho_solve
 
     Examples
     --------

@@ -1,0 +1,228 @@
+"""Docstrings of elementwise functions: what a row declares, in words, and each one's kin."""
+
+from __future__ import annotations
+
+#: Functions on one line are kin of each other; names with another module's name before them are
+#: only shown to the rest of their line.  First those of ``agnesi``, then of ``agnesi.special``.
+_FAMILIES = """
+    abs sign negative square
+    acos asin atan cos
+    acosh asinh atanh cosh
+    add subtract multiply divide
+    asin acos atan sin
+    asinh acosh atanh sinh
+    atan atan2 tan angle
+    atan2 hypot
+    atanh acosh asinh tanh
+    bitwise_and bitwise_or bitwise_xor bitwise_invert
+    bitwise_left_shift bitwise_right_shift
+    cbrt sqrt power
+    ceil floor trunc round
+    copysign sign signbit
+    cos sin tan acos
+    cosh sinh tanh
+    digamma lgamma special.trigamma special.polygamma
+    divide floor_divide remainder reciprocal
+    equal not_equal isclose array_equal
+    erf erfc erfinv special.erfcx special.erfi
+    exp exp2 expm1 log
+    expm1 log1p exp
+    floor_divide remainder divmod
+    fmax maximum fmin
+    fmin minimum fmax
+    fmod remainder
+    gcd lcm
+    greater greater_equal less less_equal
+    i0 special.i0e special.i1 special.iv special.k0
+    isfinite isinf isnan
+    lgamma special.gamma
+    log log10 log2 log1p exp
+    logaddexp logaddexp2 logsumexp
+    logical_and logical_or logical_xor logical_not
+    logical_not bitwise_invert
+    maximum minimum max clip
+    multiply square prod
+    minimum maximum min clip
+    nextafter spacing
+    positive negative copy
+    power square sqrt reciprocal
+    relu maximum sigmoid softplus
+    rsqrt sqrt reciprocal
+    sigmoid tanh softplus special.logit
+    signbit isneginf
+    square sqrt power
+    tan atan sin cos
+    tanh atanh sinh cosh sigmoid
+
+    agm ellipk
+    bdtr bdtrc bdtri bdtrik bdtrin
+    bei ber kei ker beip
+    beip berp keip kerp bei
+    ber bei
+    besselpoly jv
+    beta betaln binom gamma
+    betaincc betaincinv betaincc betainc betainccinv
+    boxcox boxcox1p inv_boxcox inv_boxcox1p
+    btdtria btdtrib betainc betaincinv
+    chdtr chdtrc chdtri chdtriv
+    chndtr chndtrix chndtridf chndtrinc
+    cosdg sindg tandg cotdg radian
+    cosm1 cosdg ag.expm1
+    dawsn erfi erfcx
+    ellipe ellipk ellipeinc ellipkinc ellipkm1
+    elliprc elliprd elliprf elliprg elliprj
+    entr rel_entr kl_div
+    erfcinv ag.erfinv ag.erfc
+    erfcx ag.erfc erfi dawsn
+    erfi ag.erf erfcx dawsn
+    eval_chebyc eval_chebys eval_chebyt roots_chebyc
+    eval_chebys eval_chebyc eval_chebyu roots_chebys
+    eval_chebyt eval_chebyu eval_sh_chebyt roots_chebyt
+    eval_chebyu eval_sh_chebyu roots_chebyu
+    eval_gegenbauer eval_jacobi roots_gegenbauer
+    eval_genlaguerre eval_laguerre roots_genlaguerre
+    eval_hermite eval_hermitenorm roots_hermite
+    eval_hermitenorm roots_hermitenorm
+    eval_jacobi eval_sh_jacobi roots_jacobi
+    eval_laguerre roots_laguerre
+    eval_legendre eval_sh_legendre lpmv roots_legendre
+    eval_sh_chebyt eval_sh_chebyu roots_sh_chebyt
+    eval_sh_jacobi roots_sh_jacobi
+    eval_sh_legendre roots_sh_legendre
+    exp1 expi expn
+    exp10 ag.exp ag.exp2
+    exprel ag.expm1
+    fdtr fdtrc fdtri fdtridfd
+    gamma ag.lgamma rgamma gammasgn beta
+    gammainc gammaincc gammaincinv gammainccinv gammainc_da
+    gdtr gdtrc gdtrix gdtria gdtrib
+    huber pseudo_huber
+    hyp0f1 hyp1f1 hyp2f1 hyperu
+    ag.i0 i0e i1 iv
+    i0e i1e ive
+    i1 i1e k1 iv
+    itstruve0 it2struve0 itmodstruve0 struve
+    iv ive jv kv
+    j0 j1 jv y0
+    jv jve yv iv
+    k0 k0e k1 kv
+    k0e k1e kve
+    k1 k1e kn
+    kei ker keip
+    ker kei kerp
+    kn kv yn
+    kolmogorov kolmogi smirnov
+    kv kve kn iv
+    log_wright_bessel wright_bessel
+    logit ag.sigmoid xlog1py
+    lpmv sph_harm_y
+    mathieu_a mathieu_b mathieu_cem mathieu_sem
+    modstruve struve iv
+    nbdtr nbdtrc nbdtri nbdtrik nbdtrin
+    ncfdtr ncfdtri ncfdtridfd ncfdtridfn ncfdtrinc
+    nctdtr nctdtrit nctdtridf nctdtrinc
+    ndtr ndtri log_ndtr ndtri_exp
+    nrdtrimn nrdtrisd ndtr
+    obl_cv obl_ang1 obl_rad1 pro_cv
+    owens_t ndtr
+    pdtr pdtrc pdtri pdtrik
+    poch gamma binom
+    powm1 ag.expm1 ag.power
+    pro_cv pro_ang1 pro_rad1
+    rel_entr ag.xlogy
+    smirnov smirnovi
+    spence polygamma expi
+    stdtr stdtrit stdtridf
+    struve jv
+    tklmbda stdtr
+    voigt_profile ndtr wofz
+    wright_bessel jv
+    wrightomega lambertw
+    xlog1py ag.xlogy ag.log1p
+    y0 y1 yv j0
+    y1 j1 yn
+    yn yv yve
+    zetac zeta
+    trigamma ag.digamma polygamma
+"""
+_DOC = """{summary}
+
+Parameters
+----------
+{operands}
+out : Tensor, optional
+    Takes the result: a tensor of its shape, of a dtype that holds it.
+
+Returns
+-------
+Tensor
+    {shape}, {dtype}.
+{raises}{kin}
+Examples
+--------
+>>> import agnesi as ag
+>>> ag.{name}({args})
+tensor({result})
+"""
+#: What dtypes a row takes, by their kinds, and what it does with others.
+_TAKES = {
+    "biufc": "of any dtype", "iufc": "numbers, not bool", "biuf": "real numbers or bool",
+    "iuf": "real numbers; bool is taken as the default float dtype",
+    "biu": "integers or bool", "iu": "integers", "u": "unsigned integers",
+    "fc": "real or complex; integers and bool are taken as the default float dtype",
+    "f": "real; integers and bool are taken as the default float dtype", "c": "complex",
+}
+#: What it refuses.
+_REFUSES = {"iufc": "bool", "biuf": "complex numbers", "iuf": "complex numbers",
+            "biu": "floats and complex numbers", "iu": "bool, floats and complex numbers",
+            "u": "all other dtypes", "f": "complex numbers", "c": "real numbers"}
+
+
+def _kin_of() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for line in _FAMILIES.splitlines():
+        family = line.split()
+        for name in family:
+            if "." not in name:
+                known = found.setdefault(name, [])
+                others = [n.removeprefix("ag.") for n in family if n != name]
+                known += [n for n in others if n not in known]
+    return found
+
+
+_KIN = _kin_of()
+
+
+def operands(names: list[str], kinds: str, whole: int) -> str:
+    """The entries of a row's operands, of which the first ``whole`` ones are integers."""
+    entries = []
+    if whole:
+        entries.append(f"{', '.join(names[:whole])} : array_like of int\n"
+                       "    Broadcast with the other operands.")
+    takes = f"    {_TAKES[kinds][0].upper()}{_TAKES[kinds][1:]}."
+    if len(names) > 1:
+        takes = f"    They broadcast, and dtypes are promoted.\n{takes}"
+    entries.append(f"{', '.join(names[whole:])} : array_like\n{takes}")
+    return "\n".join(entries)
+
+
+def docstring(name: str, names: list[str], kinds: str, kind: str, whole: int, summary: str,
+              args: str, result: str) -> str:
+    """The docstring of a row: its name, those of its operands, the dtypes that it takes, the
+    kind of its result, and what is said and shown of it."""
+    errors = []
+    if kinds in _REFUSES:
+        errors.append(f"DTypeError\n    For {_REFUSES[kinds]}.")
+    if len(names) > 1:
+        errors.append("ShapeError\n    If the shapes do not broadcast.")
+    kin = _KIN.get(name)
+    dtype = ("bool" if kind == "bool" else "real" if kind == "real" else
+             "floating" if kinds == "f" else "floating or complex" if kinds == "fc" else
+             "of the promoted dtype" if len(names) > 1 else "of its dtype")
+    return _DOC.format(
+        summary=summary, operands=operands(names, kinds, whole), name=name, args=args,
+        result=result, dtype=dtype,
+        shape="Of the broadcast shape" if len(names) > 1 else "Of the shape of ``x``",
+        raises=f"\nRaises\n------\n{chr(10).join(errors)}\n" if errors else "",
+        kin=f"\nSee Also\n--------\n{', '.join(kin)}\n" if kin else "",
+    )

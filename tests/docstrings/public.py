@@ -1,0 +1,61 @@
+"""What users call: functions and classes of all public modules, and methods with own texts."""
+
+import inspect
+from types import ModuleType
+from typing import Any
+
+import agnesi
+
+MODULES = (
+    agnesi, agnesi.fft, agnesi.func, agnesi.inspect, agnesi.linalg, agnesi.nn,
+    agnesi.nn.functional, agnesi.nn.init, agnesi.optim, agnesi.optim.lr_scheduler, agnesi.random,
+    agnesi.rewrite, agnesi.sparse, agnesi.special, agnesi.symbolic, agnesi.testing, agnesi.tree,
+)
+
+
+def offered(module: ModuleType) -> dict[str, Any]:
+    """Functions and classes of ours that a module offers; of errors the name says all."""
+    names = getattr(module, "__all__", None) or dir(module)
+    found = {name: getattr(module, name) for name in names if name[0] != "_"}
+    return {
+        name: value for name, value in found.items()
+        if (inspect.isroutine(value) or inspect.isclass(value))
+        and not (inspect.isclass(value) and issubclass(value, Exception))
+        and (value.__module__ or "").startswith("agnesi")
+        and (module is agnesi or hasattr(module, "__all__")
+             or not value.__module__.startswith("agnesi.core"))
+    }
+
+
+def _by_names() -> dict[str, Any]:
+    """Each once, by the name that is its own and that has the fewest dots."""
+    names: dict[int, list[str]] = {}
+    values: dict[int, Any] = {}
+    for module in MODULES:
+        home = module.__name__.replace("agnesi.api.", "agnesi.")
+        for name, value in offered(module).items():
+            names.setdefault(id(value), []).append(f"{home}.{name}")
+            values[id(value)] = value
+
+    def rank(key: int, name: str) -> Any:
+        own = name.rpartition(".")[2] == getattr(values[key], "__name__", "")
+        return not own, "symbolic" in name, name.count("."), len(name)
+
+    return {min(found, key=lambda name, key=key: rank(key, name)): values[key]
+            for key, found in names.items()}
+
+
+def _methods(kind: str, value: type) -> dict[str, Any]:
+    """Methods with texts of their own: not those of public functions."""
+    found = {name: getattr(method, "__func__", method) for name, method in vars(value).items()}
+    return {
+        f"{kind}.{name}": method for name, method in found.items()
+        if name[0] != "_" and inspect.isfunction(method) and method.__doc__
+        and method.__doc__ not in _TEXTS
+    }
+
+
+PUBLIC = _by_names()
+_TEXTS = {value.__doc__ for value in PUBLIC.values()}
+METHODS = {name: method for kind, value in PUBLIC.items() if inspect.isclass(value)
+           for name, method in _methods(kind, value).items()}
