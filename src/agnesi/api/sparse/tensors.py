@@ -16,6 +16,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import retold, typed
 from agnesi.core.public import F, told
+from agnesi.core.shapes import axis_of
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_tracing
 from agnesi.ops.convert import as_tensor, cast, pair
@@ -485,15 +486,14 @@ class SparseTensor:
 
         Raises
         ------
-        ShapeError
+        IndexError
             If there is no such axis.
         """
         if axis is None:
             return self.data.sum()
-        if axis not in (0, 1, -1, -2):
-            raise ShapeError(f"axis {axis} of a matrix")
-        places = self.cols if axis % 2 == 0 else self.rows
-        size = self.shape[1 - axis % 2]
+        along = axis_of(axis, 2)
+        places = self.rows if along else self.cols
+        size = self.shape[1 - along]
         found: Tensor = apply(IndexSum((0,), 0, (size,)), self.data, places)
         return found
 
@@ -509,8 +509,13 @@ class SparseTensor:
         -------
         Tensor
             One number, or a vector.
+
+        Raises
+        ------
+        IndexError
+            If there is no such axis.
         """
-        count = self.shape[0] * self.shape[1] if axis is None else self.shape[axis]
+        count = self.shape[0] * self.shape[1] if axis is None else self.shape[axis_of(axis, 2)]
         return self.sum(axis) / count
 
     def diagonal(self) -> Tensor:
