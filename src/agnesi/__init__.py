@@ -109,7 +109,7 @@ if TYPE_CHECKING:
     from agnesi.compiler.function import function as function
     from agnesi.compiler.inputs import In as In
     from agnesi.compiler.jit import jit as jit
-    from agnesi.core.graph import clone as clone
+    from agnesi.core.substitution import clone as clone
     from agnesi.ops.bessel import i0 as i0
     from agnesi.ops.calculus import *  # noqa: F403
     from agnesi.ops.convolve import convolve as convolve
@@ -142,7 +142,7 @@ _LATE = {
     "checkpoint": "agnesi.autodiff.checkpoint:checkpoint",
     "checkpoint_sequential": "agnesi.autodiff.checkpoint:checkpoint_sequential",
     "clear_cache": "agnesi.compiler.control:clear_cache",
-    "clone": "agnesi.core.graph:clone",
+    "clone": "agnesi.core.substitution:clone",
     "convolve": "agnesi.ops.convolve:convolve",
     "correlate": "agnesi.ops.convolve:correlate",
     "custom_jvp": "agnesi.autodiff.custom:custom_jvp",

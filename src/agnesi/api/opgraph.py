@@ -14,10 +14,11 @@ from agnesi.autodiff.rules import reads_result
 from agnesi.core.dispatch import current
 from agnesi.core.dtypes import fits
 from agnesi.core.errors import DTypeError, ShapeError, at
-from agnesi.core.graph import FunctionGraph, live_tensor, substituted
+from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import GIVEN_NAMES, Op, typed
 from agnesi.core.record import record
+from agnesi.core.substitution import substituted
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.body import Body, check_types
 from agnesi.ops.convert import as_tensor, cast

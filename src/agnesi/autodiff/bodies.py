@@ -10,9 +10,10 @@ from agnesi.autodiff.recording import ALIAS, STOP, Reads, begun, behind, is_leaf
 from agnesi.core.config import traced
 from agnesi.core.dispatch import assign, node_of_type, notice
 from agnesi.core.errors import MissingInputError, TraceError, Where, at, user_where
-from agnesi.core.graph import FunctionGraph, constant_value, copied, live_tensor
+from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import typed
+from agnesi.core.substitution import copied
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.tracing import current_reads, current_trace
 from agnesi.ops.body import Body

@@ -15,8 +15,8 @@ from agnesi.compiler.shared import SharedDim
 from agnesi.core.dims import Dim
 from agnesi.core.dtypes import bool_
 from agnesi.core.errors import MissingInputError, ShapeError, at
-from agnesi.core.graph import copied
 from agnesi.core.node import Node, toposort
+from agnesi.core.substitution import copied
 from agnesi.ops.loop import FirstRows, RowsBefore
 from agnesi.ops.slices import Slice, Unslice
 

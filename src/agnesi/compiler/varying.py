@@ -18,8 +18,9 @@ from typing import Any, Generic, TypeVar
 from agnesi.core.config import config
 from agnesi.core.dims import Shape, Size
 from agnesi.core.extents import Extent, SmallSizeError, UnknownSizeError, guess
-from agnesi.core.graph import FunctionGraph, inferred
+from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node
+from agnesi.core.substitution import inferred
 
 V = TypeVar("V")
 Shapes = Sequence[tuple[int, ...]]

@@ -9,10 +9,10 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from agnesi.core.errors import TraceError, at
+from agnesi.core.errors import ShapeError, TraceError, at
 
 _counter = itertools.count()
-_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2, "max": 3}
+_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
 _NUMBERS: set[type] = {int}
 
 
@@ -73,8 +73,8 @@ class Dim:
     def __repr__(self) -> str:
         if not self.op:
             return str(self.args[0])
-        if self.op == "max":
-            return f"max({self.args[0]}, {self.args[1]})"
+        if self.op not in _PRECEDENCE:
+            return f"{self.op}({', '.join(map(str, _joint(self)))})"
         parts = [
             f"({a})" if isinstance(a, Dim) and _PRECEDENCE.get(a.op, 9) < _PRECEDENCE[self.op]
             else str(a)
@@ -139,6 +139,13 @@ Size = int | Dim
 #: Sizes of all axes.  Their type is Any: what only ever runs on known sizes takes them as numbers.
 Shape = tuple[Any, ...]
 
+
+def _broadcast(a: int, b: int) -> int:
+    if a != b and a != 1 and b != 1:
+        raise ShapeError(f"sizes {a} and {b} differ and neither is 1: they do not broadcast")
+    return b if a == 1 else a
+
+
 EVALUATE: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -146,6 +153,7 @@ EVALUATE: dict[str, Callable[[int, int], int]] = {
     "//": lambda a, b: a // b,
     "%": lambda a, b: a % b,
     "max": max,
+    "broadcast": _broadcast,
 }
 
 
@@ -185,6 +193,8 @@ def combine(op: str, a: Any, b: Any) -> Any:
         return a
     if (op == "+" and a == 0) or (op == "*" and a == 1):
         return b
+    if op == "broadcast":
+        return _broadcast_sizes(a, b)
     if op == "-" and a == b:
         return 0
     if op == "max" and a == b:
@@ -196,6 +206,26 @@ def combine(op: str, a: Any, b: Any) -> Any:
     if op == "-" and isinstance(a, Dim) and a.op == "+" and b in a.args:
         return a.args[0] if a.args[1] == b else a.args[1]
     return Dim(op=op, args=(a, b))
+
+
+def _broadcast_sizes(a: Size, b: Size) -> Size:
+    """The common size of two axes of which at most one has a known size: equal if alike."""
+    for number, size in ((a, b), (b, a)):
+        if isinstance(number, int):
+            return size if number == 1 else number
+    parts = sorted({*broadcast_parts(a), *broadcast_parts(b)}, key=repr)
+    return functools.reduce(lambda x, y: Dim(op="broadcast", args=(x, y)), parts)
+
+
+def broadcast_parts(size: Any) -> list[Any]:
+    """The sizes whose common size it is; itself only if it is no such."""
+    if not isinstance(size, Dim) or size.op != "broadcast":
+        return [size]
+    return [*broadcast_parts(size.args[0]), size.args[1]]
+
+
+def _joint(size: Dim) -> Sequence[Any]:
+    return broadcast_parts(size) if size.op == "broadcast" else size.args
 
 
 def resolve(size: Size, known: Mapping[Dim, int]) -> int:

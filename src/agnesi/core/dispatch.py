@@ -24,6 +24,7 @@ from agnesi.core.layouts import lies, note, reshapes_in_place
 from agnesi.core.leaves import COPY, node_of
 from agnesi.core.node import Node, next_serial
 from agnesi.core.op import EXPLAINED, Op, explain, typed
+from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor, keep, symbol, wrap
 
 _new = Tensor.__new__
@@ -377,7 +378,7 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False) -> Tensor:
 
     ``checked`` says that the change was found to be allowed where it was traced.
     """
-    if value.shape != target.shape:
+    if not fits(value.shape, target.shape):
         raise ShapeError(
             f"the value has shape {value.shape}, the target changed in place has {target.shape}"
         )

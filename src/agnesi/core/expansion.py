@@ -7,10 +7,11 @@ from typing import Any
 
 from agnesi.core.collector import no_gc
 from agnesi.core.dispatch import Item, graph_node
-from agnesi.core.graph import FunctionGraph, Interner, copied
+from agnesi.core.graph import FunctionGraph, Interner
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import explain
 from agnesi.core.record import replace
+from agnesi.core.substitution import copied
 from agnesi.core.tensor import symbol
 
 

@@ -232,6 +232,8 @@ def combined(op: str, a: Any, b: Any) -> Any:
         return _times(a, b)
     if op == "max":
         return _maximum(a, b)
+    if op == "broadcast":
+        return _broadcast(a, b)
     return _divided(op, a, b)
 
 
@@ -271,6 +273,14 @@ def _maximum(a: Any, b: Any) -> Any:
     highs: list[Any] = [n.most if isinstance(n, Extent) else n for n in (a, b)]
     most = None if None in highs else max(highs)
     return Extent._atom("max", (a, b), max(lows, default=None), most, max(guess(a), guess(b)))
+
+
+def _broadcast(a: Any, b: Any) -> Any:
+    if _minus(a, b) == 0 or b == 1:
+        return a
+    if a == 1:
+        return b
+    raise _unknown(f"whether {a} and {b} broadcast")
 
 
 def _divided(op: str, a: Any, b: Any) -> Any:

@@ -10,16 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dims
 from agnesi.core.cached import cached_property
 from agnesi.core.collector import no_gc
-from agnesi.core.dims import Dim, Shape, Size, is_open, is_settled
-from agnesi.core.dispatch import Item, graph_node
-from agnesi.core.errors import DTypeError, MissingInputError, ShapeError, at
+from agnesi.core.dims import Dim, Shape, Size
+from agnesi.core.errors import MissingInputError, ShapeError, at
 from agnesi.core.extents import Extent
 from agnesi.core.node import Node, toposort
-from agnesi.core.op import explain, typed
-from agnesi.core.tensor import Tensor, symbol
+from agnesi.core.op import typed
+from agnesi.core.substitution import copied, inferred, open_sizes, size_with, substituted, unify
+from agnesi.core.tensor import Tensor
 
 #: Operations whose two operands may change places without changing the result.
 COMMUTATIVE = frozenset((
@@ -136,16 +135,6 @@ def _leaf_key(node: Node) -> Any:
     return ("constant", value.tobytes(), node.shape, node.dtype)
 
 
-def copied(node: Node, inputs: tuple[Node, ...]) -> Node:
-    """The same operation on other inputs of the same types."""
-    new = Node(
-        node.op, inputs, node.shape, node.dtype, node.weak, node.requires_grad, node.where,
-        name=node.name,
-    )
-    new.outputs = node.outputs
-    return new
-
-
 def _closed_leaf(node: Node) -> Node:
     """A leaf of a closed graph: a live tensor held for good, or a constant."""
     t = live_tensor(node)
@@ -163,115 +152,6 @@ def _closed_leaf(node: Node) -> Node:
         None, (), node.shape, node.dtype, requires_grad=node.requires_grad, where=node.where,
         value=value, handle=None if t is None else (lambda: t), name=node.name,
     )
-
-
-# -- substitution ---------------------------------------------------------------------------
-def size_with(size: Size, known: Mapping[Dim, Size]) -> Size:
-    """A size with some unknown dimensions replaced."""
-    if not isinstance(size, Dim):
-        return size
-    if isinstance(size, Extent):
-        return size.value(known)  # type: ignore[arg-type]
-    if size in known:
-        return known[size]
-    if not size.op:
-        return size
-    return dims.combine(size.op, *(size_with(a, known) for a in size.args))
-
-
-def unify(old: Shape, new: Shape, known: dict[Dim, Size]) -> bool:
-    """Note what ``new`` tells about the unknown sizes in ``old``; False if they cannot agree."""
-    if len(old) != len(new):
-        return False
-    for a, b in zip(old, new, strict=True):
-        if isinstance(a, Dim) and not a.op:
-            if known.setdefault(a, b) != b and not is_open(b):
-                return False
-        elif a != b and is_settled((a, b)):
-            return False
-    return True
-
-
-def inferred(node: Node, inputs: tuple[Node, ...], known: Callable[[Size], Size]) -> Node:
-    """The node's operation on inputs of new types, with known sizes put into its parameters."""
-    op = node.op.resolve(known)
-    xs: tuple[Any, ...] = inputs if type(op) is Item else tuple(symbol(n) for n in inputs)
-    try:
-        types = op.infer(*xs)
-    except (ValueError, TypeError, IndexError) as error:
-        raise explain(error, op.name, inputs, node.where) from None
-    several = op.outputs > 1
-    shape, dtype = types[0] if several else types
-    new = Node(
-        op, inputs, shape, dtype, node.weak, node.requires_grad, node.where, name=node.name
-    )
-    new.outputs = tuple(types) if several else None
-    return new
-
-
-def substituted(outputs: Sequence[Node], replace: Mapping[Node, Node]) -> list[Node]:
-    """``outputs`` with nodes replaced; what does not depend on them is shared, not copied."""
-    known: dict[Dim, Size] = {}
-    for old, new in replace.items():
-        if old.dtype != new.dtype:
-            raise DTypeError(at(f"cannot replace {typed(old)} by {typed(new)}: dtypes differ"))
-        if not unify(old.shape, new.shape, known):
-            raise ShapeError(at(f"cannot replace {typed(old)} by {typed(new)}: shapes differ"))
-    known = {d: n for d, n in known.items() if d != n}
-    done: dict[Node, Node] = dict(replace)
-    for node in toposort(outputs, lambda n: n in replace):
-        if node in done:
-            continue
-        inputs = tuple([done[n] for n in node.inputs])
-        if inputs == node.inputs:
-            done[node] = node
-        elif known:
-            done[node] = inferred(node, inputs, partial(size_with, known=known))
-        else:
-            done[node] = copied(node, inputs)
-    return [done[n] for n in outputs]
-
-
-def clone(outputs: Any, replace: Mapping[Tensor, Tensor] | None = None) -> Any:
-    """Symbolic tensors with some of what they depend on replaced.
-
-    Parameters
-    ----------
-    outputs : Tensor or sequence of Tensor
-        What to rebuild.
-    replace : mapping of Tensor to Tensor
-        Tensors to put in the place of others: of the same dtype and number of axes, with sizes
-        that fit.  The originals stay as they are.
-
-    Returns
-    -------
-    Tensor or list of Tensor
-        Like ``outputs``.
-
-    Raises
-    ------
-    TypeError
-        If a replacement is of another type.
-
-    See Also
-    --------
-    function, OpFromGraph
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> from agnesi import symbolic as T
-    >>> x, z = T.vector("x"), T.vector("z")
-    >>> y = clone(x * 2, {x: ag.exp(z)})
-    >>> y.eval({z: ag.zeros(2)})
-    array([2., 2.])
-    """
-    single = isinstance(outputs, Tensor)
-    wanted = [outputs] if single else list(outputs)
-    pairs = {graph_node(old): graph_node(new) for old, new in (replace or {}).items()}
-    nodes = substituted([graph_node(t) for t in wanted], pairs)
-    results = [symbol(n) for n in nodes]
-    return results[0] if single else results
 
 
 # -- closed graphs --------------------------------------------------------------------------
@@ -387,6 +267,12 @@ class FunctionGraph:
         """How often a node is read by others, or is a result."""
         return Counter(chain(*[n.inputs for n in self.nodes], self.outputs))
 
+    @cached_property
+    def sizes(self) -> tuple[Dim, ...]:
+        """What of the sizes in shapes and parameters is not a number, in bodies, too."""
+        nodes = toposort((*self.inputs, *self.outputs))
+        return tuple(dict.fromkeys(chain(*map(open_sizes, nodes))))
+
     @property
     def live(self) -> list[Node]:
         """Leaves that stand for live tensors: the function's implicit inputs."""
@@ -484,10 +370,10 @@ class FunctionGraph:
         FunctionGraph
             This one where nothing changed.
         """
-        nodes = toposort((*self.inputs, *self.outputs))
-        if all(known(n) == n for node in nodes for n in node.shape):
+        if all(known(n) == n for n in self.sizes):
             return self
-        done = {n: _leaf_of(n, tuple(map(known, n.shape))) for n in nodes if n.op is None}
+        leaves = [n for n in toposort((*self.inputs, *self.outputs)) if n.op is None]
+        done = {n: _leaf_of(n, tuple(map(known, n.shape))) for n in leaves}
         return self._mapped(done, partial(inferred, known=known))
 
     def _mapped(self, done: dict[Node, Node],

@@ -14,6 +14,7 @@ from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.elsewhere import with_keyword
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.op import EXPLAINED, Op, in_user_code, is_accident, retold, typed
+from agnesi.core.shapes import fits
 from agnesi.core.spellings import DEVICE as DEVICE
 from agnesi.core.spellings import Form, watched
 from agnesi.core.spellings import on_host as on_host
@@ -237,7 +238,7 @@ def into(out: Any, result: Tensor) -> Tensor:
         raise TypeError(f"out must be a Tensor, not {type(out).__name__}")
     if isinstance(result, tuple):
         raise TypeError(f"out takes one result, and there are {len(result)} here")
-    if out.shape != result.shape:
+    if not fits(out.shape, result.shape):
         raise ShapeError(
             f"the result has shape {result.shape}, but out has {out.shape}; "
             f"give an out of the result's shape, such as ag.empty({result.shape})"

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.core.dims import Dim, Shape, Size, is_open, product
+from agnesi.core.dims import Dim, Shape, Size, combine, is_open, product
 from agnesi.core.errors import ShapeError
 from agnesi.core.integers import integer
 
 
 def broadcast(*shapes: Shape) -> Shape:
-    """Common shape of operands after NumPy's rules; unknown sizes are taken to fit."""
+    """Common shape of operands after NumPy's rules; unknown sizes are taken to fit.
+
+    Of two unknown sizes either may turn out to be 1: their common size is an expression of both.
+    """
     first = shapes[0]
     if shapes.count(first) == len(shapes):
         return first
@@ -28,6 +31,8 @@ def _common(sizes: tuple[Size, ...], axis: int, shapes: tuple[Shape, ...]) -> Si
             continue
         if result == 1 or (is_open(result) and not isinstance(n, Dim)):
             result = n
+        elif is_open(result) and is_open(n):
+            result = combine("broadcast", result, n)
         elif not is_open(n) and n != result:
             raise ShapeError(
                 f"sizes {result} and {n} differ on axis {axis} and neither is 1: "

@@ -212,7 +212,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     """
     x, xp = pair(_floating(x), _floating(xp))
     fp = _floating(fp)
-    if xp.ndim != 1 or xp.shape != fp.shape or xp.size == 0:
+    if xp.ndim != 1 or not shapes.fits(xp.shape, fp.shape) or xp.size == 0:
         raise ShapeError(f"samples must be two vectors of one size, not {xp.shape}, {fp.shape}")
     if period is not None:
         x, xp, fp = _wrapped(x, xp, fp, abs(period))

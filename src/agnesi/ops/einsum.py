@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import operator
 import string
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from agnesi.core.dims import Size, product
+from agnesi.core import shapes
+from agnesi.core.dims import Size, is_settled, product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
@@ -16,6 +17,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
 from agnesi.ops.convert import common
 from agnesi.ops.diagonal import diagonal
+from agnesi.ops.expand import broadcast_to
 from agnesi.ops.matmul import MATMUL, permuted
 from agnesi.ops.movement import reshape
 from agnesi.ops.paths import Path, best_path, cost, greedy_path, optimal_path, path_cost
@@ -53,6 +55,11 @@ class Term:
         left = [(n, s) for n, s in zip(self.labels, self.x.shape, strict=True) if n not in drop]
         return Term(reshape(self.x, tuple(s for _, s in left)), [n for n, _ in left]) \
             if len(left) < len(self.labels) else self
+
+    def broadcast(self, sizes: Mapping[Label, Size]) -> Term:
+        """With axes repeated to these sizes."""
+        shape = tuple(sizes.get(n, s) for n, s in zip(self.labels, self.x.shape, strict=True))
+        return Term(broadcast_to(self.x, shape), self.labels)
 
 
 def _labels(text: str, ndim: int, name: str) -> list[Label]:
@@ -121,6 +128,7 @@ def _pair(a: Term, b: Term, wanted: set[Label]) -> Term:
         t.without(n for n in shared if t.size(n) == 1 and other.size(n) != 1)
         for t, other in ((a, b), (b, a))
     )
+    a, b = _of_common_sizes(a, b)
     a, b = a.summed({*wanted, *b.labels}), b.summed({*wanted, *a.labels})
     shared = [n for n in a.labels if n in b.labels]
     batch = [n for n in shared if n in wanted]
@@ -139,6 +147,13 @@ def _pair(a: Term, b: Term, wanted: set[Label]) -> Term:
     left = reshape(left, (*lead, product(high), product(deep)))
     right = reshape(right, (*lead, product(deep), product(wide)))
     return Term(reshape(apply(MATMUL, left, right), (*lead, *high, *wide)), labels)
+
+
+def _of_common_sizes(a: Term, b: Term) -> tuple[Term, Term]:
+    """Two terms with shared axes of one size, where sizes are unknown: either may be 1."""
+    common = {n: shapes.broadcast((a.size(n),), (b.size(n),))[0]
+              for n in a.labels if n in b.labels and not is_settled((a.size(n), b.size(n)))}
+    return a.broadcast(common), b.broadcast(common)
 
 
 def _summary(terms: Sequence[Term], result: Iterable[Label]) -> Any:

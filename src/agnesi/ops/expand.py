@@ -54,11 +54,7 @@ class BroadcastTo(Op):
 
 @record
 class SumTo(Op):
-    """Sum over the axes along which ``shape`` would have been broadcast.
-
-    An axis of size 1 is repeated: sizes that were unknown when the graph was written, and what
-    has one value there is the same for all of ``shape``.
-    """
+    """Sum over the axes along which ``shape`` would have been broadcast."""
 
     shape: Shape
     name = "sum_to"
@@ -67,7 +63,7 @@ class SumTo(Op):
     def infer(self, x: Any) -> Any:
         tail = x.shape[len(x.shape) - len(self.shape):]
         for n, m in zip(self.shape, tail, strict=True):
-            if type(n) is int and type(m) is int and n not in (1, m) and m != 1:
+            if type(n) is int and type(m) is int and n not in (1, m):
                 raise ShapeError(f"the shape {self.shape} does not broadcast to {x.shape}")
         return self.shape, x.dtype
 
@@ -85,8 +81,7 @@ class SumTo(Op):
         axes = self.axes(x.shape)
         if axes:
             x = np.add.reduce(x, axis=axes, keepdims=True)
-        x = x.reshape(x.shape[x.ndim - len(self.shape):])
-        return x if x.shape == self.shape else np.broadcast_to(x, self.shape).copy()
+        return x.reshape(self.shape)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
         return (broadcast_to(g, x.shape),)
@@ -97,8 +92,7 @@ class SumTo(Op):
     def lower(self, at: Any, x: Any) -> Any:
         axes = self.axes(x.shape)
         extra = len(x.shape) - len(self.shape)
-        inner = [loops.Affine() if n == 1 else i for i, n in zip(at, x.shape[extra:], strict=True)]
-        return lower_reduce("add", (*(loops.Affine(),) * extra, *inner), axes, x)
+        return lower_reduce("add", (*(loops.Affine(),) * extra, *at), axes, x)
 
     def resolve(self, known: Any) -> Op:
         return SumTo(tuple(map(known, self.shape)))

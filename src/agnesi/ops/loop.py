@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes
-from agnesi.core.dims import Dim, Shape, Size
+from agnesi.core.dims import Shape, Size, is_settled
 from agnesi.core.dispatch import apply, apply_many, graph_node
 from agnesi.core.errors import ShapeError
 from agnesi.core.loops import Part, const
@@ -32,9 +32,14 @@ _INT64 = dtypes.int64
 
 def applied(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
     """All results of an operation, however many there are."""
-    if isinstance(getattr(op, "length", 0), Dim) and xs and not is_tracing():
+    if xs and not is_tracing() and _has_unknown_sizes(op):
         xs = (symbol(graph_node(xs[0])), *xs[1:])  # it cannot run yet, whatever values there are
     return apply_many(op, *xs) if op.outputs > 1 else (apply(op, *xs),)
+
+
+def _has_unknown_sizes(op: Op) -> bool:
+    inside = [n for name in op.bodies for n in getattr(op, name).graph.sizes]
+    return not is_settled((getattr(op, "length", 0), *inside))
 
 
 def _results(values: Sequence[Any]) -> Any:

@@ -57,7 +57,7 @@ def mse_loss(x: Any, target: Any, /, *, reduction: str = "mean",
     tensor(5.)
     """
     a, b = as_tensor(x), as_tensor(target)
-    if a.shape != b.shape:
+    if not shapes.fits(a.shape, b.shape):
         warn(f"mse_loss of {typed(a)} and {typed(b)} broadcasts them, so that other differences "
              "are squared than were probably meant; give both one shape")
     return reduced_loss(arith.square(arith.subtract(x, target)), reduction)

@@ -88,7 +88,7 @@ def average(x: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
         return (result, broadcast_to(as_tensor(count, result.dtype), result.shape)) \
             if returned else result
     x, w = pair(x, weights)
-    if w.shape != x.shape:
+    if not shapes.fits(w.shape, x.shape):
         w = _spread(w, x, shapes.axes_of(axis, x.ndim))
     scale = broadcast_to(total(w, axis, keepdims=keepdims), ())\
         if axis is None and not keepdims else total(w, axis, keepdims=keepdims)
@@ -347,7 +347,7 @@ def _counted(x: Tensor, length: int, weights: Any) -> Tensor:
     else:
         w = as_tensor(weights)
         w = cast(w, dtypes.floating(w.dtype))
-        if w.shape != x.shape:
+        if not shapes.fits(w.shape, x.shape):
             raise ShapeError(f"weights have shape {w.shape}, the numbers {x.shape}")
     places = where(logical_and(x >= 0, x < length), x, as_tensor(length, dtypes.int64))
     zero = filled((length + 1,), 0, w.dtype)

@@ -6,8 +6,9 @@ import functools
 from collections.abc import Collection, Sequence
 
 from agnesi.core.collector import no_gc
-from agnesi.core.graph import FunctionGraph, Interner, constant_value, copied
+from agnesi.core.graph import FunctionGraph, Interner, constant_value
 from agnesi.core.node import Node, toposort
+from agnesi.core.substitution import copied
 from agnesi.rewrite import library
 from agnesi.rewrite.engine import Settler, Stage, StageReport, chosen, outside_traces
 from agnesi.rewrite.rules import STAGES

@@ -13,10 +13,11 @@ from agnesi.core.config import switched
 from agnesi.core.dispatch import Item
 from agnesi.core.errors import warn
 from agnesi.core.expansion import Simpler, expanded, expanded_inside, inherit
-from agnesi.core.graph import FunctionGraph, Interner, constant_value, copied
+from agnesi.core.graph import FunctionGraph, Interner, constant_value
 from agnesi.core.node import Node
 from agnesi.core.policy import POLICIES
 from agnesi.core.record import field, replace, struct
+from agnesi.core.substitution import copied
 from agnesi.ops.body import Body
 from agnesi.rewrite.pattern import CONSTANT, LEAF
 from agnesi.rewrite.rules import STAGES, GraphRule, InsideRule, Rule

@@ -8,8 +8,9 @@ from typing import Any
 from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.extents import surely
-from agnesi.core.graph import FunctionGraph, copied
+from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node
+from agnesi.core.substitution import copied
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.arith import add, multiply
 from agnesi.ops.join import Concat

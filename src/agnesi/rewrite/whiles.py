@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agnesi.core.dispatch import graph_node
-from agnesi.core.graph import FunctionGraph, substituted
+from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node
+from agnesi.core.substitution import substituted
 from agnesi.core.tensor import symbol
 from agnesi.ops.body import Body
 from agnesi.ops.loop import While, applied

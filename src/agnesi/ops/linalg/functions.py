@@ -15,6 +15,7 @@ from agnesi.core.errors import ShapeError
 from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.record import record
+from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
 from agnesi.ops.compare import equal, isfinite, less_equal
@@ -297,7 +298,7 @@ def expm_frechet(a: Any, e: Any, *, compute_expm: bool = True) -> Any:
     tensor([[2.]])
     """
     a, e = square(a), square(e)
-    if a.shape != e.shape:
+    if not fits(a.shape, e.shape):
         raise ShapeError(f"matrix and direction differ in shape: {a.shape} and {e.shape}")
     value = expm(a)
     change = derivative_by_blocks(expm, a, e)

@@ -16,6 +16,7 @@ from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
 from agnesi.core.record import record
+from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
 from agnesi.ops.convert import common
@@ -214,7 +215,7 @@ def orthogonal_procrustes(a: Any, b: Any) -> ProcrustesResult:
     6.0
     """
     a, b = map(matrix, common(a, b))
-    if a.shape != b.shape:
+    if not fits(a.shape, b.shape):
         raise ShapeError(f"the shapes of a and b ({a.shape} vs {b.shape}) should match")
     inner = times(adjoint(a), b)
     return ProcrustesResult(apply(FACTOR, inner), apply(NuclearNorm(), inner)[..., 0, 0])

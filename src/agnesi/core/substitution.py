@@ -1,0 +1,167 @@
+"""Nodes put in the place of others, and sizes in the place of unknown ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
+from typing import Any
+
+from agnesi.core import dims
+from agnesi.core.dims import Dim, Shape, Size, is_open, is_settled
+from agnesi.core.dispatch import Item, graph_node
+from agnesi.core.errors import DTypeError, ShapeError, at
+from agnesi.core.extents import Extent
+from agnesi.core.node import Node, toposort
+from agnesi.core.op import explain, typed
+from agnesi.core.tensor import Tensor, symbol
+
+
+def copied(node: Node, inputs: tuple[Node, ...]) -> Node:
+    """The same operation on other inputs of the same types."""
+    new = Node(
+        node.op, inputs, node.shape, node.dtype, node.weak, node.requires_grad, node.where,
+        name=node.name,
+    )
+    new.outputs = node.outputs
+    return new
+
+
+def size_with(size: Size, known: Mapping[Dim, Size]) -> Size:
+    """A size with some unknown dimensions replaced."""
+    if not isinstance(size, Dim):
+        return size
+    if isinstance(size, Extent):
+        return size.value(known)  # type: ignore[arg-type]
+    if size in known:
+        return known[size]
+    if not size.op:
+        return size
+    if size.op == "broadcast":
+        return _broadcast_with(size, known)
+    return dims.combine(size.op, *(size_with(a, known) for a in size.args))
+
+
+def _broadcast_with(size: Dim, known: Mapping[Dim, Size]) -> Size:
+    """The common size of several, of which some together may be known."""
+    parts = set(dims.broadcast_parts(size))
+    found: list[Size] = []
+    for some, n in known.items():
+        if some.op == "broadcast" and parts.issuperset(dims.broadcast_parts(some)):
+            parts.difference_update(dims.broadcast_parts(some))
+            found.append(n)
+    return reduce(partial(dims.combine, "broadcast"), [
+        *found, *(size_with(n, known) for n in parts)
+    ])
+
+
+def unify(old: Shape, new: Shape, known: dict[Dim, Size]) -> bool:
+    """Note what ``new`` tells about the unknown sizes in ``old``; False if they cannot agree."""
+    if len(old) != len(new):
+        return False
+    for a, b in zip(old, new, strict=True):
+        if isinstance(a, Dim):
+            if known.setdefault(a, b) != b and not is_open(b):
+                return False
+        elif a != b and is_settled((a, b)):
+            return False
+    return True
+
+
+def inferred(node: Node, inputs: tuple[Node, ...], known: Callable[[Size], Size]) -> Node:
+    """The node's operation on inputs of new types, with known sizes put into its parameters."""
+    op = node.op
+    xs: tuple[Any, ...] = inputs if type(op) is Item else tuple(symbol(n) for n in inputs)
+    try:
+        op = op.resolve(known)
+        types = op.infer(*xs)
+    except (ValueError, TypeError, IndexError) as error:
+        raise explain(error, op.name, inputs, node.where) from None
+    several = op.outputs > 1
+    shape, dtype = types[0] if several else types
+    new = Node(
+        op, inputs, shape, dtype, node.weak, node.requires_grad, node.where, name=node.name
+    )
+    new.outputs = tuple(types) if several else None
+    return new
+
+
+def open_sizes(node: Node) -> list[Dim]:
+    """What of the sizes in a node's shape and in its operation's parameters is not a number."""
+    found: list[Dim] = [n for n in node.shape if isinstance(n, Dim)]
+
+    def note(n: Size) -> Size:
+        if isinstance(n, Dim):
+            found.append(n)
+        return n
+
+    if node.op is not None:
+        node.op.resolve(note)
+    return found
+
+
+def substituted(outputs: Sequence[Node], replace: Mapping[Node, Node]) -> list[Node]:
+    """``outputs`` with nodes replaced; what does not depend on them is shared, not copied."""
+    known: dict[Dim, Size] = {}
+    for old, new in replace.items():
+        if old.dtype != new.dtype:
+            raise DTypeError(at(f"cannot replace {typed(old)} by {typed(new)}: dtypes differ"))
+        if not unify(old.shape, new.shape, known):
+            raise ShapeError(at(f"cannot replace {typed(old)} by {typed(new)}: shapes differ"))
+    known = {d: n for d, n in known.items() if d != n}
+    sized = partial(size_with, known=known)
+    done: dict[Node, Node] = dict(replace)
+    for node in toposort(outputs, lambda n: n in replace):
+        if node in done:
+            continue
+        inputs = tuple([done[n] for n in node.inputs])
+        if node.op is None or (inputs == node.inputs and not (
+            known and any(sized(n) != n for n in open_sizes(node))
+        )):
+            done[node] = node
+        elif known:
+            done[node] = inferred(node, inputs, sized)
+        else:
+            done[node] = copied(node, inputs)
+    return [done[n] for n in outputs]
+
+
+def clone(outputs: Any, replace: Mapping[Tensor, Tensor] | None = None) -> Any:
+    """Symbolic tensors with some of what they depend on replaced.
+
+    Parameters
+    ----------
+    outputs : Tensor or sequence of Tensor
+        What to rebuild.
+    replace : mapping of Tensor to Tensor
+        Tensors to put in the place of others: of the same dtype and number of axes, with sizes
+        that fit.  The originals stay as they are.
+
+    Returns
+    -------
+    Tensor or list of Tensor
+        Like ``outputs``.
+
+    Raises
+    ------
+    TypeError
+        If a replacement is of another type.
+
+    See Also
+    --------
+    function, OpFromGraph
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import symbolic as T
+    >>> x, z = T.vector("x"), T.vector("z")
+    >>> y = clone(x * 2, {x: ag.exp(z)})
+    >>> y.eval({z: ag.zeros(2)})
+    array([2., 2.])
+    """
+    single = isinstance(outputs, Tensor)
+    wanted = [outputs] if single else list(outputs)
+    pairs = {graph_node(old): graph_node(new) for old, new in (replace or {}).items()}
+    nodes = substituted([graph_node(t) for t in wanted], pairs)
+    results = [symbol(n) for n in nodes]
+    return results[0] if single else results
