@@ -32,15 +32,7 @@ FURTHER: dict[str, Callable[[Any], Any]] = {
     f"nn.functional.max_unpool{n}d": lambda f, n=n: f(
         ag.ones((1, 1, *(2,) * n)), ag.zeros((1, 1, *(2,) * n), dtype="int64") + 1, 2)
     for n in (1, 2, 3)
-}
-_SPARSE = ag.sparse.CSR([1.0, 2.0, 0.5], [2, 0, 1], [0, 1, 3], (2, 3))
-FURTHER |= {
-    f"sparse.{name}": lambda f: f(_SPARSE)
-    for name in "csm_data dense_from_sparse neg sp_sum transpose".split()
 } | {
-    "sparse.sub": lambda f: f(_SPARSE, _SPARSE), "sparse.diag": lambda f: f(_SPARSE @ _SPARSE.T),
-    "sparse.csc_from_dense": lambda f: f(ag.tensor([[1.0, 0.0], [2.0, 3.0]])),
-    "sparse.csr_from_dense": lambda f: f(ag.tensor([[1.0, 0.0], [2.0, 3.0]])),
     "clone": lambda f: f(ag.tensor([1.0, 2.0])),
     "eq": lambda f: f(ag.tensor([1.0, 2.0]), ag.tensor([1.0, 3.0])),
 }
