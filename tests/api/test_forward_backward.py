@@ -71,15 +71,113 @@ def test_derivatives_follow_from_backward(way, run):
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-12)
 
 
+class Kept(ag.Function):
+    """Made of operators and NumPy's functions; ``backward`` reads what ``forward`` kept."""
+
+    scale = np.array([2.0, 1.0, -1.0])
+
+    def forward(self, inputs):
+        x, w = inputs
+        self.product = np.exp(x * w) * self.scale
+        return self.product * x, np.sum(x * w)
+
+    def backward(self, inputs, grads):
+        (x, w), (g, h) = inputs, grads
+        slope = g * x * self.product
+        return g * self.product + slope * w + w * h, slope * x + x * h
+
+
+def kept(x, w):
+    first, second = Kept()(x, w)
+    return (first * second).sum()
+
+
+def same_as_kept(x, w):
+    return (ag.exp(x * w) * Kept.scale * x * (x * w).sum()).sum()
+
+
+SECOND = {
+    "hessian": lambda f: lambda x, w: ag.hessian(f)(x, w),
+    "mixed": lambda f: lambda x, w: ag.jacrev(ag.grad(f), 1)(x, w),
+    "hvp": lambda f: lambda x, w: ag.hvp(lambda x: f(x, w), (x,), (w,)),
+    "reverse over forward": lambda f: lambda x, w: ag.grad(
+        lambda x: ag.jvp(lambda x: f(x, w), (x,), (w,))[1])(x),
+    "forward over forward": lambda f: lambda x, w: ag.jvp(
+        lambda x: ag.jvp(lambda x: f(x, w), (x,), (w,))[1], (x,), (w,))[1],
+    "third": lambda f: lambda x, w: ag.grad(
+        lambda w: ag.hvp(lambda x: f(x, w), (x,), (x,)).sum())(w),
+    "batches": lambda f: lambda x, w: ag.vmap(
+        lambda x: ag.grad(lambda x: (ag.grad(f)(x, w) ** 2).sum())(x))(ag.stack([x, w])),
+}
+
+
 @pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
-@pytest.mark.parametrize("second", [
-    lambda f: ag.hessian(f), lambda f: lambda x: ag.hvp(f, (x,), (x,)),
-    lambda f: ag.grad(lambda x: ag.grad(f)(x).sum()),
-    lambda f: ag.grad(lambda x: ag.jvp(f, (x,), (x,))[1]),
-])  # fmt: skip
-def test_second_derivatives_are_refused(second, run):
-    with pytest.raises(ag.GradientError, match=r"Product has no second derivative.*(.|\n)*at .*py"):
-        run(second(lambda x: own(x, ag.tensor(W)).sum()))(ag.tensor(X))
+def test_second_derivatives_follow_from_a_backward_that_tensors_can_run(run):
+    x, w = ag.tensor(X), ag.tensor(W)
+
+    def all_of(f):
+        return lambda x, w: [SECOND[name](f)(x, w) for name in SECOND]
+
+    for name, a, b in zip(SECOND, run(all_of(kept))(x, w), run(all_of(same_as_kept))(x, w),
+                          strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-10, err_msg=name)
+
+
+def test_second_derivatives_of_symbols():
+    x, w = (ag.symbolic.tensor("float64", (3,), name) for name in "xw")
+    found = [
+        ag.function([x, w], ag.symbolic.grad((ag.symbolic.grad(f(x, w), x) ** 2).sum(), w))(X, W)
+        for f in (kept, same_as_kept)
+    ]
+    np.testing.assert_allclose(*found, rtol=1e-10)
+
+
+class Random(ag.Function):
+    def forward(self, inputs):
+        self.mask = np.random.default_rng().uniform(size=inputs[0].shape)
+        return inputs[0] ** 2 * self.mask,
+
+    def backward(self, inputs, grads):
+        return 2 * inputs[0] * grads[0] * self.mask,
+
+
+class Filled(ag.Function):
+    def forward(self, inputs):
+        return inputs[0] ** 2,
+
+    def backward(self, inputs, grads):
+        found = np.empty(inputs[0].shape)
+        found[:] = 2 * inputs[0] * grads[0]
+        return found,
+
+
+class Branching(Filled):
+    def backward(self, inputs, grads):
+        return (2 if inputs[0].sum() > -9 else 3) * inputs[0] * grads[0],
+
+
+class Converted(Filled):
+    def backward(self, inputs, grads):
+        return 2 * np.asarray(inputs[0]) * grads[0],
+
+
+REFUSED = {"Product": lambda x: own(x, ag.tensor(W)).sum()} | {
+    f.__name__: (lambda x, f=f: f()(x).sum()) for f in (Random, Filled, Branching, Converted)
+}
+
+
+@pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("name", REFUSED)
+def test_second_derivatives_are_refused_where_backward_needs_arrays(name, run):
+    f = REFUSED[name]
+    assert np.isfinite(run(ag.grad(f))(ag.tensor(X)).numpy()).all()
+    for second in (
+        ag.hessian(f), lambda x: ag.hvp(f, (x,), (x,)),
+        ag.grad(lambda x: ag.grad(f)(x).sum()), ag.grad(lambda x: ag.jvp(f, (x,), (x,))[1]),
+    ):
+        match = rf"{name} has no second derivative.*(.|\n)*at .*py"
+        with pytest.raises(ag.GradientError, match=match):
+            run(second)(ag.tensor(X))
 
 
 @pytest.mark.parametrize("run", [lambda f: f, ag.jit], ids=["eager", "jit"])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from agnesi.api.double_backward import Traced, pulled, pushed
 from agnesi.api.effects import _effect
 from agnesi.api.userops import probed
 from agnesi.autodiff.rules import Unknown
@@ -36,9 +37,10 @@ class Function:
     ``backward``.  Attributes named in ``parameter_names`` are arrays that ``backward`` has
     gradients for, which it adds to those named in ``gradient_names``.
 
-    Forward mode calls ``backward`` once for each element of the results.  How ``backward`` itself
-    depends on the inputs nobody knows, so that second derivatives to them are an error:
-    :func:`agnesi.op` takes rules in operations on tensors, which have any.
+    Forward mode calls ``backward`` once for each element of the results.  For second derivatives
+    both methods run once more, on symbols instead of arrays: where they are made of what tensors
+    have, too (operators, NumPy's functions), that gives derivatives of any order; else they are an
+    error.
 
     See Also
     --------
@@ -262,8 +264,11 @@ class _Applied(Op):
 class _Linear(Op):
     """A call of ``backward``, or its transpose: linear in the operands between inputs and results.
 
-    How it depends on the others is not known.
+    How it depends on the inputs is found out by tracing ``backward``.
     """
+
+    trace: ClassVar[Callable[..., Traced]]
+    transpose: ClassVar[type[_Linear]]
 
     def __init__(self, of: _Applied, types: Any) -> None:
         self.of = of
@@ -283,49 +288,68 @@ class _Linear(Op):
     def _single(self, found: tuple[Any, ...]) -> Any:
         return found if self.outputs > 1 else found[0]
 
-    def _unknown(self) -> GradientError:
+    def _unknown(self, why: str) -> GradientError:
         return GradientError(at(
-            f"{self.name} has no second derivative to its inputs: backward works on arrays; write "
-            "it as ag.op with vjp= in operations on tensors"))
+            f"{self.name} has no second derivative to its inputs: {why}; write it in operations "
+            "that tensors have, too, or as ag.op with vjp="))
 
-    def _moved(self, ts: Sequence[Any], xs: Sequence[Tensor]) -> list[Tensor]:
-        """Operands with tangents in the places of those in which it is linear."""
-        middle = self._middle(xs)
-        if any(t is not None for t in (*ts[: middle.start], *ts[middle.stop :])):
-            raise self._unknown()
-        moves = [filled(x.shape, 0, x.dtype) if t is None else t
-                 for x, t in zip(xs[middle], ts[middle], strict=True)]
-        return [*xs[: middle.start], *moves, *xs[middle.stop :]]
+    def _graph(self, xs: Sequence[Tensor]) -> Traced:
+        """It as a graph of its operands without the results, if ``backward`` can be traced."""
+        function, arity = self.of.function, self.of.arity
+        if function.parameter_names:
+            raise self._unknown("backward adds to arrays of parameters")
+        try:
+            return self.trace(function, xs[:arity], xs[len(xs) - self.of.outputs :])
+        except Exception as error:
+            why = str(error).partition("\n")[0].partition(". ")[0]
+            raise self._unknown(
+                f"backward works on arrays ({type(error).__name__}: {why})") from None
 
     def jvp(self, ts: Any, y: Any, *xs: Tensor) -> Any:
-        return self._single(applied(self, *self._moved(ts, xs)))
-
-    def _back(self, other: type[_Linear], g: Any, xs: Sequence[Tensor]) -> tuple[Any, ...]:
-        """Cotangents by the transpose, which ``other`` is."""
         middle = self._middle(xs)
-        unknown = Unknown(self._unknown())
+        if any(t is not None for t in ts[: middle.start]):
+            graph, captured = self._graph(xs)
+            given = *xs[: middle.stop], *captured
+            return graph.jvp([*ts[: middle.stop], *(None,) * len(captured)], None, *given)
+        moves = [filled(x.shape, 0, x.dtype) if t is None else t
+                 for x, t in zip(xs[middle], ts[middle], strict=True)]
+        return self._single(applied(self, *xs[: middle.start], *moves, *xs[middle.stop :]))
+
+    def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
+        middle = self._middle(xs)
+        unknown: Any = None
+        if any(x.requires_grad for x in xs[: middle.start]):
+            try:
+                graph, captured = self._graph(xs)
+            except GradientError as error:
+                unknown = Unknown(error)
+            else:
+                found = graph.vjp(g, None, *xs[: middle.stop], *captured)
+                return (*found[: middle.stop], *(None,) * self.of.outputs)
         gs = [filled(s, 0, d) if c is None else c
               for c, (s, d) in zip(g if self.outputs > 1 else (g,), self.types, strict=True)]
         types = tuple((tuple(x.shape), x.dtype) for x in xs[middle])
-        found = applied(other(self.of, types), *xs[: middle.start], *gs, *xs[middle.stop :])
-        return (*(unknown,) * middle.start, *found, *(unknown,) * self.of.outputs)
+        other = self.transpose(self.of, types)
+        found = applied(other, *xs[: middle.start], *gs, *xs[middle.stop :])
+        return (*(unknown,) * middle.start, *found, *(None,) * self.of.outputs)
 
 
 class _Pull(_Linear):
     """Gradients of inputs: of inputs, cotangents and results."""
 
+    trace = staticmethod(pulled)
+
     def perform(self, *xs: np.ndarray) -> Any:
         return self._single(self.of.pull(*xs))
-
-    def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
-        return self._back(_Push, g, xs)
 
 
 class _Push(_Linear):
     """Tangents of results: of inputs, their tangents and results."""
 
+    trace = staticmethod(pushed)
+
     def perform(self, *xs: np.ndarray) -> Any:
         return self._single(self.of.push(*xs))
 
-    def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
-        return self._back(_Pull, g, xs)
+
+_Pull.transpose, _Push.transpose = _Push, _Pull
