@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import agnesi as ag
@@ -29,3 +30,35 @@ def test_places_that_sizes_name_are_views():
         agree(f, function, rows(n, 3))
     with pytest.raises(IndexError):
         f(rows(1, 3))
+
+
+def test_all_arithmetic_of_sizes_that_are_not_known_is_pythons():
+    """A size where that is a whole number of sizes, else a tensor; a condition is an error."""
+    texts = ["n + 2", "3 - n", "-n", "+n", "n * n", "n // 2", "17 // n", "17 % n", "n % 2", "n**2",
+             "n**0.5", "2**n", "n * 0.5", "1.5 - n", "n / 2", "3 / n", "n // 1.5", "n % 1.5"]
+    x, s = ag.symbolic.tensor("float64", (None,)), ag.shared(np.ones(7))
+    for size, call in ((x.shape[0], lambda f: f(np.ones(7))), (s.shape[0], lambda f: f())):
+        results = [ag.asarray(0.0, dtype="float64") + eval(t, {"n": size}) for t in texts]
+        given = [x] if size is x.shape[0] else []
+        for text, found in zip(texts, call(ag.function(given, results)), strict=True):
+            assert found == pytest.approx(eval(text, {"n": 7}), rel=1e-15), text
+        for text in ("n > 2", "2 >= n", "n < n", "max(n, 2)"):
+            with pytest.raises(ag.TraceError, match="a Python condition cannot have it"):
+                eval(text, {"n": size})
+
+
+@pytest.mark.parametrize("name", ["delete", "insert", "partition", "resize", "gradient"])
+def test_functions_that_must_know_a_size_say_so(name):
+    x = ag.symbolic.tensor("float64", (None,))
+    rest = {"delete": (1,), "insert": (1, 2), "partition": (1,), "resize": ((3,),)}.get(name, ())
+    with pytest.raises(ag.TraceError, match=f"^{name}.* is not known when the graph is written"):
+        getattr(ag, name)(x, *rest)
+
+
+def test_an_axis_that_may_be_empty_is_rolled():
+    x = ag.symbolic.tensor("float64", (None, 2))
+    f = ag.function([x], [ag.roll(x, 2, 0), ag.roll(x, -1)])
+    for n in range(4):
+        a = np.arange(2.0 * n).reshape(n, 2)
+        for found, expected in zip(f(a), (np.roll(a, 2, 0), np.roll(a, -1)), strict=True):
+            np.testing.assert_array_equal(found, expected)

@@ -22,9 +22,12 @@ from agnesi.core.config import config
 from tests.fuzz.alone import HANGS, ends_badly
 from tests.fuzz.cases import case, report
 from tests.fuzz.check import Failure, Unclear, check
+from tests.fuzz.watch import Watch
 
-#: Seconds that a worker may be silent: it may be reducing a program.
+#: Seconds of the processor for which a worker may be silent: it may be reducing a program.
 SILENT = 300
+#: Programs that run once more where a worker died of none of them alone.
+BEFORE = 60
 #: So many programs are said at a time.
 TOLD = 250
 #: Failures that are made small; more are counted.
@@ -95,37 +98,38 @@ class Run:
     def _over(self) -> bool:
         return time.monotonic() > self.end or (bool(self.failures) and self.options.first)
 
-    def _started(self, start: int) -> subprocess.Popen[str]:
+    def _started(self, start: int, stop: int | None = None) -> subprocess.Popen[str]:
         options = self.options
+        stop = options.programs if stop is None else stop
         return subprocess.Popen(
             [sys.executable, "-m", "tests.fuzz", "--work", "--seed", str(options.seed), "--start",
-             str(start), "--step", str(options.jobs), "--programs", str(options.programs)],
+             str(start), "--step", str(options.jobs), "--programs", str(stop)],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
-    def _watch(self, process: subprocess.Popen[str]) -> int | None:
+    def _dies_again(self, number: int) -> bool:
+        """Whether a worker dies of the programs up to one, which alone it does not."""
+        first = max(number - BEFORE * self.options.jobs, number % self.options.jobs)
+        return self._watch(self._started(first, number + 1), quiet=True) is not None
+
+    def _watch(self, process: subprocess.Popen[str], quiet: bool = False) -> int | None:
         """Follow a worker; the number of the program at which it crashed or hung."""
         at, reducing = -1, False
         assert process.stdout is not None
-        timer = self._timer(process, HANGS)
+        watch = Watch(process, HANGS)
         for line in process.stdout:
-            timer.cancel()
             said = json.loads(line)
             at = said.get("at", at)
             reducing = "reducing" in said
-            if "done" in said:
+            if "done" in said and not quiet:
                 self._note(said)
             if self._over() and not reducing:
+                watch.end()
                 process.kill()
                 process.wait()
                 return None
-            timer = self._timer(process, SILENT if reducing else HANGS)
-        timer.cancel()
+            watch.alive(SILENT if reducing else HANGS)
+        watch.end()
         return None if process.wait() == 0 else at
-
-    def _timer(self, process: subprocess.Popen[str], seconds: float) -> threading.Timer:
-        timer = threading.Timer(seconds, process.kill)
-        timer.start()
-        return timer
 
     def _note(self, said: dict[str, Any]) -> None:
         with self.lock:
@@ -143,11 +147,16 @@ class Run:
         """Find out what a program did to its worker, and make it small."""
         found = case((self.options.seed, number))
         how = ends_badly(found) if found is not None else ""
+        if found is None or not how:
+            again = self._dies_again(number)
+            with self.lock:
+                self.counts["crash" if again else "died once"] += 1
+                if again:
+                    self._failed(f"# program {number}: the worker dies of it and programs before; "
+                                 "alone the program runs")
+            return
         with self.lock:
             self.counts["crash"] += 1
-            if found is None or not how:
-                self._failed(f"# program {number}: the worker died; alone the program runs")
-                return
             failure = Failure(how, f"program {number}")
             self._failed(report(found, failure, lambda p: ends_badly(
                 type(found)(p, found.way), 20) == how))

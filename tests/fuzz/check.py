@@ -24,9 +24,11 @@ from tests.fuzz.ways import LEADING
 #: What compiling and running a program may take: seconds of processors, bytes.
 SECONDS, MEMORY = 10, 1 << 30
 #: Errors of ``vmap`` and gradients of programs that change values: no fault.
-EXPECTED = ("differs between examples", "was changed in place", "no derivative",
+EXPECTED = ("differs between examples", "does not depend on anything that requires",
+            "was changed in place", "no derivative",
             "in memory of its own", "one example of vmap", "needs to know the size",
-            "is not known when the graph is written")
+            "is not known when the graph is written", "is unknown when the graph is written",
+            "when the graph is written, so")
 #: NumPy's sums of negative zeros are positive, or negative along an axis of size 1.
 _SUMS = re.compile(r"sum|mean|@|einsum|dot|trace|outer|var|map|scan")
 
@@ -62,20 +64,29 @@ def check(case: Case) -> Failure | None:
     except Exception as error:
         return Failure(f"eager {type(error).__name__}", str(error))
     try:
-        with watched():
-            found = case.found()
+        found = _found(case)
     except Slow:
-        return Failure("slow", f"more than {SECONDS} s")
+        return Failure("slow", f"more than {SECONDS} s, twice")
     except MemoryError:
         return Failure("memory", f"more than {MEMORY >> 20} MB")
     except BrokenProgramError as error:
         return Failure("broken program", str(error))
     except Exception as error:
-        untaken = case.way.prelude is LEADING and "cond" in case.program.source
+        untaken = case.way.prelude.startswith(LEADING) and "cond" in case.program.source
         if any(text in str(error) for text in EXPECTED) or (untaken and isinstance(error, REFUSED)):
             raise Unclear from error  # a branch that is not taken does not fit a size
         return Failure(type(error).__name__, str(error))
     return _compared(case, expected, found)
+
+
+def _found(case: Case) -> list[np.ndarray]:
+    """What is found, in some time: another time where a busy machine may have been the reason."""
+    try:
+        with watched():
+            return case.found()
+    except Slow:
+        with watched():
+            return case.found()
 
 
 def _compared(case: Case, expected: list[np.ndarray], found: list[np.ndarray]) -> Failure | None:
@@ -83,7 +94,7 @@ def _compared(case: Case, expected: list[np.ndarray], found: list[np.ndarray]) -
     exact = exact_names(case.program) if not way.bits else set()
     spread = None if way.bits else Spread(lambda n: _disturbed(case, exact, n))
     loose = way.gradients or way.name in ("numpy", "vmap", "jit of vmap")
-    wrong = difference(expected, found, spread, dtypes=way.name != "numpy",
+    wrong = difference(expected, found, spread, dtypes=way.name not in ("numpy", "jacobians"),
                        rounded=coarsest(case.program) if loose else 0,
                        signs=not loose and not _SUMS.search(case.program.source))
     if wrong is None or _allowed(case, expected, found, wrong):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tests.fuzz import elementwise, movement, reductions
+from tests.fuzz import elementwise, folded, masks, movement, rearranged, reductions
 from tests.fuzz.keys import key_of, slices_of
 from tests.fuzz.pool import Line, Pool, Value
 
-SIMPLE = (*elementwise.MAKERS, *movement.MAKERS, *reductions.MAKERS)
+SIMPLE = (*elementwise.MAKERS, *movement.MAKERS, *reductions.MAKERS, *rearranged.MAKERS,
+          *folded.MAKERS, masks.guarded, masks.selected)
 CONTRACTED = {"f": "ag.tanh({x})", "c": "{x}", "b": "{x}", "i": "ag.clip({x}, -8, 8)",
               "u": "ag.clip({x}, 0, 8)"}
 

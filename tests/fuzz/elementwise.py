@@ -62,6 +62,24 @@ def number(p: Pool, x: Value) -> Line | None:
     return Line(form.format(x=x, c=c))
 
 
+def whole_numbers(p: Pool, x: Value) -> Line | None:
+    """Integers and booleans beside numbers of Python, beyond what their types hold, by zero."""
+    if x.kind not in "iub":
+        return None
+    y = p.alike(x)
+    if x.kind == "b":
+        return Line(p.one([f"{x} + {y}", f"{x} * 3", f"{x} + 1", f"{x} * {y}", f"2 - {x}",
+                           f"{x} @ {y}" if x.ndim == 1 else f"{x} ^ {y}", f"{x} < {y}",
+                           f"{x}.sum() * {x}", f"{x} / 2", f"{x} + 0.5", f"ag.cumsum({x})"]))
+    c = p.one([2, 3, 5, 7, 100, 127])
+    return Line(p.one([f"{x} * {c}", f"{x} * {x} * {c}", f"{x} + {c}", f"{c} // {x}", f"{c} % {x}",
+                       f"{x} // {y}", f"{x} % {y}", f"ag.gcd({x}, {y})", f"{x}**3", f"~{x} + 1",
+                       f"ag.divmod({x}, {c})[{p.below(2)}]", f"ag.abs({x}) // {c}", f"{x} / {c}",
+                       f"{x} << {c % 9}", f"-{x} // {c}", f"{x} > {c - 3}.5", f"{x} == {c}",
+                       f"ag.maximum({x}, {c})", f"ag.minimum({x}, {y}) * {c}", f"{x} & {c}",
+                       f"ag.float_power({x}, 2)", f"ag.true_divide({y}, {x})"]))
+
+
 def binary(p: Pool, x: Value) -> Line | None:
     text, y = p.fitting(x)
     if p.smooth:
@@ -145,5 +163,6 @@ def complex_parts(p: Pool, x: Value) -> Line | None:
                        f"ag.imag({z} / (3 + {z} * 1j / 9))"]), False)
 
 
-MAKERS = (unary, unary, unary, number, binary, binary, binary, where, cast, divided, rounded, bits,
+MAKERS = (unary, unary, unary, number, whole_numbers, whole_numbers, binary, binary, binary,
+          where, cast, divided, rounded, bits,
           complex_parts)

@@ -8,23 +8,35 @@ from typing import Any
 import numpy as np
 
 import agnesi as ag
-from tests.fuzz import control, elementwise, movement, reductions
+from tests.fuzz import (
+    called,
+    control,
+    elementwise,
+    folded,
+    masks,
+    movement,
+    rearranged,
+    reductions,
+)
 from tests.fuzz.pool import Pool
 from tests.fuzz.program import Body, Program
 from tests.fuzz.values import DTYPES, inputs
 
-GROUPS = (elementwise.MAKERS, movement.MAKERS, reductions.MAKERS, control.LOOPS, control.CHANGES,
-          (control.several,))
-#: How often steps of each group are tried.
-WEIGHTS = np.array([0.34, 0.2, 0.26, 0.08, 0.1, 0.02])
+#: Groups of steps, and how often those of each are tried.
+GROUPS = {
+    elementwise.MAKERS: 0.28, movement.MAKERS: 0.14, rearranged.MAKERS: 0.09,
+    reductions.MAKERS: 0.17, folded.MAKERS: 0.11, control.LOOPS: 0.05, called.MAKERS: 0.03,
+    control.CHANGES: 0.07, masks.MAKERS: 0.05, (control.several,): 0.01,
+}
 
 
 def program(seed: Any, kind: str | None = None, dtypes: Sequence[str] = (), first: str = "",
-            size: str | None = None, most: int | None = None) -> Program:
+            size: str | None = None, most: int | None = None, groups: Any = None,
+            steps: int | None = None) -> Program:
     """A program that runs eagerly; what is not said is drawn, too.
 
     ``kind``: whole numbers, smooth functions, or wild ones of any values.  ``first``: the dtype of
-    the first input.
+    the first input.  ``groups``: makers of steps, and how often those of each are tried.
     """
     rng = np.random.default_rng(seed)
     kind = kind or str(rng.choice(["whole", "smooth", "wild"]))
@@ -40,8 +52,10 @@ def program(seed: Any, kind: str | None = None, dtypes: Sequence[str] = (), firs
                                          strict=True)}
     for name, value in tensors.items():
         pool.give(name, value)
-    for _ in range(1 + int(rng.integers(8 if size == "large" else rng.choice([8, 16, 32])))):
-        group = GROUPS[int(rng.choice(len(GROUPS), p=WEIGHTS))]
+    groups = groups or GROUPS
+    steps = steps or 1 + int(rng.integers(8 if size == "large" else rng.choice([8, 16, 32])))
+    for _ in range(steps):
+        group = list(groups)[int(rng.choice(len(groups), p=list(groups.values())))]
         pool.add(pool.one(group)(pool, pool.pick()))
     return Program(given, Body("f", tuple(tensors), tuple(pool.steps), _returned(pool)), kind)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import agnesi as ag
+from tests.fuzz.eagerly import EAGERLY
 from tests.fuzz.program import Body, Step, defined
 from tests.fuzz.values import Draw, is_float
 
@@ -17,7 +18,7 @@ from tests.fuzz.values import Draw, is_float
 WHOLE = {"float64": 2.0**20, "complex128": 2.0**20, "float32": 64, "complex64": 64,
          "float16": 64, "bfloat16": 16}
 #: Errors by which an eager operation refuses what it is given.
-REFUSED = (TypeError, ValueError, IndexError, ag.GradientError)
+REFUSED = (TypeError, ValueError, IndexError, OverflowError, ag.GradientError)
 
 
 @dataclass
@@ -161,11 +162,11 @@ class Pool(Draw):
         for f in step.functions:
             space[f.name] = defined("\n".join(f.lines()), f.name, space)
         with np.errstate(all="ignore"):
-            return eval(step.text, {"ag": ag, "np": np, **space})
+            return eval(step.text, {"ag": EAGERLY, "np": np, **space})
 
     def _change(self, step: Step) -> bool:
         """A statement: what it changes is tried on the values themselves."""
-        space = {"ag": ag, "np": np, **{v.name: v.data for v in self.values}}
+        space = {"ag": EAGERLY, "np": np, **{v.name: v.data for v in self.values}}
         kept = [None if v.number else v.data.numpy().copy() for v in self.values]
         reads = [v for v in self.values if v.name in step.reads]
         try:

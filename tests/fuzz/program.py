@@ -14,12 +14,16 @@ from typing import Any
 import ml_dtypes  # noqa: F401 - lets NumPy know bfloat16
 import numpy as np
 
+from tests.fuzz.eagerly import EAGERLY
+
 NAME = re.compile(r"\b[vx]\d+\b")
 
 
 @dataclass(frozen=True, eq=False)
 class Input:
     """What a program is given: an array seen through ``view``, or a view of the input ``of``.
+
+    A view is text behind the array, or text around the place ``@`` of it.
 
     An array of random numbers may have a text that makes it; one without axes may be given as the
     ``number`` of Python that it holds.
@@ -35,19 +39,23 @@ class Input:
     def value(self, others: dict[str, Any], lib: Any) -> Any:
         """A fresh tensor, array or number."""
         if self.of:
-            return lib.asarray(eval(f"y{self.view}", {"y": others[self.of]}))
+            return lib.asarray(eval(self.seen("y"), {"y": others[self.of]}))
         if self.number:
             return self.array.item()
-        return lib.asarray(eval(f"y{self.view}", {"y": self.array.copy(), "np": np}))
+        return lib.asarray(eval(self.seen("y"), {"y": self.array.copy(), "np": np}))
+
+    def seen(self, array: str) -> str:
+        """The text of an array, with the view around it."""
+        return self.view.replace("@", array) if "@" in self.view else array + self.view
 
     @property
     def source(self) -> str:
         """Python that makes it."""
         if self.of:
-            return f"{self.of}{self.view}"
+            return self.seen(self.of)
         if self.number:
             return repr(self.array.item())
-        return f"ag.asarray({self.made or literal(self.array)}{self.view})"
+        return f"ag.asarray({self.seen(self.made or literal(self.array))})"
 
 
 def literal(array: np.ndarray) -> str:
@@ -196,9 +204,7 @@ class Program:
 
 
 def defined(source: str, name: str, names: dict[str, Any] | None = None) -> Any:
-    """What a source binds to a name."""
-    import agnesi as ag
-
-    space = {"ag": ag, "np": np, **(names or {})}
+    """What a source binds to a name; without ``ag`` among the names it is run eagerly."""
+    space = {"ag": EAGERLY, "np": np, **(names or {})}
     exec(compile(source, "<program>", "exec"), space)
     return space[name]

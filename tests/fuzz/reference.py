@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -65,6 +65,64 @@ def index_add(x: Any, axis: int, index: Any, source: Any) -> Any:
     y = x.copy()
     np.add.at(y, (slice(None),) * axis + (index,), source)
     return y
+
+
+class Extremes(NamedTuple):
+    values: Any
+    indices: Any
+
+
+def cummax(x: Any, axis: int) -> Extremes:
+    return _so_far(np.maximum, x, axis)
+
+
+def cummin(x: Any, axis: int) -> Extremes:
+    return _so_far(np.minimum, x, axis)
+
+
+def _so_far(how: Any, x: Any, axis: int) -> Extremes:
+    """Extremes so far, and where each was met last."""
+    values = how.accumulate(x, axis=axis)
+    shape = [1] * x.ndim
+    shape[axis] = -1
+    here = np.where(x == values, np.arange(x.shape[axis]).reshape(shape), 0)
+    return Extremes(values, np.maximum.accumulate(here, axis=axis))
+
+
+def argsort(x: Any, axis: int = -1, stable: bool = True, descending: bool = False) -> Any:
+    if not descending:
+        return np.argsort(x, axis=axis, stable=stable)
+    back = np.argsort(np.flip(x, axis), axis=axis, stable=True)
+    return x.shape[axis] - 1 - np.flip(back, axis)
+
+
+def topk(x: Any, k: int, axis: int) -> Any:
+    return np.take(np.flip(np.sort(x, axis=axis), axis), np.arange(k), axis=axis), None
+
+
+def nonzero(x: Any, size: int) -> Any:
+    """Places padded with zeros, which the programs add up."""
+    return np.nonzero(x)
+
+
+def flatnonzero(x: Any, size: int) -> Any:
+    return np.flatnonzero(x)
+
+
+def jit(f: Any) -> Any:
+    return f
+
+
+def checkpoint(f: Any, *args: Any) -> Any:
+    return f(*args)
+
+
+def vmap(f: Any, in_axes: Any, out_axes: int) -> Any:
+    def run(x: Any, other: Any) -> Any:
+        rows = np.moveaxis(x, in_axes[0], 0)
+        return np.stack([f(row, other) for row in rows], out_axes)
+
+    return run
 
 
 def bincount(x: Any, length: int) -> Any:

@@ -122,7 +122,9 @@ def test_slow_and_large_programs_are_stopped():
 def test_crashes_and_hangs_are_told_apart():
     x = {"x1": np.ones(3)}
     assert ends_badly(Case(small(["__import__('os').abort()"], **x), JIT)) == "crash"
-    assert ends_badly(Case(small(["__import__('time').sleep(99)"], **x), JIT), 4) == "hang"
+    assert ends_badly(Case(small(["__import__('time').sleep(99)"], **x), JIT), 0.5) == "hang"
+    busy = small(["[n for n in iter(int, 1)] and x1"], **x)
+    assert ends_badly(Case(busy, JIT), 2) == "hang"
     assert ends_badly(Case(small(["x1 + 1"], **x), JIT)) == ""
 
 

@@ -124,6 +124,64 @@ def looped(f):
     return [ag.stack([ag.asarray(r) for r in column]) for column in zip(*rows)]
 '''
 
+OTHER_AXES = BATCHED + '''
+def by_last(f):
+    given = [ag.moveaxis(b, 0, -1) if x == 0 else b for b, x in zip(batch(), axes())]
+    results = ag.vmap(f, tuple(-1 if x == 0 else x for x in axes()), -1)(*given)
+    return [ag.moveaxis(r, -1, 0) for r in results]
+'''
+
+SCANNED = BATCHED + '''
+def example(mine, given):
+    mine = list(mine)
+    return [mine.pop(0) if x == 0 else b for b, x in zip(given, axes())]
+
+def rows(given):
+    return [b for b, x in zip(given, axes()) if x == 0]
+
+def scanned(*given):
+    return ag.scan(lambda c, mine: (c + 1, f(*example(mine, given))), ag.zeros(()), rows(given))[1]
+
+def cost_by_scan(*given):
+    return ag.scan(lambda c, mine: (c + cost(*example(mine, given)), c),
+                   ag.zeros((), dtype="float64"), rows(given))[0]
+
+def cost_by_loop(*given):
+    return sum([cost(*example([r[i] for r in rows(given)], given)) for i in range(3)])
+'''
+
+NESTED = '''
+def nest(args):
+    return {"p": [args[i] for i in argnums], "q": {}}
+
+def of_nest(d, args):
+    return cost(*[d["p"][argnums.index(i)] if i in argnums else a for i, a in enumerate(args)])
+
+def taped(*args):
+    mine = [ag.copy(a) if i in argnums else a for i, a in enumerate(args)]
+    for i in argnums:
+        mine[i].requires_grad = True
+    cost(*mine).backward()
+    return [ag.zeros_like(mine[i]) if mine[i].grad is None else mine[i].grad for i in argnums]
+'''
+
+OPEN = LEADING + FUNCTION + '''
+def open_graph():
+    given = [ag.symbolic.tensor(a.dtype, (None, *a.shape[1:]) if a.ndim else ())
+             for a in strong(args)]
+    try:
+        run = function(given, list(f(*given)), algebra="exact")
+    except (ValueError, TypeError, IndexError) as error:
+        raise ValueError("a size is not known when the graph is written") from error
+    return lambda *some: [ag.asarray(r) for r in run(*[np.asarray(a) for a in strong(some)])]
+'''
+
+JACOBIANS = '''
+def few(*args):
+    flat = [r.reshape(-1)[:4].astype("float64") for r in f(*args) if r.dtype.kind == "f"]
+    return ag.concat(flat or [ag.zeros(0, dtype="float64")])
+'''
+
 THREADED = '''
 def on(count, run):
     before = ag.get_num_threads()
@@ -163,6 +221,11 @@ WAYS = (
     Way("unoptimized", "f(*args)", "jit(f, optimizer='None')(*args)"),
     Way("interpreted", "f(*args)", "interpreted(f)(*args)"),
     Way("numpy", "f(*args)", "by_numpy()", weight=3, kinds=("whole", "smooth")),
+    Way("jit in jit", "f(*args)", "jit(lambda *xs: jit(f)(*xs))(*args)", weight=1.5),
+    Way("closure", "f(*args)", "jit(lambda: f(*args))()", weight=1.5),
+    Way("keywords", "f(*args)", "jit(f)(**dict(zip(f.__code__.co_varnames, args)))", weight=0.5),
+    Way("arrays", "f(*args)", "jit(f)(*[np.asarray(a) if isinstance(a, ag.Tensor) else a "
+        "for a in args])", writes=False),
     Way("calls", "(f(*args), f(*flipped(args)))",
         "(lambda g: (g(*args), g(*flipped(args))))(jit(f))"),
     Way("sizes", "by_size(f)", "by_size(jit(f))", LEADING),
@@ -174,11 +237,17 @@ WAYS = (
     Way("threads of gradients", "on(1, jit(ag.grad(cost, argnums)))",
         "on(2, jit(ag.grad(cost, argnums)))", THREADED, bits=True, weight=0.5, gradients=True),
     Way("function", "f(*strong(args))", "graph(args, algebra='exact')", FUNCTION, writes=False),
+    Way("open sizes", "by_size(f)", "by_size(open_graph())", OPEN, writes=False, weight=1.5),
     Way("real algebra", "f(*strong(args))", "graph(args)", FUNCTION, writes=False, real=True),
     Way("updates", "updated(args, by_hand)", "updated(args, by_updates)", FUNCTION, writes=False,
         real=True, weight=1.5),
     Way("vmap", "looped(f)", "ag.vmap(f, axes())(*batch())", BATCHED, weight=1.5),
     Way("jit of vmap", "looped(f)", "jit(ag.vmap(f, axes()))(*batch())", BATCHED),
+    Way("vmap along others", "looped(f)", "by_last(f)", OTHER_AXES),
+    Way("scan", "looped(f)", "jit(scanned)(*batch())", SCANNED, writes=False, weight=1.5),
+    Way("gradients of scans", "ag.grad(cost_by_loop, argnums)(*batch())",
+        "jit(ag.grad(cost_by_scan, argnums))(*batch())", SCANNED, gradients=True, writes=False,
+        weight=1.5),
     Way("grad", "ag.grad(cost, argnums)(*args)", "jit(ag.grad(cost, argnums))(*args)", weight=3,
         gradients=True),
     Way("value_and_grad", "ag.value_and_grad(cost, argnums)(*args)",
@@ -188,6 +257,13 @@ WAYS = (
     Way("checkpoint", "ag.grad(cost, argnums)(*args)",
         "jit(ag.grad(lambda *xs: ag.checkpoint(cost, *xs), argnums))(*args)", gradients=True,
         writes=False),
+    Way("nested", "ag.grad(cost, argnums)(*args)",
+        "jit(ag.value_and_grad(of_nest))(nest(args), args)[1]['p']", NESTED, gradients=True,
+        writes=False),
+    Way("tape", "ag.grad(cost, argnums)(*args)", "jit(taped)(*args)", NESTED, gradients=True,
+        writes=False),
+    Way("jacobians", "ag.jacrev(few, argnums)(*args)", "jit(ag.jacfwd(few, argnums))(*args)",
+        JACOBIANS, gradients=True, kinds=SMOOTH, weight=0.5),
     Way("graph of gradients", "ag.grad(cost, argnums)(*strong(args))",
         "graph(args, lambda f: ag.grad(cost, argnums))", FUNCTION, gradients=True, writes=False,
         real=True),

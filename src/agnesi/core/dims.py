@@ -98,40 +98,63 @@ class Dim:
     def __bool__(self) -> bool:
         return self._no_number("a Python condition")
 
+    def _compared(self, other: Any) -> Any:
+        return self._no_number("a Python condition")
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compared
+
+    def __neg__(self) -> Any:
+        return combine("-", 0, self)
+
+    def __pos__(self) -> Any:
+        return self
+
     def __add__(self, other: Any) -> Any:
-        return combine("+", self, other)
+        return _computed("+", self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return combine("+", other, self)
+        return _computed("+", other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return combine("-", self, other)
+        return _computed("-", self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return combine("-", other, self)
+        return _computed("-", other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return combine("*", self, other)
+        return _computed("*", self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return combine("*", other, self)
+        return _computed("*", other, self)
 
     def __truediv__(self, other: Any) -> Any:
-        return self._quotient(self, other)
+        return _computed("/", self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return self._quotient(other, self)
-
-    @staticmethod
-    def _quotient(a: Any, b: Any) -> Any:
-        """The quotient of sizes, which is a tensor: ``ops.arith`` puts its division here."""
-        return NotImplemented
+        return _computed("/", other, self)
 
     def __floordiv__(self, other: Any) -> Any:
-        return combine("//", self, other)
+        return _computed("//", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _computed("//", other, self)
 
     def __mod__(self, other: Any) -> Any:
-        return combine("%", self, other)
+        return _computed("%", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _computed("%", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return _computed("**", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _computed("**", other, self)
+
+    @staticmethod
+    def _tensor(op: str, a: Any, b: Any) -> Any:
+        """What is no size, such as a quotient: ``ops.arith`` puts its functions here."""
+        return NotImplemented
 
 
 #: A number, or a size that is not known yet.
@@ -178,6 +201,17 @@ def _blank(kind: type[Dim]) -> Dim:
 
 def _dim(op: str, args: tuple[Any, ...]) -> Dim:
     return Dim(op=op, args=args) if op else Dim(args[0])
+
+
+def _computed(op: str, a: Any, b: Any) -> Any:
+    """``a op b`` for sizes and numbers of Python: a size, or a tensor that is no whole number."""
+    if op == "**" and isinstance(a, Dim) and isinstance(b, int) and b >= 0:
+        return functools.reduce(lambda x, _: combine("*", x, a), range(b), 1)
+    found = combine(op, a, b) if op in EVALUATE else NotImplemented
+    if found is NotImplemented and isinstance(a, (int, float, Dim)) and isinstance(
+            b, (int, float, Dim)):
+        return Dim._tensor(op, a, b)
+    return found
 
 
 def combine(op: str, a: Any, b: Any) -> Any:

@@ -123,12 +123,6 @@ divide = binary(
 )
 
 
-def _of_sizes(a: Any, b: Any) -> Tensor:
-    """A quotient with a size, which is as precise as Python's and gives way as that does."""
-    return divide(*(as_tensor(x, dtypes.float64) if isinstance(x, Dim) else x for x in (a, b)))
-
-
-Dim._quotient = staticmethod(_of_sizes)  # type: ignore[method-assign]
 floor_divide: Binary = binary(
     FLOOR_DIVIDE, "Quotient rounded down to a whole number; of infinities NaN, as Python's.",
     "[7, -7], 2", "[ 3, -4]"
@@ -205,6 +199,17 @@ def power(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 with_methods(power)
+
+
+def _of_sizes(op: str, a: Any, b: Any) -> Tensor:
+    """A number made of sizes, which is as precise as Python's and gives way as that does."""
+    functions: dict[str, Any] = {"+": add, "-": subtract, "*": multiply, "/": divide,
+                                 "//": floor_divide, "%": remainder, "**": power}
+    return functions[op](*(as_tensor(x, dtypes.float64) if isinstance(x, Dim) else x
+                           for x in (a, b)))
+
+
+Dim._tensor = staticmethod(_of_sizes)  # type: ignore[method-assign]
 
 
 pow = power

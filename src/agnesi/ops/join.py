@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import loops, shapes
-from agnesi.core.dims import Dim, Size, combine, is_settled
+from agnesi.core.dims import Dim, Size, combine, is_open, is_settled
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.extents import Extent, UnknownSizeError
@@ -614,7 +614,8 @@ def roll(x: Any, /, shift: Any, axis: Any = None, *, out: Tensor | None = None) 
     for by, a in zip(shifts, axes, strict=True):
         a = shapes.axis_of(a, x.ndim)
         n = x.shape[a]
-        by = combine("%", by, n) if n != 0 else 0
+        turns = combine("max", n, 1) if is_open(n) else n
+        by = combine("%", by, turns) if turns != 0 else 0
         if isinstance(by, Dim) or by:
             x = apply(Concat(a), _cut(x, a, n - by, None), _cut(x, a, 0, n - by))
     return x

@@ -1,0 +1,119 @@
+"""How times grow: ``python -m tests.fuzz.growth --programs 100``.
+
+Smooth programs that mix reductions of rows and columns run on n and 2n; where the time of the
+compiled one grows by a higher power than that of the eager one, the program is printed.  Times are
+those of the processor, of one thread, the least of some.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import agnesi as ag
+from tests.fuzz import elementwise, folded, movement, reductions
+from tests.fuzz.generator import program
+from tests.fuzz.pool import REFUSED
+from tests.fuzz.program import Program
+from tests.fuzz.values import GROWING, inputs_of
+
+GROUPS: dict[Any, float] = {reductions.MAKERS: 0.35, folded.MAKERS: 0.4, elementwise.MAKERS: 0.2,
+          movement.MAKERS: 0.05}
+#: Sizes of which times are compared, and larger ones for what looks wrong.
+SIZES = (256, 512), (512, 1024), (1024, 2048)
+#: How far apart powers of the size may be.
+APART = 0.6
+#: Eager seconds above which a larger size is not tried.
+LONG = 4.0
+
+
+def grown(found: Program, n: int) -> Program:
+    """The same program of inputs the large axes of which have another size."""
+    return replace(found, inputs=tuple(inputs_of(x, n) for x in found.inputs))
+
+
+def power(run: Callable[[int], Callable[[], Any]], small: int, large: int) -> float:
+    """The power of the size by which a time grows."""
+    return math.log(least(run(large)) / least(run(small)), large / small)
+
+
+def least(run: Callable[[], Any]) -> float:
+    """The least time of some calls, the first of which does not count."""
+    run()
+    found, end = math.inf, time.process_time() + 0.3
+    for _ in range(30):
+        start = time.process_time()
+        run()
+        found = min(found, time.process_time() - start)
+        if time.process_time() > end:
+            break
+    return max(found, 1e-6)
+
+
+def powers(found: Program, gradients: bool, sizes: tuple[int, int]) -> tuple[float, float]:
+    """Those of the compiled and of the eager program."""
+    def calls(wrap: Callable[[Any], Any]) -> Callable[[int], Callable[[], Any]]:
+        def of(n: int) -> Callable[[], Any]:
+            args = grown(found, n).arguments(ag)
+            f = wrap(_gradient(found) if gradients else found.function({"ag": ag}))
+            return lambda: f(*args)
+
+        return of
+
+    return power(calls(ag.jit), *sizes), power(calls(lambda f: f), *sizes)
+
+
+def _gradient(found: Program) -> Any:
+    f = found.function({"ag": ag})
+    where = tuple(i for i, x in enumerate(found.inputs) if not x.number)
+    return ag.grad(lambda *xs: sum(y.sum() for y in f(*xs) if y.dtype.kind == "f"), where)
+
+
+def faster_growth(found: Program, gradients: bool) -> str:
+    """By which powers both grow, if the compiled one grows by a higher one at all sizes."""
+    text = ""
+    for sizes in SIZES:
+        compiled, eager = powers(found, gradients, sizes)
+        if compiled - eager < APART:
+            return ""
+        text += f"# {sizes[0]} to {sizes[1]}: n^{compiled:.2f}, eagerly n^{eager:.2f}\n"
+        args = grown(found, sizes[1]).arguments(ag)
+        if least(lambda args=args: found(*args)) > LONG:
+            break
+    return text
+
+
+def main() -> int:
+    """Try some programs."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.growth", description=__doc__)
+    parser.add_argument("--programs", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    tried = failures = 0
+    ag.set_num_threads(1)
+    with np.errstate(all="ignore"):
+        for number in range(options.programs):
+            found = program((options.seed, number, 9), kind="smooth", size="growing",
+                            most=2 * GROWING**2, dtypes=("float64",), groups=GROUPS, steps=6)
+            try:
+                text = faster_growth(found, gradients=number % 2 == 1)
+            except REFUSED:
+                continue
+            tried += 1
+            if text:
+                failures += 1
+                print(f"\n{found.source}# {'gradients of ' * (number % 2)}{number}\n{text}",
+                      flush=True)
+    print(f"{tried} programs, {failures} grow faster when they are compiled")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
