@@ -92,7 +92,7 @@ class RandomBits(Op):
 
     def perform(self, state: np.ndarray) -> np.ndarray:
         n = self.size
-        blocks = -(-n // 4)  # type: ignore[operator]
+        blocks = -(-n // 4)
         result = np.empty((4, blocks), _UINT32)
         first = int(state[2]) | int(state[3]) << 32
         for start in range(0, blocks, CHUNK):
@@ -151,7 +151,7 @@ class Advance(Op):
         return state.shape, state.dtype
 
     def perform(self, state: np.ndarray) -> np.ndarray:
-        blocks = -(-self.size // 4)  # type: ignore[operator]
+        blocks = -(-self.size // 4)
         return counted(state, (int(state[2]) | int(state[3]) << 32) + blocks)
 
     def lower(self, at: Any, state: Any) -> Any:

@@ -80,7 +80,7 @@ def _known(node: Node, depth: int) -> Any:
     inputs = _all_known(node, depth - 1)
     if inputs is None or not is_static(node.shape):
         return None
-    few: Any = product(node.shape) <= _KNOWN_SIZE  # type: ignore[operator]
+    few: Any = product(node.shape) <= _KNOWN_SIZE
     return np.asarray(node.op.perform(*inputs)) if few else None
 
 
