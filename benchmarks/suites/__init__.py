@@ -27,6 +27,7 @@ NAMES = (
     "memory",
     "compile",
     "imports",
+    "python_threads",
     "eager_op",
 )
 

@@ -217,8 +217,6 @@ CALLS = {
                  lambda: ag.meshgrid(X[0], X[1], indexing="xy")),
     "gradient": (lambda: ag.gradient(X[0]), lambda: ag.gradient(X[0], axis=0)),
     "histogram": (lambda: ag.histogram(X), lambda: ag.histogram(X, bins=10)),
-    "tril_indices": (lambda: ag.tril_indices(3, 1),
-                     lambda: (ag.tril_indices(3, k=1), ag.tril_indices(3))),
     "triu_indices": (lambda: ag.triu_indices(3, 1), lambda: ag.triu_indices(3, k=1)),
 }
 

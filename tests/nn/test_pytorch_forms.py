@@ -91,11 +91,37 @@ def test_classes_are_on_axis_one() -> None:
         F.cross_entropy(input=x, target=labels, weight=ag.ones(5)), rows.mean())
 
 
-def test_rows_without_a_label_are_left_out_if_said() -> None:
-    with pytest.raises(IndexError, match="write ignore_index=-100 to leave such rows out"):
-        F.cross_entropy(X, ag.tensor([0, -100, 1]))
-    found = F.cross_entropy(X, ag.tensor([0, -100, 1]), ignore_index=-100)
-    np.testing.assert_allclose(found, F.cross_entropy(X[[0, 2]], ag.tensor([0, 1])), rtol=1e-6)
+def test_rows_with_the_label_that_is_ignored_are_left_out() -> None:
+    few, labels = ag.tensor([0, 1]), ag.tensor([0, -100, 1])
+    kept = X[[0, 2]]
+    for loss in (F.cross_entropy, nn.CrossEntropyLoss(), ag.jit(F.cross_entropy)):
+        np.testing.assert_allclose(loss(X, labels), F.cross_entropy(kept, few), rtol=1e-6)
+    np.testing.assert_allclose(F.nll_loss(X, labels), F.nll_loss(kept, few), rtol=1e-6)
+    for run in (ag.grad, lambda f: ag.jit(ag.grad(f))):
+        found = run(lambda x: F.cross_entropy(x, labels))(X).numpy()
+        assert not found[1].any()
+        assert found[0].any()
+    for ignored in (3, None):
+        with pytest.raises(IndexError, match="label -100 is out of range"):
+            F.cross_entropy(X, labels, ignore_index=ignored)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_running_values_of_instance_norm(compiled: bool) -> None:
+    """They move towards the mean over the images of what each of them has."""
+    x = np.random.default_rng(0).normal(size=(3, 2, 5)) * 2 + 1
+    layer = nn.InstanceNorm1d(2, 1e-5, 0.25, True, True, dtype="float64")
+    run = ag.jit(layer) if compiled else layer
+    y = run(ag.tensor(x)).detach().numpy()
+    want = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(y, want)
+    np.testing.assert_allclose(layer.running_mean, 0.25 * x.mean(-1).mean(0))
+    np.testing.assert_allclose(layer.running_var, 0.75 + 0.25 * x.var(-1, ddof=1).mean(0))
+    layer.eval()
+    mean, variance = (v.numpy()[:, None] for v in (layer.running_mean, layer.running_var))
+    np.testing.assert_allclose(run(ag.tensor(x)).detach(), (x - mean) / np.sqrt(variance + 1e-5))
+    with pytest.raises(ValueError, match="no variance to divide by"):
+        F.instance_norm(ag.ones((2, 3, 1)))
 
 
 def test_squares_of_other_shapes_warn() -> None:

@@ -98,7 +98,7 @@ CASES: dict[str, tuple[Call, tuple[np.ndarray, ...]]] = {
     "cov (complex)": (lambda xp, x: xp.cov(x), (C,)),
     "corrcoef": (lambda xp, x: xp.corrcoef(x), (A,)),
     "tri": (lambda xp: xp.tri(3, 4, 1), ()),
-    "tril_indices": (lambda xp: xp.tril_indices(3, 1, 4), ()),
+    "tril_indices": (lambda xp: xp.tril_indices(3, k=1, m=4), ()),
     "triu_indices": (lambda xp: xp.triu_indices(4, -1), ()),
     "tril_indices_from": (lambda xp, x: xp.tril_indices_from(x), (A,)),
     "triu_indices_from": (lambda xp, x: xp.triu_indices_from(x, 1), (A,)),

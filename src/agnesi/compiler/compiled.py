@@ -356,6 +356,7 @@ class Compiled:
         values = [_array(a, spec) for a, spec in zip(args, self.arguments, strict=True)
                   if spec.kind not in ("identity", "ignore")]
         results = interpret(self.optimised, values)
+        check_writeable([values[t] if isinstance(t, int) else t for t, _ in self.updates])
         for t, i in self.updates:
             if isinstance(t, int):
                 np.copyto(values[t], results[i])

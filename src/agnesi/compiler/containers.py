@@ -29,6 +29,7 @@ class _Text:
 
     def __init__(self, otherwise: str) -> None:
         self.lines: list[str] = []
+        self.indent = ""
         self.objects: dict[str, Any] = {"MISSED": MISSED}
         self.otherwise = otherwise
         self._numbers = count()
@@ -40,9 +41,13 @@ class _Text:
             self.objects[name] = known
         return name
 
+    def write(self, line: str) -> None:
+        """Add a line."""
+        self.lines.append(self.indent + line)
+
     def require(self, condition: str) -> None:
         """Go the general way unless a condition holds."""
-        self.lines.append(f"if not ({condition}): {self.otherwise}")
+        self.write(f"if not ({condition}): {self.otherwise}")
 
     def leaves(self, tree: Tree, value: str) -> list[str]:
         """Names of the leaves of ``value``, which must be a nest of this shape."""
@@ -64,12 +69,12 @@ class _Text:
             value = ", ".join(f"{value}.{field}" for field in tree.extra) + ","
         else:
             parts, extra = self.name(), self.name()
-            self.lines.append(f"{parts}, {extra} = {self.name(tree.take)}({value})")
+            self.write(f"{parts}, {extra} = {self.name(tree.take)}({value})")
             self.require(f"{self.name(exact)}({extra}) == {self.name(exact(tree.extra))}")
             value = parts
         children = [self.name() for _ in tree.children]
         if children:
-            self.lines.append(f"[{', '.join(children)}] = {value}")
+            self.write(f"[{', '.join(children)}] = {value}")
         return [leaf for c, name in zip(tree.children, children, strict=True)
                 for leaf in self.leaves(c, name)]
 
@@ -77,10 +82,10 @@ class _Text:
         """A leaf is this static value."""
         if type(value) in _BY_VALUE:
             name = self.name(value)
-            self.lines.append(f"if {leaf} is not {name}:")
-            self.lines.append(f"    if type({leaf}) is not type({name}) or {leaf} != {name}: "
-                              f"{self.otherwise}")
-            self.lines.append(f"    {leaf} = {name}")
+            self.write(f"if {leaf} is not {name}:")
+            self.write(f"    if type({leaf}) is not type({name}) or {leaf} != {name}: "
+                       f"{self.otherwise}")
+            self.write(f"    {leaf} = {name}")
 
     def built(self, tree: Tree, leaves: Iterator[str]) -> str:
         """An expression for a nest of this shape."""
@@ -101,7 +106,8 @@ class _Text:
 
 def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
            dispatch: Callable[..., Any], finish: Callable[[_Text, str], str],
-           recording: bool, unseen: Sequence[Any] = (), hidden: Sequence[Any] = ()) -> Any:
+           recording: bool, unseen: Sequence[Any] = (), hidden: Sequence[Any] = (),
+           turns: Any = None) -> Any:
     """A function of arguments with this shape.
 
     Parameters
@@ -122,6 +128,8 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
         What Python has to look at before.
     hidden : sequence of Place
         Whose values follow the leaves.
+    turns : Turns, optional
+        What threads do one after the other, from reading places to writing them.
     """
     def general(given: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> Any:
         return dispatch(*(v for v in given if v is not MISSED), *more, **named)
@@ -139,16 +147,23 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
         leaves += text.leaves(keywords, "named")
     else:
         text.require("not named")
+    if turns is not None:
+        text.write(f"with {text.name(turns)}.again():")
+        text.write("    while True:")
+        text.otherwise, text.indent = "break", " " * 8
     for place in hidden:
         leaves.append(text.name())
-        text.lines.append(f"{leaves[-1]} = {text.name(place.now)}()")
+        text.write(f"{leaves[-1]} = {text.name(place.now)}()")
     for leaf, value in zip(leaves, statics, strict=True):
         text.known(leaf, value)
     for place in unseen:
         text.require(f"{text.name(place.holds)}()")
-    text.lines.append(f"found = {text.name(native)}({', '.join(leaves)})")
+    text.write(f"found = {text.name(native)}({', '.join(leaves)})")
     text.require("found is not MISSED")
-    text.lines.append(f"return {finish(text, 'found')}")
+    text.write(f"return {finish(text, 'found')}")
+    if turns is not None:
+        text.indent = ""
+        text.write(f"return {general_name}(({all_given}), more, named)")
     head = "".join(f"{name}=MISSED, " for name in given) + ("/, " if given else "")
     body = "\n    ".join(text.lines)
     exec(f"def call({head}*more, **named):\n    {body}\n", text.objects)

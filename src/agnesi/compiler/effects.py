@@ -9,17 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from agnesi.compiler.places import (
-    MISSING,
-    Answer,
-    Contents,
-    Definition,
-    Function,
-    Kind,
-    Place,
-    same,
-)
-from agnesi.compiler.reads import Reads, holds_symbol, tells
+from agnesi.compiler.contents import Answer, Appended, Contents
+from agnesi.compiler.places import MISSING, Definition, Function, Kind, Place, same
+from agnesi.compiler.reads import Reads, tells
 from agnesi.core.errors import TraceError, at
 from agnesi.core.tensor import Tensor
 from agnesi.core.tree import Tree, flatten
@@ -119,6 +111,10 @@ class Effects:
         for w in self.written:
             if isinstance(w.place, (Definition, Function, Kind)):
                 self.obstacle = f"it changes a class or a function: {w.place.change()}"
+        for array in reads.arrays.values():
+            if not array.holds():
+                self.obstacle = f"it changes {array.path}, an array"
+                array.undo(array.value)
         self.tensors = [] if self.obstacle else [v for v in values if _is_symbol(v)]
         for w in self.written:
             w.leaves = list(map(_put_down, w.leaves))
@@ -130,12 +126,16 @@ class Effects:
     @property
     def reshapes(self) -> bool:
         """Whether it changes what lists and dicts hold, and not just what is computed."""
-        return any(isinstance(w.place, Contents) for w in self.written)
+        return any(isinstance(w.place, Contents) and w.place.counts for w in self.written)
+
+    def places(self) -> list[Place]:
+        """Where it puts something, apart from arguments."""
+        return [w.place for w in self.written]
 
     def undo(self) -> None:
         """Leave everything as it was before the trace."""
         for w in reversed(self.written):
-            w.place.put(w.before)
+            w.place.undo(w.before)
 
     def write(self, found: Iterable[Any], given: Any) -> None:
         """Repeat it, with the results of a call; ``given`` are the user's arguments."""
@@ -150,16 +150,24 @@ class Effects:
 def undone(reads: Reads, error: BaseException) -> None:
     """After a trace that failed: leave no symbols anywhere, and nothing that tracing did."""
     ours = type(error).__module__.startswith("agnesi.")
+    for array in reads.arrays.values():
+        if ours and not array.holds():
+            array.undo(array.value)
     for w in _written([*reads.places.values(), *reads.given.values()]):
         if ours or w.symbols:
-            w.place.put(w.before)
+            w.place.undo(w.before)
 
 
 def refuse_symbols(reads: Reads) -> None:
     """Raise where all attributes of an object were read, and one of them is an argument."""
     for place in reads.places.values():
-        if isinstance(place, Contents) and holds_symbol(place.value):
+        if isinstance(place, Contents) and _shows_symbol(place.value):
             raise TraceError(at(f"{place.path} holds a value that exists in the trace only"))
+
+
+def _shows_symbol(items: Iterable[Any]) -> bool:
+    """Whether an element, or the value of an entry, exists in the trace only."""
+    return any(map(_is_symbol, (v for i in items for v in (i if type(i) is tuple else (i,)))))
 
 
 def _written(places: Iterable[Place]) -> Iterator[Written]:
@@ -170,6 +178,9 @@ def _written(places: Iterable[Place]) -> Iterator[Written]:
         if isinstance(place, (Definition, Function)):
             if not place.holds():
                 yield Written(place, None)
+        elif isinstance(place, Appended):
+            if len(now) > len(place.value):
+                yield Written(place, now[len(place.value):])
         elif now is not place.value and not same(now, place.value):
             yield Written(place, now)
 

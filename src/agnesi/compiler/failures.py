@@ -73,8 +73,11 @@ def _every(graph: FunctionGraph) -> Iterator[Node]:
 
 
 def raiser(recipe: Recipe, graph: FunctionGraph, name: str,
-           otherwise: Callable[[int], Any]) -> Callable[[int], Any]:
-    """A function that raises the error for the code that a compiled function returned."""
+           otherwise: Callable[[int], Any], writes: bool) -> Callable[[int], Any]:
+    """A function that raises the error for the code that a compiled function returned.
+
+    All errors but one come before the function ``writes`` in place; that one says so.
+    """
     from agnesi.runtime.support import refused
 
     def where_of(place: int) -> Any:
@@ -96,7 +99,9 @@ def raiser(recipe: Recipe, graph: FunctionGraph, name: str,
         else:
             _, what, place = recipe.widest or ("", "temporaries", -1)
             where = where_of(place)
+        torn = ("; tensors that it changes in place may hold a part of the changes"
+                if writes and i > len(recipe.results) else "")
         return at(f"{name}: no memory is left for {told(refused())}, {what}, and no other call is "
-                  "running that would free some; see agnesi.limit_memory", where)
+                  f"running that would free some{torn}; see agnesi.limit_memory", where)
 
     return failed

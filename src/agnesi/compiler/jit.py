@@ -14,11 +14,12 @@ from agnesi.compiler.containers import MISSED
 from agnesi.compiler.direct import Direct
 from agnesi.compiler.limits import byte_count
 from agnesi.compiler.packed import check_named, named
+from agnesi.compiler.reads import OnlyEagerError
 from agnesi.compiler.report import Inspectable
 from agnesi.compiler.version import Version
 from agnesi.compiler.versions import Versions
 from agnesi.core.config import STATE, config
-from agnesi.core.errors import at
+from agnesi.core.errors import TraceError, at
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
 from agnesi.core.tensor import Tensor
@@ -85,16 +86,27 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             from agnesi.compiler.precision import told_losses
 
             return told_losses(self, args, keywords)
-        if self.versions.gives_up(leaves, tree):
+        found = MISSED
+        while found is MISSED:
+            found = self._found(leaves, tree, args, keywords)
+        return found
+
+    def _found(self, given: Sequence[Any], tree: Tree, args: Any, keywords: Any) -> Any:
+        """The result of the version for these arguments; ``MISSED`` to try again."""
+        if self.versions.gives_up(given, tree):
             return self.function(*args, **keywords)
-        version, leaves = self.versions.of(leaves, tree)
+        try:
+            version, leaves = self.versions.of(given, tree)
+        except OnlyEagerError as reason:
+            self.versions.give_up(str(reason))
+            return self.function(*args, **keywords)
         tangled = version.tangled(leaves)
         self.tangled_calls += tangled
         if (version.changes_record(leaves) or tangled or version.passing
                 or version.effects.obstacle):
             return self.function(*args, **keywords)
         result = version(leaves, (args, keywords))
-        if version.direct is not None:
+        if result is not MISSED and version.direct is not None:
             self._use(version)
             self.versions.use(version)
         return result
@@ -125,7 +137,10 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
     def version(self, leaves: Sequence[Any], tree: Tree) -> Version:
         """The compiled version for arguments; made now if there is none."""
-        return self.versions.of(leaves, tree)[0]
+        try:
+            return self.versions.of(leaves, tree)[0]
+        except OnlyEagerError as reason:
+            raise TraceError(at(f"{self.name} cannot be compiled, for {reason}")) from None
 
     def c_function(self, *args: Any, form: str = "pointers") -> CFunction:
         """The compiled function for arguments like these as a plain C function.

@@ -237,8 +237,9 @@ class Bound:
                  watched: Any, written: Sequence[Tensor | int], name: str, clock: Clock,
                  own_scratch: bool = False, ahead: Any = None) -> None:
         from agnesi.runtime import entry, machine
+        from agnesi.runtime.watched import lying
 
-        self._lying = entry.lying
+        self._lying = lying
         self.code = machine.load(recipe.text, optimize=recipe.optimize, ahead=ahead)
         clock.mark("machine code")
         back = None
@@ -249,7 +250,7 @@ class Bound:
         changed = {id(t) for t in written if isinstance(t, Tensor)}
         self.states = [
             entry.State(live[i].data, live[i], "data", id(live[i]) in changed,
-                        entry.lying(live[i].data))
+                        lying(live[i].data))
             for i in recipe.states
         ]
         arrays = [s.array for s in self.states]
@@ -264,7 +265,8 @@ class Bound:
             sizes=graph.extents,
         )
         common: dict[str, Any] = {
-            "failed": raiser(recipe, graph, name, back.failed if back else _unexpected),
+            "failed": raiser(recipe, graph, name, back.failed if back else _unexpected,
+                             bool(written)),
             "states": self.states,
             "constants": recipe.constants, "wrapper": _wrapper(entry), "callback": back,
             "foreign": recipe.foreign, "name": name,
@@ -320,10 +322,11 @@ def _marked(arguments: Sequence[Any], written: Sequence[Tensor | int]) -> tuple[
     return tuple(replace(a, written=True) if i in changed else a for i, a in enumerate(arguments))
 
 
-def check_writeable(written: Sequence[Tensor | int]) -> None:
-    """Raise ValueError where a tensor that is changed lies in read-only memory."""
+def check_writeable(written: Sequence[Any]) -> None:
+    """Raise ValueError where a tensor or array that is changed lies in read-only memory."""
     for t in written:
-        if isinstance(t, Tensor) and not t.data.flags.writeable:
+        memory = t.data if isinstance(t, Tensor) else t
+        if isinstance(memory, np.ndarray) and not memory.flags.writeable:
             raise ValueError(
                 at(f"{typed(t)} lies in read-only memory and cannot be changed in place; copy it")
             )

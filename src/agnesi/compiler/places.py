@@ -7,9 +7,8 @@ sees that nothing was changed.  Where it has none, ``holds`` is asked before eac
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterable
-from types import FunctionType, SimpleNamespace
+from collections.abc import Iterable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -21,9 +20,7 @@ from agnesi.runtime.watched import (
     DEFAULTS_AT,
     KEYWORDS_AT,
     TYPE_AT,
-    Entries,
     Entry,
-    Items,
     Word,
     class_tag,
     dict_pointer,
@@ -72,9 +69,18 @@ class Place:
 
     __slots__ = ("path", "value")
 
+    #: Whether code depends on what it held.
+    counts = True
+
     def __init__(self, path: str, value: Any) -> None:
         self.path = path
         self.value = value
+
+    @property
+    def holder(self) -> Any:
+        """The object that it is a part of."""
+        names = ("owner", "mapping", "cell", "container")
+        return next(held for held in (getattr(self, n, None) for n in names) if held is not None)
 
     def now(self) -> Any:
         """What it holds."""
@@ -83,6 +89,10 @@ class Place:
     def put(self, value: Any) -> None:
         """Let it hold a value, or nothing where that is ``MISSING``; its class is not asked."""
         raise TypeError
+
+    def undo(self, before: Any) -> None:
+        """Let it hold what it did before a trace."""
+        self.put(before)
 
     def holds(self) -> bool:
         """Whether it holds what it did; an equal value is the expected one from now on."""
@@ -228,21 +238,26 @@ class Kind(Place):
 class Definition(Place):
     """A class: its methods, and what was read of it."""
 
-    __slots__ = ("names",)
+    __slots__ = ("absent", "names", "parts")
 
     def __init__(self, path: str, kind: type) -> None:
         super().__init__(path, kind)
         self.names: dict[tuple[type, str], Any] = {}
-        for part in kind.__mro__:
-            if not _is_builtin(part):
-                self.names.update({
-                    (part, name): value for name, value in vars(part).items()
-                    if _is_method(value) and name not in HOOKED
-                })
+        #: Names that were looked for and that no class has.
+        self.absent: set[str] = set()
+        self.parts = [part for part in kind.__mro__ if not _is_builtin(part)]
+        for part in self.parts:
+            self.names.update({
+                (part, name): value for name, value in vars(part).items()
+                if _is_method(value) and name not in HOOKED
+            })
 
     def add(self, name: str) -> None:
         """Note that an attribute of the class was read."""
-        for part in self.value.__mro__:
+        if not any(name in vars(part) for part in self.parts):
+            self.absent.add(name)
+            return
+        for part in self.parts:
             value = vars(part).get(name, MISSING)
             self.names.setdefault((part, name), value)
             if value is not MISSING:
@@ -254,7 +269,7 @@ class Definition(Place):
     def put(self, value: Any) -> None:
         while (found := self._changed()) is not None:
             part, name = found
-            if self.names[found] is MISSING:
+            if self.names.get(found, MISSING) is MISSING:
                 type.__delattr__(part, name)
             else:
                 type.__setattr__(part, name, self.names[found])
@@ -269,6 +284,9 @@ class Definition(Place):
                 if not same(now, value):
                     return part, name
                 self.names[part, name] = now
+        for part in self.parts if self.absent else ():
+            for name in self.absent & vars(part).keys():
+                return part, name
         return None
 
     def records(self) -> Iterable[Any]:
@@ -277,7 +295,7 @@ class Definition(Place):
 
     def change(self) -> str:
         part, name = self._changed() or (self.value, "")
-        before, now = self.names.get((part, name)), vars(part).get(name, MISSING)
+        before, now = self.names.get((part, name), MISSING), vars(part).get(name, MISSING)
         return f"{part.__name__}.{name} was {told(before)}, now {told(now)}"
 
 
@@ -305,74 +323,6 @@ class Function(Place):
         for offset, value in ((CODE_AT, code), (DEFAULTS_AT, defaults), (KEYWORDS_AT, keywords)):
             yield Word(id(self.function), offset, 0 if value is None else id(value),
                        keep=(self.function, value))
-
-
-class Contents(Place):
-    """What a container holds: all of it, in order."""
-
-    __slots__ = ("container", "owner", "take")
-
-    def __init__(self, path: str, container: Any, take: Callable[[Any], Any],
-                 owner: Any = None) -> None:
-        self.owner = owner
-        self.container = container
-        self.take = take
-        super().__init__(path, self.now())
-
-    def now(self) -> Any:
-        return tuple(self.take(self.container))
-
-    def put(self, value: Any) -> None:
-        container = self.container
-        if isinstance(container, (list, bytearray)):
-            container[:] = value
-            return
-        if isinstance(container, SimpleNamespace):
-            container = vars(container)
-        container.clear()
-        getattr(container, "update" if hasattr(container, "update") else "extend")(value)
-
-    def records(self) -> Iterable[Any]:
-        if isinstance(self.container, list):
-            return [Items(self.container, self.value)]
-        if isinstance(self.container, dict) and not isinstance(self.container, OrderedDict):
-            return [Entries(self.container, self.value)]
-        return []
-
-    def change(self) -> str:
-        now = self.now()
-        if len(now) != len(self.value):
-            return f"{self.path} had {len(self.value)} elements, now {len(now)}"
-        pairs = zip(self.value, now, strict=True)
-        i, a, b = next((i, a, b) for i, (a, b) in enumerate(pairs) if not same(a, b))
-        if isinstance(self.container, dict) and a[0] == b[0]:
-            return f"{self.path}[{a[0]!r}] was {told(a[1])}, now {told(b[1])}"
-        return f"{self.path}[{i}] was {told(a)}, now {told(b)}"
-
-
-class Answer(Place):
-    """What the library found out about an object, and the dicts and lists where it looked."""
-
-    __slots__ = ("ask", "sources")
-
-    def __init__(self, path: str, ask: Callable[[], Iterable[Any]],
-                 sources: Callable[[], Iterable[Any]]) -> None:
-        self.ask = ask
-        self.sources = sources
-        super().__init__(path, self.now())
-
-    def now(self) -> Any:
-        return tuple(self.ask())
-
-    def records(self) -> Iterable[Any]:
-        for source in self.sources():
-            if isinstance(source, dict):
-                yield Entries(source, tuple(source.items()))
-            else:
-                yield Items(source, tuple(source))
-
-    def change(self) -> str:
-        return f"the tensors and modules in {self.path} are others"
 
 
 #: What is put into classes while a function is traced.

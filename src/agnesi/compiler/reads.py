@@ -12,23 +12,23 @@ import functools
 import os
 import sys
 import sysconfig
+import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from opcode import opmap
 from types import CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from agnesi.compiler import hooks
+from agnesi.compiler.bytecode import appends_only, appends_to, attributes_of, codes, globals_of
+from agnesi.compiler.contents import Answer, Appended, Contents, Elements, Kept
 from agnesi.compiler.direct import Direct
 from agnesi.compiler.places import (
     MISSING,
-    Answer,
     Attribute,
     Cell,
-    Contents,
     Definition,
     Function,
     Kind,
@@ -45,7 +45,8 @@ from agnesi.core.undo import Block
 
 _SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), np.generic, np.dtype,
             Tensor, np.ndarray)
-_EXTENDED, _GLOBAL, _NAME = map(opmap.get, ("EXTENDED_ARG", "LOAD_GLOBAL", "LOAD_NAME"))
+#: Bytes of arrays whose elements are compared.
+_SMALL = 1 << 12
 _MEMBER = type(vars(Tensor)["data"])
 #: Packages whose objects hold nothing that users change between calls.
 _LIBRARIES = frozenset(sys.stdlib_module_names) - {"argparse", "collections", "__main__"} | {
@@ -54,6 +55,10 @@ _OWN_OBJECTS = ("agnesi.nn", "agnesi.optim")
 _FOLDERS = tuple(os.path.join(folder, "") for folder in (
     os.path.dirname(os.path.dirname(__file__)), os.path.dirname(np.__file__),
     sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
+
+
+class OnlyEagerError(BaseException):
+    """The function does what no trace can repeat, nor undo: it has to run eagerly."""
 
 
 class taking(Block):  # noqa: N801 - used as a function
@@ -90,12 +95,21 @@ class Reads:
         self._met: dict[int, Any] = {}
         self._paths: dict[int, str] = {}
         self._told: set[tuple[int, str]] = set()
+        #: Small arrays, whose elements Python may read or change.
+        self.arrays: dict[int, Elements] = {}
+        #: Classes that code reads itself, and names of attributes in code.
+        self._classes: dict[type, str] = {}
+        self._names: set[str] = set()
 
     # -- what is found ----------------------------------------------------------------------
     def meet(self, value: Any, path: str) -> None:
         """Look into something that the function can reach."""
         if isinstance(value, _SCALARS) or id(value) in self._met:
+            self._look_into(value, path)
             return
+        if isinstance(value, Iterator) and not tells(type(value)):
+            raise OnlyEagerError(f"it takes elements from {path}, {_one(value)}, which a trace "
+                                 "would use up")
         self._met[id(value)] = value
         self._paths[id(value)] = path
         if isinstance(value, FunctionType):
@@ -108,6 +122,10 @@ class Reads:
                 self.meet(part, path)
         elif isinstance(value, Direct):
             self.meet(vars(value).get("function"), path)
+        elif isinstance(value, weakref.ref):
+            self.meet(value(), path)
+        elif type(value).__module__ == "logging" and hasattr(value, "getEffectiveLevel"):
+            self._add((id(value), "level"), lambda: Answer(path, lambda: _level(value), tuple))
         elif isinstance(value, type):
             self._class(value, path)
         elif not isinstance(value, ModuleType):
@@ -132,6 +150,29 @@ class Reads:
         for i, (key, inner) in enumerate(_inside(value)):
             self.meet(inner, f"{path}[{i if key is None else key!r}]")
 
+    def _grow(self, value: Any, path: str, asked: Callable[[], bool]) -> bool:
+        """Note a list to which code appends without looking, by what ``asked`` tells; whether it
+        is one."""
+        growing = type(value) is list or (type(value) is deque and value.maxlen is None)
+        growing = growing and asked()
+        if growing and id(value) not in self._met:
+            self._met[id(value)] = value
+            self._paths[id(value)] = path
+            self._add((id(value), "contents"), lambda: Appended(path, value, iter))
+        return growing
+
+    def _look_into(self, value: Any, path: str) -> None:
+        """What a list holds that code has only appended to counts now; so do small arrays."""
+        if type(value) is np.ndarray and value.nbytes <= _SMALL:
+            self.arrays.setdefault(id(value), Elements(path, value))
+        key = id(value), "contents"
+        place = self.places.get(key)
+        if isinstance(place, Appended):
+            made = self.places[key] = Contents(place.path, value, iter)
+            made.value = place.value
+            for i, inner in enumerate(place.value):
+                self.meet(inner, f"{place.path}[{i}]")
+
     def _object(self, value: Any, path: str) -> None:
         """An object whose class can tell of reads."""
         kind = type(value)
@@ -154,28 +195,53 @@ class Reads:
         return made
 
     def _class(self, kind: type, path: str) -> None:
-        """A class that is called or read itself."""
+        """A class that is called or read itself: by the names that code has."""
         if tells(kind):
-            for (part, name), method in list(self._definition(kind).names.items()):
+            definition = self._definition(kind)
+            self._classes[kind] = path
+            for (part, name), method in list(definition.names.items()):
                 inner = getattr(method, "__func__", getattr(method, "fget", method))
                 self.meet(inner, f"{part.__name__}.{name}")
+            for name in list(self._names):
+                self._of_class(kind, name)
+
+    def _of_class(self, kind: type, name: str) -> None:
+        """An attribute that code may read of a class."""
+        definition = self._definition(kind)
+        definition.add(name)
+        for part in definition.parts:
+            if name in vars(part):
+                self.meet(vars(part)[name], f"{self._classes[kind]}.{name}")
+                break
+
+    def _learn(self, names: Iterable[str]) -> None:
+        """Code names these attributes, which may be those of classes."""
+        new = set(names) - self._names
+        self._names |= new
+        for kind in list(self._classes):
+            for name in new:
+                self._of_class(kind, name)
 
     # -- what functions name ----------------------------------------------------------------
     def _function(self, function: FunctionType, path: str) -> None:
         code, library = function.__code__, _is_library(function.__code__.co_filename)
+        if not library:
+            self._learn(attributes_of(code))
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             # What libraries keep for themselves may change; what users gave them counts.
             place = Cell(name, cell) if library else self._add(
                 ("cell", id(cell)), lambda n=name, c=cell: Cell(n, c))  # type: ignore
-            self.meet(place.value, name)
+            asked = functools.partial(appends_only, code, name)
+            if library or not self._grow(place.value, name, asked):
+                self.meet(place.value, name)
         self.meet(getattr(function, "__wrapped__", None), path)
         if library:
             return
         self._add(("function", id(function)), lambda: Function(path, function))
         for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self.meet(value, f"a default of {path}")
-        for inner in _codes(code):
-            for name in _globals_of(inner):
+        for inner in codes(code):
+            for name in globals_of(inner):
                 self._name(function.__globals__, name, inner)
 
     def _name(self, names: dict[str, Any], name: str, code: CodeType) -> None:
@@ -185,12 +251,7 @@ class Reads:
         self._add((id(names), name), lambda: Name(name, names, name, value))
         if isinstance(value, ModuleType):
             self._module(value, name, code)
-        elif isinstance(value, type) and tells(value):
-            definition = self._definition(value)
-            for attribute in code.co_names:
-                definition.add(attribute)
-                self.meet(vars(value).get(attribute), f"{name}.{attribute}")
-        if value is not MISSING:
+        if value is not MISSING and not self._grow(value, name, lambda: appends_only(code, name)):
             self.meet(value, name)
 
     def _module(self, module: ModuleType, path: str, code: CodeType) -> None:
@@ -206,13 +267,16 @@ class Reads:
     # -- what objects tell ------------------------------------------------------------------
     def attribute(self, owner: Any, name: str, plainly: Callable[[Any, str], Any]) -> Any:
         """Read an attribute, and take down what was read."""
-        key = id(owner), name
-        if key in self._told or name == "__class__":
+        if name == "__class__":
             return plainly(owner, name)
-        with switched(reads=None):
-            self._took(owner, name)
+        if (id(owner), name) not in self._told:
+            with switched(reads=None):
+                self._took(owner, name)
         value = plainly(owner, name)
-        self.meet(value, f"{self._paths.get(id(owner), type(owner).__name__)}.{name}")
+        path = f"{self._paths.get(id(owner), type(owner).__name__)}.{name}"
+        reader = sys._getframe(2)
+        if not self._grow(value, path, lambda: appends_to(reader)):
+            self.meet(value, path)
         return value
 
     def written(self, owner: Any, name: str) -> None:
@@ -243,7 +307,10 @@ class Reads:
         return [*self.places.values(), *self.given.values()]
 
     def settle(self) -> None:
-        """Forget what was read of objects that the function made itself."""
+        """Forget what was read of objects that the function made itself; note results that
+        functions keep."""
+        for kept in [v for v in self._met.values() if isinstance(v, functools._lru_cache_wrapper)]:
+            self._add((id(kept), "kept"), lambda f=kept: Kept(self._paths[id(f)], f))  # type: ignore
         for key, place in list(self.places.items()):
             owner = getattr(place, "owner", None)
             unknown = owner is not None and id(owner) not in self._paths
@@ -285,6 +352,17 @@ class Reads:
                 self._add((id(owner), name), lambda: Attribute(path, owner, name, value))
             if value is MISSING:
                 self._definition(kind).add(name)
+
+
+def _level(logger: Any) -> tuple[Any, ...]:
+    """What tells which messages a logger passes on."""
+    return logger.getEffectiveLevel(), logger.disabled, logger.manager.disable
+
+
+def _one(value: Any) -> str:
+    """The class of a value, with its article."""
+    name = type(value).__name__
+    return f"an {name}" if name[0] in "aeiou" else f"a {name}"
 
 
 def holds_symbol(value: Any) -> bool:
@@ -331,28 +409,3 @@ def tells(kind: type) -> bool:
 def _is_library(file: str) -> bool:
     """Whether a file is not the user's."""
     return file.startswith(_FOLDERS)
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """Code, and that of functions that are made in it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
-
-
-@functools.lru_cache(maxsize=4096)
-def _globals_of(code: CodeType) -> tuple[str, ...]:
-    """Names of its module that code reads."""
-    found: dict[str, None] = {}
-    extended, raw = 0, code.co_code
-    for i in range(0, len(raw), 2):
-        operation, argument = raw[i], raw[i + 1] | extended
-        extended = argument << 8 if operation == _EXTENDED else 0
-        if operation == _GLOBAL:
-            found[code.co_names[argument >> 1]] = None
-        elif operation == _NAME:
-            found[code.co_names[argument]] = None
-    return tuple(found)
-
-

@@ -14,6 +14,7 @@ from typing import Any
 from agnesi.autodiff.recording import ALIAS, Reads, begun, behind, looking
 from agnesi.core.config import traced, witnessed
 from agnesi.core.errors import GradientError, TraceError, at, user_where
+from agnesi.core.forks import Lock
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.tensor import CONSUMED, Tensor, symbol
@@ -220,10 +221,14 @@ def _lies_anyhow(node: Node) -> bool:
     return op is None or not (op.view or op.changes or op.lie is not None)
 
 
+#: Under which functions are traced: what they change meanwhile holds symbols.
+TRACING = Lock()
+
+
 @contextmanager
 def tracing(trace: Trace) -> Iterator[Trace]:
     """Operations of this thread go into ``trace`` within this block."""
-    with witnessed(), traced(trace, examples=None):
+    with TRACING.lock, witnessed(), traced(trace, examples=None):
         yield trace
 
 

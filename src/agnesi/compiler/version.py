@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from itertools import count
 from types import MappingProxyType
 from typing import Any
@@ -14,15 +15,16 @@ from agnesi.autodiff.recording import is_leaf
 from agnesi.compiler.chance import states, warn_of_draws
 from agnesi.compiler.closing import closed, flowing, is_its_own, trains
 from agnesi.compiler.compiled import Compiled
-from agnesi.compiler.containers import caller, missed
+from agnesi.compiler.containers import MISSED, caller, missed
 from agnesi.compiler.effects import Effects, Hidden, refuse_symbols, undone
+from agnesi.compiler.leaves import argument_of, memory_of, plain, requires_grad, symbol_of
 from agnesi.compiler.overlap import Footprint
+from agnesi.compiler.pipeline import check_writeable
 from agnesi.compiler.places import Place
 from agnesi.compiler.reads import Reads, taking
 from agnesi.compiler.recorded import as_they_are, pullback_of, recorded
-from agnesi.compiler.trace import Trace, stand_in, tracing
+from agnesi.compiler.trace import Trace, tracing
 from agnesi.compiler.varying import Pattern, check, in_shapes, shapes_of
-from agnesi.core import dtypes
 from agnesi.core.cached import cached_property
 from agnesi.core.collector import no_gc
 from agnesi.core.config import STATE, WITNESSES, config
@@ -58,7 +60,7 @@ class Version:
         self.argument_tree = tree
         self.recording = STATE.recording
         since = next_serial()
-        symbols = [_symbol(v, i, n, i >= tree.leaves)
+        symbols = [symbol_of(v, i, n, i >= tree.leaves)
                    for i, (v, n) in enumerate(zip(leaves, shapes, strict=True))]
         #: Places whose values come behind the arguments.
         self.hidden = hidden
@@ -98,7 +100,7 @@ class Version:
             self._settle(graph)
         self.seconds = time.perf_counter() - start
         self.compiled = Compiled(
-            [_argument(v, s, i >= tree.leaves)
+            [argument_of(v, s, i >= tree.leaves)
              for i, (v, s) in enumerate(zip(leaves, shapes, strict=True))],
             graph, returned, updates,
             result=self._result_kind() if self.plain else "tuple", wrap=[True] * returned,
@@ -106,8 +108,7 @@ class Version:
             slow=None if self.records else owner.ask_others if self.flat else missed,
         )
         self._callers: dict[Any, tuple[Any, Any]] = {}
-        for x in self.consumed:
-            x._grad = CONSUMED
+        self._turns: tuple[Any, Any] | None = None
 
     def _settle(self, graph: FunctionGraph) -> None:
         """Make sure that the graph holds for all sizes, and that no size leaves it as a number."""
@@ -157,14 +158,16 @@ class Version:
     def _take_places(self, reads: Reads, trace: Trace) -> None:
         """What has to be as it was for this version to serve: what the function read, and state."""
         self.placed = reads.places
-        self.places = list(reads.places.values())
+        used = {id(a) for x, _ in trace.leaves.values() for a in (x.data, x.data.base)}
+        self.places = [*reads.places.values(),
+                       *(place for key, place in reads.arrays.items() if key not in used)]
         #: Those that native code cannot compare.
-        self.unseen = [p for p in self.places if not list(p.records())]
+        self.unseen = [p for p in self.places if p.counts and not list(p.records())]
         self.watched = Watched()
         self.watch()
-        # A number in the code stays what it is.
+        # A number of Python's stays what it is.
         self.state = [(x, x.shape, x.dtype, x.requires_grad) for x, leaf in trace.leaves.values()
-                      if x.shape or live_tensor(leaf) is not None]
+                      if x.shape or x.node is None or live_tensor(leaf) is not None]
 
     # -- gradients ------------------------------------------------------------------------
     def _take_flows(self, nodes: Sequence[Any], updates: Sequence[Any], trace: Trace) -> None:
@@ -249,7 +252,7 @@ class Version:
 
         The latter where a reshape of an argument is a copy because of how that lies in memory.
         """
-        memory = {i: _memory(leaves[i]) for i in self.arrays
+        memory = {i: memory_of(leaves[i]) for i in self.arrays
                   if type(leaves[i]) not in (float, int)}
         if any(not memory[i].flags.c_contiguous for i in self.laid if i in memory):
             return True
@@ -275,9 +278,22 @@ class Version:
         known, call = self._callers.get(otherwise, (None, None))
         if known is not native:
             call = caller(self.argument_tree, self.statics, native, otherwise, self._told,
-                          self.recording, self.unseen, list(self.hidden.values()))
+                          self.recording, self.unseen, list(self.hidden.values()), self.turns)
             self._callers[otherwise] = native, call
         return call
+
+    @property
+    def turns(self) -> Any:
+        """What threads that write places do one after the other; None where they do so anyway."""
+        bound, places = self.compiled.bound, self.effects.places()
+        if bound is None or not self.compiled.recipe.long or not places:
+            return None
+        if self._turns is None or self._turns[0] is not bound:
+            from agnesi.runtime.turns import Turns, memory_owner
+
+            states = ((memory_owner(s.array), s.written) for s in bound.states)
+            self._turns = bound, Turns([*((p.holder, True) for p in places), *states])
+        return self._turns[1]
 
     def _told(self, text: Any, found: str) -> str:
         """An expression for the result, of what the native function gave."""
@@ -382,7 +398,7 @@ class Version:
         if self.pure or not STATE.recording:
             return False
         places = self.mutated if self.records else range(len(leaves))
-        return self.spills or any(_requires_grad(leaves[i]) for i in places)
+        return self.spills or any(requires_grad(leaves[i]) for i in places)
 
     def _holds(self) -> bool:
         """Whether state has the types that it had, and settings their values."""
@@ -397,23 +413,40 @@ class Version:
         """Let native code compare what the places hold now."""
         self.watched.fill(r for p in self.places for r in p.records())
 
+    def _present(self, leaves: Sequence[Any]) -> Sequence[Any]:
+        """The leaves, with numbers that are hidden behind the arguments as they are now."""
+        known = leaves[: self.argument_tree.leaves]
+        now = [p.now() for p in self.hidden.values()]
+        same = all(type(a) is type(b) for a, b in zip(now, leaves[len(known):], strict=True))
+        return [*known, *now] if same else leaves
+
     def __call__(self, leaves: Sequence[Any], given: Any = None) -> Any:
-        """Run on the leaves of the arguments ``given``, whatever their memory looks like."""
-        for owner in self.consumed:
-            owner._grad = CONSUMED
+        """Run on the leaves of the arguments ``given``, whatever their memory looks like.
+
+        ``MISSED`` if another thread has changed meanwhile what it was found to serve for.
+        """
+        check_writeable([leaves[i] for i in self.mutated])
         self.compiled.follow()
-        values: list[Any] = list(self.statics)
-        for i in self.arrays:
-            values[i] = _plain(leaves[i])
         if STATE.watch is not None:
             self.footprint.show([leaves[i] for i in self.mutated])
         before = as_they_are(self, leaves) if self.records else None
-        found = self.compiled.run(*values)
-        if before is not None:
-            recorded(self, *before, (found,) if isinstance(found, Tensor) else found)
-        result = self._finished(found, given)
+        values: list[Any] = list(self.statics)
+        turns = self.turns
+        with nullcontext() if turns is None else turns.again():
+            if turns is not None:
+                if not self.valid():
+                    return MISSED
+                leaves = self._present(leaves)
+            for i in self.arrays:
+                values[i] = plain(leaves[i])
+            found = self.compiled.run(*values)
+            if before is not None:
+                recorded(self, *before, (found,) if isinstance(found, Tensor) else found)
+            for owner in self.consumed:
+                owner._grad = CONSUMED
+            result = self._finished(found, given)
         for i in self.mutated:
-            original = _memory(leaves[i])
+            original = memory_of(leaves[i])
             if original is not values[i]:
                 np.copyto(original, values[i])
             if isinstance(leaves[i], Tensor):
@@ -431,54 +464,6 @@ def _alike(before: Any, now: Any) -> bool:
         for t in (before, now)
     ) and (before.shape, before.dtype, before.data.strides) == (
         now.shape, now.dtype, now.data.strides)
-
-
-def _symbol(value: Any, i: int, shape: Any, hidden: bool = False) -> Any:
-    """What the function sees as an argument of some shape while it is traced."""
-    if isinstance(value, (Tensor, np.ndarray, np.generic)):
-        name = value.name if isinstance(value, Tensor) else None
-        return stand_in(shape, dtypes.as_dtype(value.dtype), requires_grad=_requires_grad(value),
-                        name=name or f"argument {i}")
-    if type(value) is float:
-        return stand_in((), dtypes.float64, weak=True, name=f"argument {i}")
-    if hidden and type(value) is int and is_small(value):
-        return stand_in((), dtypes.int64, weak=True, name=f"argument {i}")
-    return value
-
-
-def _argument(value: Any, shape: Any, hidden: bool = False) -> Any:
-    from agnesi.runtime.entry import Arg
-
-    if isinstance(value, (Tensor, np.ndarray, np.generic)):
-        return Arg("array", value.dtype.name, shape)
-    if type(value) is float:
-        return Arg("float")
-    if hidden and type(value) is int and is_small(value):
-        return Arg("int")
-    return Arg("identity", object=value)
-
-
-def is_small(value: int) -> bool:
-    """Whether a number of Python's can be one of the code's."""
-    return -(1 << 63) < value < 1 << 63
-
-
-def _requires_grad(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.requires_grad
-
-
-def _memory(value: Any) -> Any:
-    return value.data if isinstance(value, Tensor) else value
-
-
-def _plain(value: Any) -> Any:
-    """An argument as the native entry takes it: contiguous, aligned, native byte order."""
-    if type(value) in (float, int):
-        return value
-    array = np.asarray(_memory(value))
-    if array.flags.carray and array.dtype.isnative:
-        return array
-    return np.require(array, array.dtype.newbyteorder("="), ["C", "A", "W"])
 
 
 def _is_flat(tree: Tree) -> bool:

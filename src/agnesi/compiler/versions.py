@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.leaves import is_small, requires_grad
 from agnesi.compiler.places import Attribute, Cell, Name, Place, Slot
 from agnesi.compiler.reads import tells
+from agnesi.compiler.trace import TRACING
 from agnesi.compiler.varying import Family, in_shapes, shapes_of, told
-from agnesi.compiler.version import Version, is_small
+from agnesi.compiler.version import Version
 from agnesi.core.config import STATE, config
 from agnesi.core.errors import warn
 from agnesi.core.tensor import Tensor
@@ -65,13 +67,14 @@ class Versions:
     def of(self, leaves: Sequence[Any], tree: Tree) -> tuple[Version, Sequence[Any]]:
         """The version for arguments, made now if there is none, and all that it takes."""
         while True:
-            taken = [*leaves, *(p.now() for p in self.hidden.values())]
-            key = _key(taken, tree)
-            found = self._serving(key, taken)
-            if found is not None:
-                return found, taken
-            if self._promote(key):
-                continue
+            with TRACING.lock:
+                taken = [*leaves, *(p.now() for p in self.hidden.values())]
+                key = _key(taken, tree)
+                found = self._serving(key, taken)
+                if found is not None:
+                    return found, taken
+                if self._promote(key):
+                    continue
             try:
                 return self._make(key, taken), taken
             except Exception:
@@ -87,6 +90,12 @@ class Versions:
         taken = [*leaves, *(p.now() for p in self.hidden.values())]
         key = _key(taken, tree)
         return self._turns.get(key, 0) >= _PATIENCE and self._serving(key, taken) is None
+
+    def give_up(self, why: str) -> None:
+        """Run the function eagerly from now on."""
+        self._obstacles = _OBSTACLES + 1
+        warn(f"{self.owner.name} runs eagerly, for {why}. Give what it takes as an argument",
+             RuntimeWarning)
 
     def use(self, version: Version) -> None:
         """Note that a version was used."""
@@ -269,14 +278,10 @@ def _kinds(leaves: Sequence[Any], count: int) -> Iterator[Any]:
         yield ("int",) if i >= count and type(v) is int and is_small(v) else kind_of(v)
 
 
-def _requires_grad(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.requires_grad
-
-
 def kind_of(value: Any) -> Any:
     """What the compiled code depends on: type and shape of arrays, the value of anything static."""
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
-        return ("array", value.dtype, value.shape, _requires_grad(value))
+        return ("array", value.dtype, value.shape, requires_grad(value))
     if type(value) is float:
         return ("float",)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import ContextDecorator
+from contextlib import ContextDecorator, nullcontext
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any
@@ -43,11 +43,12 @@ class Lent:
     folds: Callable[[], dict[str, Callable[..., Any]]] = staticmethod(dict)
     #: Calls in PyTorch's words that give what PyTorch gives, by the names of functions.
     foreign_forms: Callable[[], dict[str, Callable[..., Any]]] = staticmethod(dict)
-    #: Stable forms of results, where there are others, by what they were:
-    #: ``stable(roots, ends, since, exclude)``.
+    #: Stable forms of results by what they were: ``stable(roots, ends, since, exclude)``.
     stable: Callable[..., dict[Any, Any]] = staticmethod(lambda roots, ends, since, exclude: {})
     #: Told the most threads that compiled code may use from now on, 0 for all cores.
     threads: Callable[[int], None] = staticmethod(lambda most: None)
+    #: A block that no compiled call begins which uses an array's memory: ``turn(array)``.
+    turn: Callable[[Any], Any] = nullcontext
     #: Bytes of memory that this process may use.
     memory: Callable[[], int] = staticmethod(lambda: 4 << 30)
 

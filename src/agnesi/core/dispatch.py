@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.aside import aside
 from agnesi.core.config import LENT, MODE, TRACES, switched
 from agnesi.core.errors import (
     MET,
@@ -48,7 +49,8 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
         if x.requires_grad:
             recorded = True
     try:
-        data = op.perform(*arrays)
+        data = op.perform(*arrays) if op.work is None else aside(
+            op.work(*arrays), op.perform, *arrays)
     except EXPLAINED as error:
         if type(error) is TraceError:  # a parameter is a size that is not known yet
             return symbolic(op, xs)
@@ -78,7 +80,9 @@ def apply_many(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
         parent = make_node(op, xs)
         return tuple(symbol(item_of(parent, i)) for i in range(op.outputs))
     try:
-        results = [wrap(np.asarray(r, order="C")) for r in op.perform(*(x.data for x in xs))]
+        arrays = [x.data for x in xs]
+        found = aside(op.work(*arrays) if op.work else 0, op.perform, *arrays)
+        results = [wrap(np.asarray(r, order="C")) for r in found]
     except EXPLAINED as error:
         raise _why(op, xs, error) from None
     if MODE.get().recording and op.differentiable and any(x.requires_grad for x in xs):

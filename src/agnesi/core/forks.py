@@ -95,3 +95,15 @@ def at_fork(before: Callable[[], object] | None = None,
 
 
 at_fork(_before, _in_parent, _in_child)
+
+
+class Lock:
+    """A reentrant lock, which a forked process has anew: a thread that is not there may hold it."""
+
+    def __init__(self) -> None:
+        self.begin()
+        at_fork(in_child=self.begin)
+
+    def begin(self) -> None:
+        """Make the lock."""
+        self.lock = threading.RLock()

@@ -440,6 +440,14 @@ class Branch(Kernel):
         return [self.then, self.otherwise]
 
 
+def may_fail(kernel: Kernel) -> bool:
+    """Whether a kernel may stop the call with an error."""
+    if isinstance(kernel, Foreign):
+        return isinstance(kernel.call, Call) and kernel.call.status
+    return isinstance(kernel, Check | Callback) or any(
+        may_fail(inner) for block in kernel.blocks() for inner in block.kernels)
+
+
 def nested(kernels: Iterable[Kernel]) -> Iterator[Kernel]:
     """All kernels, those inside of loops and branches too."""
     for kernel in kernels:

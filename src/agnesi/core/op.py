@@ -88,6 +88,9 @@ class Op:
     condition: ClassVar[int | None] = None
     #: ``foreign(*xs) -> Call | None``: a C function that does it (``core.foreign``).
     foreign: Callable[..., Any] | None = None
+    #: ``work(*arrays) -> int``: about how many nanoseconds ``perform`` takes, if it may be many: it
+    #: must have no effect then but its result (``core/aside.py``).
+    work: Callable[..., int] | None = None
     #: ``fill(out, *arrays) -> bool``: ``perform`` into an array of the result's type, which may lie
     #: over an operand; False where that does not go.
     fill: Callable[..., bool] | None = None

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeVar
 
 from agnesi.core import arguments, dtypes
+from agnesi.core.aside import LONG
 from agnesi.core.config import MODE
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.elsewhere import with_keyword
@@ -257,7 +258,8 @@ def apply_to(out: Tensor | None, op: Op, *xs: Tensor) -> Tensor:
         return apply(op, *xs)
     if op.fill is not None and _plain(out, xs) and op.infer(*xs) == (out.shape, out.dtype):
         arrays: Any = [x.data for x in xs]
-        if op.fill(out.data, *arrays):
+        long = op.work is not None and op.work(*arrays) >= LONG  # cannot be left when interrupted
+        if not long and op.fill(out.data, *arrays):
             touch(out)
             return out
     return into(out, apply(op, *xs))

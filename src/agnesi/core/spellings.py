@@ -7,6 +7,7 @@ such keywords never does.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from agnesi.core.config import LENT
@@ -69,10 +70,15 @@ WATCHED: dict[str, tuple[int, str, str]] = {
     "gradient": (1, "gives a tensor for one axis", "always gives a tuple; write axis= or dim="),
     "histogram": (1, "counts in integers, in 10 bins", "counts in floats, in 100 bins; write "
                   "bins="),
-    "tril_indices": (2, "takes a number of diagonals second", "takes a number of columns; write "
-                     "k= or m="),
     "triu_indices": (2, "takes a number of diagonals second", "takes a number of columns; write "
                      "k= or m="),
+}
+#: Calls by place that both answer, differently, and that users of NumPy hardly write: whether the
+#: arguments make one, and what is to be written instead.
+REFUSED: dict[str, tuple[Callable[[tuple[Any, ...]], bool], str]] = {
+    "tril_indices": (lambda args: len(args) > 1 and args[1] > 0,
+                     "by place, the second argument is NumPy's diagonal or PyTorch's number of "
+                     "columns; write k= or m="),
 }
 _SAID: set[str] = set()
 
@@ -87,7 +93,9 @@ def warn_of(name: str, keyworded: bool = False) -> None:
 
 
 def watched(function: Any, name: str) -> Any:
-    """The function, which says once where PyTorch's answer is another one."""
+    """The function, which says once that PyTorch answers otherwise, or refuses such calls."""
+    if name in REFUSED:
+        return _refusing(function, *REFUSED[name])
     least = WATCHED[name][0] if name in WATCHED else 0
     if not least:
         return function
@@ -96,6 +104,15 @@ def watched(function: Any, name: str) -> Any:
         if not keywords and len(args) >= least and "torch" in sys.modules and name not in _SAID \
                 and not ours(sys._getframe(2).f_code.co_filename):
             warn_of(name)
+        return function(*args, **keywords)
+
+    return look
+
+
+def _refusing(function: Any, means_two: Any, text: str) -> Any:
+    def look(*args: Any, **keywords: Any) -> Any:
+        if means_two(args):
+            raise TypeError(text)
         return function(*args, **keywords)
 
     return look

@@ -17,6 +17,7 @@ from agnesi.ops import softmax as softmaxes
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.movement import reshape
 from agnesi.ops.normalize import moments
+from agnesi.ops.reduce import mean
 
 __all__ = ["batch_norm", "instance_norm", "log_softmax", "pad", "relu", "softmax", "softplus"]
 
@@ -242,15 +243,17 @@ def is_single(x: Tensor) -> bool:
     return x.ndim >= 2 and product([n for a, n in enumerate(x.shape) if a != 1]) == 1
 
 
-def follow(x: Tensor, running_mean: Tensor, running_var: Tensor, share: Any) -> None:
-    """Move the running mean and variance towards those of a batch."""
-    axes = (0, *range(2, x.ndim))
+def follow(x: Tensor, running_mean: Tensor, running_var: Tensor, share: Any,
+           apart: bool = False) -> None:
+    """Move the running mean and variance towards those of a batch, or the means of those of its
+    images, each ``apart``."""
+    axes = tuple(range(2, x.ndim)) if apart else (0, *range(2, x.ndim))
     count: Any = product([x.shape[a] for a in axes])
     with no_grad():
         centre, variance = moments(normalize.widened(x), axes)
         unbiased = variance * (count / (count - 1)) if count != 1 else variance
         for running, new in ((running_mean, centre), (running_var, unbiased)):
-            new = reshape(new, running.shape)
+            new = reshape(mean(new, 0) if apart else new, running.shape)
             running.copy_(cast(running * (1 - share) + new * share, running.dtype))
 
 
@@ -265,14 +268,15 @@ def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None,
     ----------
     input : array_like
         (batch, channels, size, ...).
-    running_mean, running_var : array_like, optional
-        Mean and variance of each channel to use where ``use_input_stats`` is false.
+    running_mean, running_var : Tensor, optional
+        Mean and variance of each channel, which are used unless ``use_input_stats``; else they move
+        towards the means of those of the images, in place.
     weight, bias : array_like, optional
         A number for each channel.
     use_input_stats : bool
         Whether to use mean and variance of each image; otherwise the running ones.
     momentum : float
-        Taken from PyTorch's calls: running values are not changed here.
+        Share of ``input`` in the running mean and variance.
     eps : float
         Added to the variance.
     out : Tensor, optional
@@ -286,7 +290,8 @@ def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None,
     Raises
     ------
     ValueError
-        If running values are given with ``use_input_stats``.
+        If a channel has one value, whose variance would be 0; or without ``use_input_stats``, if
+        there are no running values.
 
     See Also
     --------
@@ -298,12 +303,17 @@ def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None,
     >>> ag.nn.functional.instance_norm(ag.tensor([[[1.0, 3.0]]]), eps=0.0)
     tensor([[[-1.,  1.]]])
     """
+    x = as_tensor(input)
     if not use_input_stats:
-        return normalize.batch_norm(input, running_mean, running_var, weight, bias, False, eps)
-    if running_mean is not None or running_var is not None:
-        raise ValueError("running values of instance_norm are not followed; leave them out, or "
-                         "use them with use_input_stats=False")
-    return normalize.instance_norm(input, weight, bias, eps)
+        if running_mean is None or running_var is None:
+            raise ValueError("without use_input_stats there must be running_mean and running_var")
+        return normalize.batch_norm(x, running_mean, running_var, weight, bias, False, eps)
+    if x.ndim > 2 and product([n for n in x.shape[2:] if n != 1]) == 1:
+        raise ValueError("one value for each channel of an image has no variance to divide by; "
+                         "give larger images, or use_input_stats=False")
+    if running_mean is not None and running_var is not None:
+        follow(x, running_mean, running_var, momentum, apart=True)
+    return normalize.instance_norm(x, weight, bias, eps)
 
 
 @public

@@ -306,7 +306,7 @@ class CrossEntropyLoss(Module):
     """
 
     def __init__(self, weight: Tensor | None = None, reduction: str = "mean", *,
-                 ignore_index: int | None = None, label_smoothing: float = 0.0,
+                 ignore_index: int | None = -100, label_smoothing: float = 0.0,
                  axis: int | None = None) -> None:
         self.weight, self.reduction, self.axis = weight, reduction, axis
         self.ignore_index, self.label_smoothing = ignore_index, label_smoothing

@@ -111,17 +111,17 @@ class Module:
         object.__setattr__(self, name, value)
 
     def _assign_traced(self, name: str, value: Tensor) -> None:
-        """What is assigned inside a compiled function becomes the new value of the buffer.
+        """What is assigned inside a function of ``ag.jit`` is put there after each call.
 
-        Where there is none of its type, a function of ``ag.jit`` puts it there after each call.
+        Other graphs know tensors only: it becomes the new value of one of its type.
         """
+        if current_reads() is not None:
+            object.__setattr__(self, name, value)
+            return
         held = object.__getattribute__(self, "__dict__").get(name)
         if (isinstance(held, Tensor) and held.data is not None
                 and (held.shape, held.dtype) == (value.shape, value.dtype)):
             assign(held, value)
-            return
-        if current_reads() is not None:
-            object.__setattr__(self, name, value)
             return
         what = typed(held) if isinstance(held, Tensor) else "no tensor"
         raise TraceError(

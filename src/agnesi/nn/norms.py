@@ -14,7 +14,7 @@ from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import ones, zeros
 from agnesi.ops.images import as_images
 from agnesi.ops.movement import expand_dims, squeeze
-from agnesi.ops.normalize import batch_norm, instance_norm, widened
+from agnesi.ops.normalize import batch_norm, widened
 
 
 def _affine(shape: tuple[int, ...], scaled: bool, shifted: bool,
@@ -317,16 +317,25 @@ class _InstanceNorm(Module):
 
     rank: ClassVar[int]
 
-    def __init__(self, num_features: int, eps: float = 1e-5, affine: bool = False, *,
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1,
+                 affine: bool = False, track_running_stats: bool = False, *,
                  dtype: Any = None) -> None:
         self.num_features, self.eps = size_of(self, num_features, "num_features"), eps
+        self.momentum, self.track_running_stats = momentum, track_running_stats
         self.weight, self.bias = _affine((self.num_features,), affine, True, dtype)
+        if track_running_stats:
+            self.running_mean: Any = zeros(self.num_features, dtype=dtype)
+            self.running_var: Any = ones(self.num_features, dtype=dtype)
+        else:
+            self.running_mean = self.running_var = None
 
     def forward(self, x: Tensor) -> Tensor:
         x = as_images(x, self.rank, type(self).__name__, self.num_features)
         single = x.ndim == self.rank + 1
         x = expand_dims(x, 0) if single else x
-        y = instance_norm(x, self.weight, self.bias, self.eps)
+        y = forms.instance_norm(
+            x, self.running_mean, self.running_var, self.weight, self.bias,
+            self.training or not self.track_running_stats, self.momentum, self.eps)
         return squeeze(y, 0) if single else y
 
     def extra_repr(self) -> str:
@@ -370,8 +379,12 @@ class InstanceNorm2d(_InstanceNorm):
         Number of channels.
     eps : float
         Added to the variance.
+    momentum : float
+        Share of a batch in the running mean and variance.
     affine : bool
         Whether there are a learned scale and shift.
+    track_running_stats : bool
+        Whether there are a running mean and variance, which are used in evaluation mode.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 

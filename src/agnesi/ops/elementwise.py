@@ -20,7 +20,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from agnesi.core import dtypes, loops, memory, shapes, ufuncs
+from agnesi.core.aside import aside
 from agnesi.core.config import LENT, MODE, TRACES
+from agnesi.core.costs import price
 from agnesi.core.dispatch import record
 from agnesi.core.errors import DTypeError
 from agnesi.core.foreign import Walk
@@ -262,6 +264,11 @@ class Elementwise(Op):
 
     def in_pool(self, *xs: np.ndarray) -> np.ndarray:
         """The function on large arrays, with its result in pooled memory."""
+        each = 20 if self.loop or self.writer is None else price(self.name)
+        found: np.ndarray = aside(max(x.size for x in xs) * each, self._in_pool, *xs)
+        return found
+
+    def _in_pool(self, *xs: np.ndarray) -> np.ndarray:
         if self.writer is None:
             return self._without_ufunc(*xs)
         if not all(map(has_rows, xs)):

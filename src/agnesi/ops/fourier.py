@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.aside import elements
 from agnesi.core.dims import Dim, product
 from agnesi.core.dispatch import apply
 from agnesi.core.op import Op
@@ -41,6 +42,7 @@ class _Transform(Op):
 
     norm: str
     keep_inputs = ()
+    work = elements(8)
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
         return apply(self, ts[0])

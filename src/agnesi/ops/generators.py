@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from agnesi.core import dtypes
-from agnesi.core.config import STATE, config
+from agnesi.core.config import LENT, STATE, config
 from agnesi.core.dims import Size
 from agnesi.core.dispatch import apply, assign, touch
-from agnesi.core.forks import at_fork
+from agnesi.core.forks import Lock, at_fork
 from agnesi.core.lineage import LINEAGE
 from agnesi.core.op import Op
 from agnesi.core.tensor import Tensor, wrap
@@ -28,19 +27,8 @@ from agnesi.ops.select import floor
 _UINT32 = dtypes.uint32
 
 
-class Turns:
-    """The lock under which streams are advanced."""
-
-    def __init__(self) -> None:
-        self.begin()
-        at_fork(in_child=self.begin)
-
-    def begin(self) -> None:
-        """Make the lock; in a forked process, the old one may be held by a thread not there."""
-        self.lock = threading.RLock()
-
-
-TURNS = Turns()
+#: Under which streams are advanced.
+TURNS = Lock()
 
 
 def start(seed: int | Sequence[int] | None, lineage: tuple[int, ...] = ()) -> np.ndarray:
@@ -191,7 +179,7 @@ class Generator:
         state, places : Tensor
             The state before, and a uint32 number for each element.
         """
-        with TURNS.lock:
+        with LENT.turn(self.state.data), TURNS.lock:
             state = copy(self.state)
 
             def draw(size: Size) -> Tensor:
@@ -209,7 +197,7 @@ class Generator:
             drawn = apply(op, self.state)
             assign(self.state, apply(Advance(words), self.state))
             return drawn
-        with TURNS.lock:  # the numbers themselves are made side by side
+        with LENT.turn(self.state.data), TURNS.lock:  # the numbers are made side by side
             state = wrap(self.state.data.copy())
             assign(self.state, apply(Advance(words), self.state))
         return apply(op, state)

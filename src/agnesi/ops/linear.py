@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.aside import aside
 from agnesi.core.dims import product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
@@ -45,7 +46,11 @@ class Linear(Op):
         if x.dtype in dtypes.HALVES:
             wide = self.perform(*(v.astype(np.float32) for v in (x, weight, bias)))
             return silently(wide.astype, x.dtype)
-        return silently(_affine, x, weight, bias)
+        if x.size < _MUCH and weight.size < _MUCH:
+            return silently(_affine, x, weight, bias)
+        found: np.ndarray = aside(
+            x.size * weight.shape[0] // 32, silently, _affine, x, weight, bias)
+        return found
 
     def decompose(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         return add(product_of(x, matrix_transpose(weight)), bias)
@@ -65,6 +70,10 @@ class Linear(Op):
         if ts[2] is None:
             return total
         return broadcast_to(ts[2], y.shape) if total is None else add(total, ts[2])
+
+
+#: Elements of an operand from which the product may be long.
+_MUCH = 1 << 16
 
 
 def _conjugate(x: Tensor) -> Tensor:

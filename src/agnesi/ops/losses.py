@@ -11,6 +11,7 @@ from agnesi.core.errors import DTypeError, ShapeError, warn
 from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
 from agnesi.ops import arith, compare, select
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.movement import moveaxis
@@ -132,9 +133,16 @@ def _labels(labels: Any, x: Tensor) -> Tensor:
     return labels
 
 
+def _if_there(ignore_index: int | None, labels: Tensor) -> int | None:
+    """A label that is left out, or None where it is known not to occur."""
+    if ignore_index is not None and is_known(labels) and not (labels.data == ignore_index).any():
+        return None
+    return ignore_index
+
+
 @public
 def cross_entropy(logits: Any, target: Any, /, weight: Any = None, *, reduction: str = "mean",
-                  ignore_index: int | None = None, label_smoothing: float = 0.0,
+                  ignore_index: int | None = -100, label_smoothing: float = 0.0,
                   axis: int | None = None, out: Tensor | None = None) -> Tensor:
     """Cross-entropy between the softmax of ``logits`` and a target.
 
@@ -148,8 +156,9 @@ def cross_entropy(logits: Any, target: Any, /, weight: Any = None, *, reduction:
         A weight for each class; the mean is weighted then.
     reduction : {"mean", "sum", "none"}
         What becomes of the losses of the rows.
-    ignore_index : int, optional
-        A label whose rows have no loss, no gradient, and do not count in the mean.
+    ignore_index : int or None
+        A label whose rows have no loss, no gradient, and do not count in the mean; of probabilities
+        it says nothing.
     label_smoothing : float
         Share of each row's probability that is spread evenly over all classes.
     axis : int, optional
@@ -194,11 +203,12 @@ def cross_entropy(logits: Any, target: Any, /, weight: Any = None, *, reduction:
         raise ValueError(f"label_smoothing is a share between 0 and 1, not {label_smoothing}")
     if target.dtype.kind in "iub":
         labels = _labels(target, x)
+        ignore_index = _if_there(ignore_index, labels)
         if reduction == "mean" and weight is None and ignore_index is None and not label_smoothing:
             return apply(LabelLoss(mean=True), x, labels)
         return _label_losses(lambda labels: apply(LabelLoss(), x, labels), x, labels, weight,
                              reduction, ignore_index, label_smoothing)
-    if ignore_index is not None:
+    if ignore_index is not None and ignore_index >= 0:
         raise ValueError("ignore_index goes with labels; the target holds probabilities")
     if len(target.shape) == len(x.shape) - 1:
         raise DTypeError(f"labels must be integers, not {typed(target)}: convert them with "
@@ -217,7 +227,7 @@ def cross_entropy(logits: Any, target: Any, /, weight: Any = None, *, reduction:
 
 @public
 def nll_loss(log_probabilities: Any, labels: Any, /, weight: Any = None, *, reduction: str = "mean",
-             ignore_index: int | None = None, axis: int | None = None,
+             ignore_index: int | None = -100, axis: int | None = None,
              out: Tensor | None = None) -> Tensor:
     """Minus the log-probability of each row's label: :func:`cross_entropy` after log_softmax.
 
@@ -271,4 +281,4 @@ def nll_loss(log_probabilities: Any, labels: Any, /, weight: Any = None, *, redu
     x = _classes_last(floats(log_probabilities), axis)
     labels = _labels(labels, x)
     return _label_losses(lambda labels: arith.negative(apply(Pick(), x, labels)), x, labels,
-                         weight, reduction, ignore_index)
+                         weight, reduction, _if_there(ignore_index, labels))

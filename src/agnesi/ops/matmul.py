@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, loops, memory, shapes
+from agnesi.core.aside import LONG, aside
 from agnesi.core.dims import is_settled, product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
@@ -53,6 +54,11 @@ class MatMul(Op):
         return (*batch, a.shape[-2], b.shape[-1]), a.dtype
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if (a.size >= _MUCH or b.size >= _MUCH) and (work := _work(a, b)) >= LONG:
+            return _in_slices(self._compute, a, b, work)
+        return self._compute(a, b)
+
+    def _compute(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if a.dtype in dtypes.HALVES:
             wide = silently(np.matmul, a.astype(np.float32), b.astype(np.float32))
             return silently(wide.astype, a.dtype)
@@ -60,7 +66,7 @@ class MatMul(Op):
         return silently(dot2 if a.ndim == b.ndim == 2 else np.matmul, a, b)
 
     def fill(self, out: np.ndarray, a: np.ndarray, b: np.ndarray) -> bool:
-        if a.dtype in dtypes.HALVES:
+        if a.dtype in dtypes.HALVES or _work(a, b) >= LONG:
             return False
         flat = a.ndim == b.ndim == 2 and out.flags.c_contiguous
         silently(np.dot if flat else np.matmul, a, b, out)
@@ -97,6 +103,24 @@ def _free(at: Any) -> frozenset[Any]:
 
 
 MATMUL = MatMul()
+
+#: Elements of an operand from which a product may be long; nanoseconds of a slice of it.
+_MUCH, _SLICE = 1 << 16, 1 << 28
+
+
+def _work(a: np.ndarray, b: np.ndarray) -> int:
+    """About how many nanoseconds a product takes."""
+    return max(a.size * b.shape[-1], b.size * a.shape[-2]) // 32
+
+
+def _in_slices(product: Any, a: np.ndarray, b: np.ndarray, work: int) -> np.ndarray:
+    """A product that can be interrupted, in slices of rows where it takes seconds."""
+    count = min(a.shape[-2], -(-work // _SLICE)) if a.ndim == b.ndim == 2 else 1
+    if count < 2:
+        found: np.ndarray = aside(work, product, a, b)
+        return found
+    parts = [aside(work, product, rows, b) for rows in np.array_split(a, count)]
+    return np.concatenate(parts)
 
 
 def _adjoint(x: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agnesi.core import dtypes, loops, shapes
+from agnesi.core.aside import LONG, aside
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
@@ -72,6 +73,12 @@ class Reduce(Op):
         return self.axes
 
     def perform(self, x: np.ndarray) -> np.ndarray:
+        if x.size >= LONG:
+            found: np.ndarray = aside(x.size, self._compute, x)
+            return found
+        return self._compute(x)
+
+    def _compute(self, x: np.ndarray) -> np.ndarray:
         if x.dtype in dtypes.HALVES and self.kind in ("add", "multiply"):
             wide = silently(self.function, x, self.axes, np.float32, None, self.keepdims)
             return silently(np.asarray(wide).astype, x.dtype)
@@ -79,7 +86,7 @@ class Reduce(Op):
         return silently(self.function, x, self.axes, dtype, None, self.keepdims)
 
     def fill(self, out: np.ndarray, x: np.ndarray) -> bool:
-        if x.dtype in dtypes.HALVES:
+        if x.dtype in dtypes.HALVES or x.size >= LONG:
             return False
         silently(self.function, x, self.axes, None, out, self.keepdims)
         return True

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, loops, shapes
+from agnesi.core.aside import elements
 from agnesi.core.dims import product
 from agnesi.core.dispatch import apply
 from agnesi.core.foreign import Call, number, operand, result, units_for
@@ -30,6 +31,7 @@ class Scan(Op):
 
     axis: int
     reverse: bool = False
+    work = elements(2)
 
     def infer(self, x: Any, *more: Any) -> Any:
         return x.shape, x.dtype

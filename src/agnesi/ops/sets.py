@@ -6,11 +6,13 @@ say with ``size=`` how many to give.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.aside import aside
 from agnesi.core.errors import ShapeError, TraceError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, wrap
@@ -59,6 +61,11 @@ def _known(x: Any) -> tuple[Tensor, np.ndarray]:
             "sort the elements instead, or say how many to give: ag.unique(x, size=n)"
         )
     return x, x.data
+
+
+def _unique(data: np.ndarray, **options: Any) -> Any:
+    """NumPy's function, which can be interrupted."""
+    return aside(16 * data.size, functools.partial(np.unique, data, **options))
 
 
 def _values(x: Tensor, first: np.ndarray) -> Tensor:
@@ -120,8 +127,8 @@ def unique(x: Any, *, return_index: bool = False, return_inverse: bool = False,
         return _bounded(as_tensor(x), size, fill_value, asked)
     x, data = _known(x)
     if not (any(asked) or x.requires_grad):
-        return wrap(np.unique(data, axis=axis))
-    _, first, inverse, counts = np.unique(
+        return wrap(_unique(data, axis=axis))
+    _, first, inverse, counts = _unique(
         data, return_index=True, return_inverse=True, return_counts=True, axis=axis
     )
     rest = [wrap(f) for a, f in zip(asked, (first, inverse, counts), strict=True) if a]
@@ -192,7 +199,7 @@ def unique_all(x: Any, /) -> UniqueAll:
     tensor([1, 2])
     """
     x, data = _known(x)
-    _, first, inverse, counts = np.unique(
+    _, first, inverse, counts = _unique(
         data, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
     )
     return UniqueAll(_values(x, first), wrap(first), wrap(inverse.reshape(data.shape)),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.aside import elements
 from agnesi.core.dims import product
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.errors import DTypeError, ShapeError
@@ -67,6 +68,7 @@ class LogSumExp(Op):
     axes: tuple[int, ...]
     keepdims: bool = False
     name = "logsumexp"
+    work = elements(8)
     by_types = True
     keep_output = True
 
@@ -181,6 +183,7 @@ class Softmax(Shares):
     """Exponentials divided by their sum."""
 
     name = "softmax"
+    work = elements(8)
     by_types = True
 
     def compute(self, x: np.ndarray) -> np.ndarray:
@@ -208,6 +211,7 @@ class LogSoftmax(Shares):
     """Logarithm of the softmax."""
 
     name = "log_softmax"
+    work = elements(8)
     by_types = True
 
     def compute(self, x: np.ndarray) -> np.ndarray:
@@ -337,9 +341,8 @@ class Pick(Op):
             pass
         classes = x.shape[-1]
         wrong = labels[(labels < 0) | (labels >= classes)][0]
-        hint = "; write ignore_index=-100 to leave such rows out" if wrong == -100 else ""
         raise IndexError(f"label {wrong} is out of range for {classes} classes: labels run from "
-                         f"0 to {classes - 1}{hint}")
+                         f"0 to {classes - 1}")
 
     def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
         return apply(Chosen(), x, _in_range(x, labels))

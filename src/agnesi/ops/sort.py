@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes, loops, shapes
+from agnesi.core.aside import elements
 from agnesi.core.config import LENT
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
@@ -54,6 +55,7 @@ class ArgSort(Op):
     axis: int
     descending: bool
     name = "argsort"
+    work = elements(16)
     differentiable = False
 
     def infer(self, x: Any) -> Any:
@@ -87,6 +89,7 @@ class Sort(Op):
     axis: int
     descending: bool
     name = "sort"
+    work = elements(16)
     keep_inputs = (0,)
 
     def infer(self, x: Any) -> Any:
@@ -126,6 +129,7 @@ class TopIndices(Op):
     axis: int
     largest: bool
     name = "topk"
+    work = elements(16)
     differentiable = False
 
     def infer(self, x: Any) -> Any:
@@ -166,6 +170,7 @@ class SearchSorted(Op):
 
     right: bool
     name = "searchsorted"
+    work = elements(32)
     differentiable = False
 
     def infer(self, row: Any, values: Any) -> Any:

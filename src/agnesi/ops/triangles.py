@@ -91,6 +91,11 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> Pair:
     rows, columns : Tensor
         int64 vectors, in row-major order.
 
+    Raises
+    ------
+    TypeError
+        For a positive ``k`` without its name: in its place PyTorch has ``m``.
+
     See Also
     --------
     triu_indices, tril, tril_indices_from
@@ -174,7 +179,7 @@ def tril_indices_from(x: Any, k: int = 0) -> Pair:
     (tensor([1]), tensor([0]))
     """
     n, m = _sizes(x)
-    return tril_indices(n, k, m)
+    return tril_indices(n, k=k, m=m)
 
 
 @public

@@ -21,7 +21,8 @@ from agnesi.core.foreign import address
 from agnesi.core.record import record
 from agnesi.runtime import pool, support
 from agnesi.runtime.machine import Code
-from agnesi.runtime.watched import Watched, pointer, words_of
+from agnesi.runtime.turns import memory_owner, turned
+from agnesi.runtime.watched import Watched, array_words, checks, lying, pointer
 
 Kind = Literal["array", "float", "int", "bool", "identity", "ignore"]
 _KINDS = {"array": 0, "float": 1, "int": 2, "bool": 3, "identity": 4, "ignore": 5}
@@ -29,7 +30,6 @@ _RESULTS = {"none": 0, "single": 1, "tuple": 2}
 _RT_SLOTS = 8
 _RT = {0: "parallel_for", 2: "thread_count", 3: "pool_alloc", 4: "pool_free"}
 _CONTIGUOUS_ALIGNED, _WRITEABLE = 0x101, 0x400
-_SIZES_AT = 32  # in an ndarray
 _LARGEST = (1 << 63) - 1
 _TIMES = 16  # from this bit on, how many times a run-time size is wanted, less one
 _OBJECT_SLOTS = (6, 16)  # Py_T_OBJECT, Py_T_OBJECT_EX
@@ -132,12 +132,6 @@ class State:
     lies: Any = None
 
 
-def lying(array: np.ndarray) -> Any:
-    """Where an array lies in memory, and as what: ``resize`` and its attributes change that."""
-    where = ctypes.c_size_t.from_address(id(array) + _SIZES_AT).value
-    return array.ctypes.data, array.dtype, where, array.shape, array.strides
-
-
 @record
 class Guard:
     """``owner.slot`` must hold this very object, or the slow path is taken."""
@@ -161,19 +155,6 @@ class _Argument(ctypes.Structure):
 
 class _Field(ctypes.Structure):
     _fields_ = (("offset", ctypes.c_int64), ("value", ctypes.c_void_p))
-
-
-class _Memory(ctypes.Structure):
-    _fields_ = (
-        ("slot", ctypes.c_void_p),
-        ("array", ctypes.c_void_p),
-        ("data", ctypes.c_void_p),
-        ("descr", ctypes.c_void_p),
-        ("sizes", ctypes.c_void_p),
-        ("rank", ctypes.c_int32),
-        ("flags", ctypes.c_int32),
-        ("shape", ctypes.c_void_p),
-    )
 
 
 class _Written(ctypes.Structure):
@@ -203,8 +184,7 @@ class Context(ctypes.Structure):
         ("body", ctypes.c_void_p),
         ("argument_count", ctypes.c_int64),
         ("arguments", ctypes.c_void_p),
-        ("guard_count", ctypes.c_int64),
-        ("guards", ctypes.c_void_p),
+        ("checks", ctypes.c_void_p),
         ("output_count", ctypes.c_int64),
         ("outputs", ctypes.c_void_p),
         ("buffer_count", ctypes.c_int64),
@@ -234,8 +214,8 @@ class Context(ctypes.Structure):
         ("counter_offset", ctypes.c_int64),
         ("change", ctypes.c_int64),
         ("watched", ctypes.c_void_p),
-        ("memory_count", ctypes.c_int64),
-        ("memory", ctypes.c_void_p),
+        ("turn_count", ctypes.c_int64),
+        ("turns", ctypes.c_void_p),
     )
 
 
@@ -454,24 +434,22 @@ def _fill_buffers(
 
 def _fill_guards(table: Context, states: Sequence[State], guards: Sequence[Guard],
                  keep: list[Any]) -> None:
-    words = [pointer(g.owner, slot_offset(type(g.owner), g.slot), g.value)  # type: ignore[arg-type]
-             for g in guards]
-    keep.append(words)
-    table.guard_count, table.guards = len(words), words_of(words, keep)
-    memory = [_memory_of(s, keep) for s in states if s.slot]
-    table.memory_count, table.memory = len(memory), _array(_Memory, memory, keep)
-
-
-def _memory_of(state: State, keep: list[Any]) -> _Memory:
-    """What native code compares of a state."""
-    owner, array = state.owner, state.array
-    kind: Any = type(owner)
-    data, dtype, sizes, shape, strides = state.lies or lying(array)
-    keep.append((owner, dtype))
-    return _Memory(
-        id(owner) + slot_offset(kind, state.slot), id(array), data, id(dtype), sizes, len(shape),
-        _WRITEABLE if state.written else 0, _array(ctypes.c_int64, (*shape, *strides), keep),
-    )
+    """What is compared before each call, and with whom it takes turns."""
+    pairs: list[tuple[Any, str, Any]] = [(g.owner, g.slot, g.value) for g in guards]
+    pairs += [(s.owner, s.slot, s.array) for s in states if s.slot]
+    words = [pointer(o, slot_offset(type(o), slot), value)  # type: ignore[arg-type]
+             for o, slot, value in pairs]
+    late = []
+    for s in states:
+        if s.slot:
+            early, sizes = array_words(s.array, s.lies or lying(s.array))
+            words += early
+            late += sizes
+    found = checks(words, late, keep)
+    keep.append(found)
+    table.checks = ctypes.addressof(found)
+    uses = [(memory_owner(s.array), s.written) for s in states]
+    table.turn_count, table.turns = turned(uses, keep)
 
 
 def _fill_wrapper(table: Context, wrapper: Wrapper, keep: list[Any]) -> None:

@@ -6,6 +6,7 @@ processor that LLVM gives is itself kept in the disk cache, under what the kerne
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import functools
@@ -99,6 +100,7 @@ class Code:
         self._optimize = optimize
         self._images = tuple(images)
         self._symbols: dict[str, int] = images[-1].symbols
+        _LOADED.add(self)
 
     def address(self, symbol: str) -> int:
         """Address of a function or variable that the module defines."""
@@ -118,6 +120,19 @@ class Code:
     def _texts(self) -> tuple[str, str]:
         at = target()
         return llvm.texts(self.text, at.cpu, at.features, self._optimize)
+
+
+#: All code in memory.
+_LOADED: weakref.WeakSet[Code] = weakref.WeakSet()
+
+
+def _keep_to_the_end() -> None:
+    """At the end of the process, leave code where it is: other threads may still run it."""
+    for code in list(_LOADED):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
+
+
+atexit.register(_keep_to_the_end)
 
 
 class Ahead:

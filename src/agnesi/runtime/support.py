@@ -14,6 +14,7 @@ import os
 import platform
 import sys
 import threading
+from _queue import Empty, SimpleQueue
 from collections.abc import Callable
 from importlib import import_module
 from itertools import count
@@ -55,6 +56,11 @@ INTERRUPTED = -(1 << 31)
 #: About the cycles between two polls, where no counter of cycles may be read.
 _READING = 300_000
 _KEPT_SHARE = 4  # a quarter of the memory may wait in the pool
+#: Gets an entry for each thread that waits for a turn, whenever turns are given back
+#: (``native/turns.ll``); and seconds after which such a thread looks again all the same.
+_PASSED: SimpleQueue[None] = SimpleQueue()
+_PASS = _PASSED.put
+_WAITING = 0.05
 _compiling = threading.Lock()
 _made: machine.Code | None = None
 
@@ -165,7 +171,8 @@ def source(waiting: str = "") -> str:
         "interrupted": str(INTERRUPTED),
         **{name: str(number) for name, number in _CALLS.get(kind, {}).items()},
     }
-    files = (waiting, "interrupts", "pool", "scratch", "threads", "blas", "entry")
+    files = (waiting, "interrupts", "pool", "scratch", "threads", "blas", "turns",
+             "entry")
     text = "\n".join(_file(name) for name in files)
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)
@@ -253,7 +260,8 @@ def _set_main_thread(code: machine.Code) -> None:
 
 def _after_fork(code: machine.Code) -> None:
     _set_main_thread(code)
-    for name in ("platform_reset", "threads_reset", "blas_reset", "pool_reset"):
+    for name in ("platform_reset", "threads_reset", "blas_reset", "pool_reset",
+                 "turns_reset"):
         _call(code, name)
 
 
@@ -292,6 +300,12 @@ def _note_torn(error: BaseException) -> None:
     """Say that a call was ended in the middle of its writes in place."""
     error.add_note("agnesi: the call that this ended had begun to change tensors in place and "
                    "could not be completed within a second; they hold a part of the changes")
+
+
+def _await_turn(nothing: None) -> None:
+    """Wait until turns are given back, or a little; a handler of signals may raise here."""
+    with contextlib.suppress(Empty):
+        _PASSED.get(timeout=_WAITING)
 
 
 def _api(code: machine.Code) -> list[int]:
@@ -336,6 +350,8 @@ def _api(code: machine.Code) -> list[int]:
         c("PyErr_NormalizeException"),
         c("PyErr_Restore"),
         id(_note_torn),
+        id(_await_turn),
+        id(_PASS),
     ]
 
 

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from agnesi.core.record import record
 
 #: Whether every change of a dict gives it another tag; attributes that lie in their object give
@@ -18,6 +20,9 @@ from agnesi.core.record import record
 TAGGED = sys.version_info < (3, 13)
 ALL_BITS = (1 << 64) - 1
 TYPE_AT, DICT_AT, USED_AT, TAG_AT, CELL_AT = 8, -24, 16, 24, 16
+#: Where an ndarray has its data, number of axes, sizes, dtype and flags; and the flags that count.
+DATA_AT, RANK_AT, SIZES_AT, DTYPE_AT, FLAGS_AT = 16, 24, 32, 56, 64
+CONTIGUOUS, LASTING_FLAGS = 0x1, 0x401
 CODE_AT, DEFAULTS_AT, KEYWORDS_AT, CLASS_TAG_AT = 48, 56, 64, 384
 _MANAGED = 1 << 4
 _CLASS_TAG_BITS = (1 << 32) - 1
@@ -25,13 +30,17 @@ _CLASS_TAG_BITS = (1 << 32) - 1
 
 @record
 class Word:
-    """Eight bytes at ``base + offset``, as far as ``mask`` goes; ``keep`` owns that memory."""
+    """Eight bytes at ``base + offset``, as far as ``mask`` goes; ``keep`` owns that memory.
+
+    ``extent`` bytes from the base may be read, if it is told.
+    """
 
     base: int
     offset: int
     value: int
     mask: int = ALL_BITS
     keep: Any = None
+    extent: int = 0
 
 
 @record
@@ -61,7 +70,27 @@ class Items:
 
 def pointer(owner: Any, offset: int, value: Any) -> Word:
     """An object holds this very object at a place of its memory."""
-    return Word(id(owner), offset, id(value), keep=(owner, value))
+    return Word(id(owner), offset, id(value), keep=(owner, value),
+                extent=type(owner).__basicsize__)
+
+
+def lying(array: np.ndarray) -> Any:
+    """Where an array lies in memory, and as what: ``resize`` and its attributes change that."""
+    where = ctypes.c_size_t.from_address(id(array) + SIZES_AT).value
+    flags = array.flags.num & LASTING_FLAGS
+    return array.ctypes.data, array.dtype, where, array.shape, array.strides, flags
+
+
+def array_words(array: np.ndarray, lies: Any) -> tuple[list[Word], list[Word]]:
+    """An array lies as it did: words of it, and those of its sizes, where the former tell."""
+    data, dtype, sizes, shape, strides, flags = lies
+    low = (1 << 32) - 1
+    known = ((DATA_AT, data, ALL_BITS), (RANK_AT, len(shape), low), (SIZES_AT, sizes, ALL_BITS),
+             (DTYPE_AT, id(dtype), ALL_BITS), (FLAGS_AT, flags, LASTING_FLAGS))
+    extent = type(array).__basicsize__
+    words = [Word(id(array), at, value, mask, (array, dtype), extent) for at, value, mask in known]
+    counts = shape if flags & CONTIGUOUS else (*shape, *strides)  # strides lie behind sizes
+    return words, [Word(sizes, 8 * i, n & ALL_BITS) for i, n in enumerate(counts)]
 
 
 def dict_pointer(owner: Any, attributes: dict[str, Any]) -> Word | None:
@@ -83,7 +112,51 @@ def class_tag(kind: type) -> Word | None:
 
 
 class _Word(ctypes.Structure):
-    _fields_ = tuple((f, ctypes.c_uint64) for f in ("base", "offset", "value", "mask"))
+    _fields_ = tuple((f, ctypes.c_uint64) for f in ("address", "value", "mask"))
+
+
+class _Block(ctypes.Structure):
+    _fields_ = (("address", ctypes.c_uint64), ("values", ctypes.c_uint64 * 4),
+                ("masks", ctypes.c_uint64 * 4))
+
+
+class Checks(ctypes.Structure):
+    """``%Checks`` of entry.ll; whoever holds it keeps what it points to."""
+
+    _fields_ = tuple((f, ctypes.c_int64) for f in (
+        "block_count", "blocks", "word_count", "words", "late_count", "late"))
+
+
+def checks(words: Iterable[Word], late: Iterable[Word], keep: list[Any]) -> Checks:
+    """Words to be compared, several of one object at once; ``late`` ones lie where others say."""
+    of: dict[int, dict[int, Word]] = {}
+    for w in words:
+        of.setdefault(w.base, {})[w.offset] = w
+    blocks: list[_Block] = []
+    single: list[_Word] = []
+    for base, found in of.items():
+        left = sorted(found)
+        while left:
+            first, extent = left[0], found[left[0]].extent
+            start = min(first, extent - 32)
+            group = [at for at in left if start <= at < start + 32]
+            if len(group) == 1 or start < 0:
+                single.append(_raw(found[left.pop(0)]))
+                continue
+            block = _Block(base + start)
+            for at in group:
+                block.values[(at - start) // 8] = found[at].value & found[at].mask
+                block.masks[(at - start) // 8] = found[at].mask
+            blocks.append(block)
+            left = [at for at in left if at not in group]
+    behind = [_raw(w) for w in late]
+    keep.append([w.keep for held in of.values() for w in held.values()])
+    return Checks(len(blocks), _array(_Block, blocks, keep), len(single),
+                  _array(_Word, single, keep), len(behind), _array(_Word, behind, keep))
+
+
+def _raw(word: Word) -> _Word:
+    return _Word(word.base + word.offset & ALL_BITS, word.value & word.mask, word.mask)
 
 
 class _Entry(ctypes.Structure):
@@ -110,8 +183,7 @@ class Watched(ctypes.Structure):
     """``%Watched`` of entry.ll, filled with records; its attribute keeps what they point to."""
 
     _fields_ = (
-        ("word_count", ctypes.c_int64),
-        ("words", ctypes.c_void_p),
+        ("checks", Checks),
         ("mapping_count", ctypes.c_int64),
         ("mappings", ctypes.c_void_p),
         ("list_count", ctypes.c_int64),
@@ -122,8 +194,7 @@ class Watched(ctypes.Structure):
         """Compare these from now on."""
         known = list(records)
         keep: list[Any] = [known]
-        words = {(w.base, w.offset): w for w in known if isinstance(w, Word)}
-        self.word_count, self.words = len(words), words_of(words.values(), keep)
+        self.checks = checks((w for w in known if isinstance(w, Word)), (), keep)
         mappings = _mappings(known, keep)
         self.mapping_count, self.mappings = len(mappings), _array(_Entries, mappings, keep)
         lists = [
@@ -133,11 +204,6 @@ class Watched(ctypes.Structure):
         ]
         self.list_count, self.lists = len(lists), _array(_Items, lists, keep)
         self.keep = keep
-
-
-def words_of(words: Iterable[Word], keep: list[Any]) -> int:
-    """The address of words as native code reads them."""
-    return _array(_Word, [_Word(w.base, w.offset & ALL_BITS, w.value, w.mask) for w in words], keep)
 
 
 def _mappings(known: Iterable[Any], keep: list[Any]) -> list[_Entries]:

@@ -13,13 +13,13 @@ from agnesi.core.errors import OversizeError
 from agnesi.core.extents import guess
 from agnesi.core.kernels import (
     Buffer,
-    Check,
     Convolution,
     Kernel,
     Nest,
     Product,
     Store,
     buffers_of,
+    may_fail,
     walk,
 )
 from agnesi.core.loops import Affine, Axis, load, ravel
@@ -37,12 +37,12 @@ def update_in_place(program: Program) -> Program:
     Results that a loop carries take the place of what they follow only so.
     """
     request, dependence = program.request, program.dependence
-    checks = {k: kernel.flag for k, kernel in enumerate(program.kernels)
-              if isinstance(kernel, Check)}
-    for state, place in (*request.updates, *request.carried):
+    failing = {k for k, kernel in enumerate(program.kernels) if may_fail(kernel)}
+    pairs = [*((*u, failing) for u in request.updates), *((*c, set()) for c in request.carried)]
+    for state, place, before in pairs:
         result = program.outputs[place]
         if result.role == "output" and _goes_in_place(
-            program.kernels, dependence, state, result, checks
+            program.kernels, dependence, state, result, before
         ):
             result.role = "state"
             program.shared[result] = state
@@ -275,29 +275,25 @@ def _reads_where_it_writes(kernel: Kernel, source: Buffer, target: Store) -> boo
 
 
 def _goes_in_place(kernels: Sequence[Kernel], dependence: Dependence, state: Buffer,
-                   result: Buffer, checks: Mapping[int, Buffer]) -> bool:
+                   result: Buffer, failing: set[int]) -> bool:
     """Decide on an update in place; its kernels then come behind the state's readers.
 
-    They also come behind checks, where these do not wait for them: who is stopped keeps his state.
+    They also come behind all that may fail: a call that is stopped has changed nothing.
     """
     writers = dependence.writers.get(result, [])
     if not writers or not (state.contiguous or state.strides == result.strides):
         return False
-    writer, *later = writers
-    reads, writes = dependence.traffic.of(kernels[writer])
-    if any(flag in writes for flag in checks.values()):
+    if not failing.isdisjoint(writers):
         return False
+    writer, *later = writers
+    reads, _ = dependence.traffic.of(kernels[writer])
     if (state in reads or not _same(state, result)) and not overwrites_safely(
         kernels[writer], state, result
     ):
         return False
     if any(state in dependence.traffic.of(kernels[k])[0] for k in later):
         return False
-    if not dependence.put_behind(writer, dependence.readers.get(state, ())):
-        return False
-    for k in checks:
-        dependence.put_behind(writer, [k])
-    return True
+    return dependence.put_behind(writer, {*dependence.readers.get(state, ()), *failing})
 
 
 def _same(a: Buffer, b: Buffer) -> bool:

@@ -137,6 +137,7 @@ class _Verifier:
         if name == "placement":
             self._verify.check_memory(program.layout, name)
             self._verify.check_groups(program.layout, name)
+            self._verify.check_updates(program, name)
 
 
 def _unfused(request: Request) -> Program:

@@ -1,7 +1,8 @@
 """Whether a program is what the next pass may rely on; asked after each one, in all tests.
 
 Every buffer is written before it is read, stores and loads have the types of their buffers and stay
-inside, no value lies where another one is still needed, and kernels compute little twice.
+inside, no value lies where another one is still needed, kernels compute little twice, and nothing
+that lasts is written before all is done that may stop the call.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from agnesi.core.dims import is_static
 from agnesi.core.dtypes import name_of
 from agnesi.core.extents import guess
 from agnesi.core.growth import grows_no_faster
-from agnesi.core.kernels import Buffer, Kernel, Store, walk
+from agnesi.core.kernels import Buffer, Kernel, Store, may_fail, walk
 from agnesi.core.loops import Affine
 from agnesi.schedule.evaluations import work
 from agnesi.schedule.memory import overwrites_safely
@@ -103,6 +104,16 @@ def check_memory(layout: Layout, name: str) -> None:
                 if start >= end:
                     break
                 _check_pair(name, layout.kernels, spans, a, b)
+
+
+def check_updates(program: Program, name: str) -> None:
+    """Whether updates are written behind all kernels that may fail."""
+    lasting = {state.slot for state, _ in program.request.updates}
+    begun = False
+    for kernel in program.layout.kernels:
+        begun = begun or any(b.slot in lasting for b in kernel.writes())
+        if begun and may_fail(kernel):
+            _fail(name, kernel, "may stop the call behind an update in place")
 
 
 def check_groups(layout: Layout, name: str) -> None:

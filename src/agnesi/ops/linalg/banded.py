@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import foreign, shapes
+from agnesi.core.aside import cubes
 from agnesi.core.dims import is_settled
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.errors import ShapeError
@@ -86,6 +87,7 @@ class BandSolve(MatrixOp):
 
     low: int
     up: int
+    work = cubes(1)
     name = "solve_banded"
     keep_inputs = (0, 1)
     keep_output = True

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.aside import cubes
 from agnesi.core.dims import combine, is_settled, product
 from agnesi.core.dispatch import apply, apply_many, symbolic
 from agnesi.core.errors import DTypeError, ShapeError
@@ -25,6 +26,8 @@ from agnesi.ops.reduce import reducer
 
 class MatrixOp(Op):
     """Base of operations on the last two axes; the axes before them broadcast."""
+
+    work = cubes(8)
 
     def batch(self, node: Node, xs: list[Tensor], rows: Sequence[bool], length: Any) -> Any:
         rank = max(len(n.shape) for n in node.inputs)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import foreign
+from agnesi.core.aside import cubes
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.op import called
 from agnesi.core.public import public
@@ -54,6 +55,7 @@ class Cholesky(MatrixOp):
     The derivatives take ``a`` for its Hermitian part: Murray (2016), equations 8 and 10.
     """
 
+    work = cubes(1)
     name = "cholesky"
     keep_inputs = ()
     keep_output = True
@@ -87,6 +89,7 @@ class Cholesky(MatrixOp):
 class Potrf(MatrixOp):
     """LAPACK's Cholesky factors, with what is left in the upper triangles; 0 where there is one."""
 
+    work = cubes(1)
     name = "potrf"
     outputs = 2
 

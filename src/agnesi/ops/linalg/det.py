@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.aside import cubes
 from agnesi.core.dims import is_static
 from agnesi.core.dispatch import apply, apply_many, symbolic
 from agnesi.core.public import public
@@ -67,6 +68,7 @@ def _scaled(factor: Tensor, x: Tensor) -> Tensor:
 class Det(MatrixOp):
     """Determinants; their derivative is the matrix of cofactors, also where they are 0."""
 
+    work = cubes(1)
     name = "det"
     keep_inputs = (0,)
 
@@ -150,6 +152,7 @@ def _all_but_two(s: Tensor) -> Tensor:
 class SlogDet(MatrixOp):
     """Sign and logarithm of the absolute value of determinants.  Rules: Giles (2008), 2.2.4."""
 
+    work = cubes(1)
     name = "slogdet"
     outputs = 2
     keep_inputs = (0,)

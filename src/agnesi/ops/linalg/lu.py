@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes, foreign, shapes
+from agnesi.core.aside import cubes
 from agnesi.core.dims import Size
 from agnesi.core.dispatch import apply, apply_many, symbolic
 from agnesi.core.op import Op
@@ -69,6 +70,7 @@ class LU(MatrixOp):
     The unit diagonal of the lower factor is not kept.  Rules: de Hoog, Anderssen and Lukas (2011).
     """
 
+    work = cubes(1)
     name = "lu"
     outputs = 2
     keep_inputs = ()
@@ -165,6 +167,7 @@ class RowOrder(Op):
 class Getrf(MatrixOp):
     """LAPACK's factors of the transposes and its pivots: see ``lapack.getrf``."""
 
+    work = cubes(1)
     name = "getrf"
     outputs = 2
 
@@ -190,6 +193,7 @@ class Getrs(MatrixOp):
     """Solutions from LAPACK's factors; rows of ``b`` are right-hand sides: see ``lapack.getrs``."""
 
     transposed: bool
+    work = cubes(1)
     name = "getrs"
 
     def infer(self, factors: Any, pivots: Any, b: Any) -> Any:

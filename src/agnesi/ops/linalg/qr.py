@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from agnesi.core.aside import cubes
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.errors import GradientError
@@ -48,6 +49,7 @@ class QR(MatrixOp):
     """
 
     complete: bool
+    work = cubes(1)
     name = "qr"
     outputs = 2
     keep_inputs = (0,)

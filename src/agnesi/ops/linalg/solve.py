@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dims
+from agnesi.core.aside import cubes
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import called
@@ -53,6 +54,7 @@ class Solve(MatrixOp):
     """``inv(a) @ b``, or with the transpose of ``a``.  Rules: Giles (2008), 2.3.1."""
 
     transposed: bool = False
+    work = cubes(1)
     name = "solve"
     keep_inputs = (0,)
     keep_output = True
@@ -105,6 +107,7 @@ class Solve(MatrixOp):
 class Inv(MatrixOp):
     """Inverse matrices.  Rules: Giles (2008), 2.2.3."""
 
+    work = cubes(1)
     name = "inv"
     keep_inputs = ()
     keep_output = True

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import foreign
+from agnesi.core.aside import cubes
 from agnesi.core.dispatch import apply
 from agnesi.core.op import called
 from agnesi.core.public import public
@@ -48,6 +49,7 @@ class SolveTriangular(MatrixOp):
     transposed: bool = False
     unit: bool = False
     sure: bool = False
+    work = cubes(1)
     name = "solve_triangular"
     keep_inputs = (0,)
     keep_output = True
@@ -122,6 +124,7 @@ class Trsm(MatrixOp):
     low: bool
     transposed: bool
     unit: bool
+    work = cubes(1)
     name = "trsm"
 
     def infer(self, a: Any, b: Any) -> Any:

@@ -12,31 +12,32 @@
   [8 x ptr],            ; 0  the run-time table that the body gets
   ptr,                  ; 1  body: i32 (ptr bufs, ptr rt)
   i64, ptr,             ; 2  arguments
-  i64, ptr,             ; 4  guards
-  i64, ptr,             ; 6  outputs
-  i64, ptr,             ; 8  buffers, prefilled with states and constants
-  i64,                  ; 10 buffer number of the first output
-  i64,                  ; 11 bytes of scratch memory
-  i64,                  ; 12 whether other threads may run meanwhile (the GIL is released)
-  i64,                  ; 13 whether Python code may run meanwhile
-  i64,                  ; 14 result: 0 None, 1 the one output, 2 a tuple
-  ptr, i64,             ; 15 wrapper type (or null), offset of its array
-  i64, ptr,             ; 17 fields that a wrapper argument must have
-  i64, ptr,             ; 19 fields that a new wrapper gets
-  ptr, ptr,             ; 21 slow path, failure handler
-  i64, ptr,             ; 23 pairs of buffers that must not overlap
-  i64, ptr,             ; 25 sizes that arguments bring along, and the bounds of each
-  ptr, i64,             ; 27 from sizes to scratch bytes and the outputs' sizes; how many of those
-  ptr,                  ; 29 where scratch memory is kept between calls (null: in the pool)
-  i64, ptr, i64,        ; 30 tensors that the body writes, offset of their counters of changes
-  i64,                  ; 33 the number that they got last
-  ptr,                  ; 34 what else must be as it was, a %Watched (or null)
-  i64, ptr              ; 35 arrays whose memory must be where it was
+  ptr,                  ; 4  words that must be as they were, %Checks
+  i64, ptr,             ; 5  outputs
+  i64, ptr,             ; 7  buffers, prefilled with states and constants
+  i64,                  ; 9  buffer number of the first output
+  i64,                  ; 10 bytes of scratch memory
+  i64,                  ; 11 whether other threads may run meanwhile (the GIL is released)
+  i64,                  ; 12 whether Python code may run meanwhile
+  i64,                  ; 13 result: 0 None, 1 the one output, 2 a tuple
+  ptr, i64,             ; 14 wrapper type (or null), offset of its array
+  i64, ptr,             ; 16 fields that a wrapper argument must have
+  i64, ptr,             ; 18 fields that a new wrapper gets
+  ptr, ptr,             ; 20 slow path, failure handler
+  i64, ptr,             ; 22 pairs of buffers that must not overlap
+  i64, ptr,             ; 24 sizes that arguments bring along, and the bounds of each
+  ptr, i64,             ; 26 from sizes to scratch bytes and the outputs' sizes; how many of those
+  ptr,                  ; 28 where scratch memory is kept between calls (null: in the pool)
+  i64, ptr, i64,        ; 29 tensors that the body writes, offset of their counters of changes
+  i64,                  ; 32 the number that they got last
+  ptr,                  ; 33 what else must be as it was, a %Watched (or null)
+  i64, ptr              ; 34 memory that calls take turns with, %Turned
 }
 %Argument = type {i64, i64, i64, ptr, ptr, i64, i32} ; kind, type numbers, nd, dims, object, buffer, flags
-%Guard = type {ptr, i64, i64, i64}                ; object, offset, what must be there, the bits that count
-%Memory = type {ptr, ptr, ptr, ptr, ptr, i32, i32, ptr} ; where the array is held, array, data, descr, where its sizes are, rank, flags, sizes and strides
-%Watched = type {i64, ptr, i64, ptr, i64, ptr}    ; guards, dicts, lists, each with their number
+%Word = type {ptr, i64, i64}                      ; address, what must be there, the bits that count
+%Four = type {ptr, [4 x i64], [4 x i64]}         ; the same of four words in a row
+%Checks = type {i64, ptr, i64, ptr, i64, ptr}     ; blocks, words, late words, each with their number
+%Watched = type {%Checks, i64, ptr, i64, ptr}     ; checks, dicts, lists
 %Entries = type {ptr, i64, i64, i64, ptr}         ; dict, its tag (-1: none), size (-1: any), entries
 %Entry = type {ptr, ptr}                          ; key, value (null: there is none)
 %Items = type {ptr, i64, ptr}                     ; list, its items
@@ -46,10 +47,10 @@
 %Pair = type {i64, i64, i64, i64}                 ; a buffer and its bytes, twice
 ; Where sizes are run-time values, the last entries of the table of buffers hold them (-1: not seen
 ; yet), an expected size of -1-k-65536*t stands for t + 1 times size k, bytes of -1-i in a pair for
-; those of argument i, and outputs have the sizes that the function at 27 writes.
+; those of argument i, and outputs have the sizes that the function at 26 writes.
 
 ; Filled when the module is loaded; see `API` in support.py for the order.
-@api = global [34 x ptr] zeroinitializer, align 64
+@api = global [36 x ptr] zeroinitializer, align 64
 
 define internal ptr @api_get(i64 %i) nounwind alwaysinline {
   %at = getelementptr ptr, ptr @api, i64 %i
@@ -167,7 +168,7 @@ entry:
 self:
   ret ptr %object
 other:
-  %wrapper.at = getelementptr %Context, ptr %context, i64 0, i32 15
+  %wrapper.at = getelementptr %Context, ptr %context, i64 0, i32 14
   %wrapper = load ptr, ptr %wrapper.at
   %exact = icmp eq ptr %type, %wrapper
   br i1 %exact, label %held, label %inherit
@@ -180,9 +181,9 @@ ask:
   %stranger = icmp eq i32 %answer, 0
   br i1 %stranger, label %no, label %held
 held:
-  %count.at = getelementptr %Context, ptr %context, i64 0, i32 17
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 16
   %count = load i64, ptr %count.at
-  %fields.at = getelementptr %Context, ptr %context, i64 0, i32 18
+  %fields.at = getelementptr %Context, ptr %context, i64 0, i32 17
   %fields = load ptr, ptr %fields.at
   br label %test
 test:
@@ -201,7 +202,7 @@ right:
   %i1 = add i64 %i, 1
   br label %test
 inside:
-  %slot.at = getelementptr %Context, ptr %context, i64 0, i32 16
+  %slot.at = getelementptr %Context, ptr %context, i64 0, i32 15
   %slot = load i64, ptr %slot.at
   %array = call ptr @field(ptr %object, i64 %slot)
   %empty = icmp eq ptr %array, null
@@ -219,9 +220,9 @@ no:
 
 ; Where the run-time sizes of a call are.
 define internal ptr @sizes_of(ptr %context, ptr %bufs) nounwind alwaysinline {
-  %nbufs.at = getelementptr %Context, ptr %context, i64 0, i32 8
+  %nbufs.at = getelementptr %Context, ptr %context, i64 0, i32 7
   %nbufs = load i64, ptr %nbufs.at
-  %count.at = getelementptr %Context, ptr %context, i64 0, i32 25
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 24
   %count = load i64, ptr %count.at
   %first = sub i64 %nbufs, %count
   %sizes = getelementptr ptr, ptr %bufs, i64 %first
@@ -326,7 +327,7 @@ look:
   %fresh = icmp eq i64 %seen, -1
   br i1 %fresh, label %first, label %again
 first:
-  %bounds.at = getelementptr %Context, ptr %context, i64 0, i32 26
+  %bounds.at = getelementptr %Context, ptr %context, i64 0, i32 25
   %bounds = load ptr, ptr %bounds.at
   %low.at = getelementptr [2 x i64], ptr %bounds, i64 %k, i64 0
   %low = load i64, ptr %low.at
@@ -435,103 +436,82 @@ no:
   ret i1 false
 }
 
-; Whether words of memory are as they were.
-define internal i1 @unchanged(i64 %count, ptr %guards) nounwind alwaysinline {
+; Which bits of words differ from what they were; 0 for none.
+define internal i64 @changed_words(i64 %count, ptr %words) nounwind alwaysinline {
 entry:
   br label %test
 test:
   %i = phi i64 [0, %entry], [%i1, %look]
+  %found = phi i64 [0, %entry], [%found1, %look]
   %more = icmp ult i64 %i, %count
-  br i1 %more, label %look, label %yes
+  br i1 %more, label %look, label %done
 look:
-  %object.at = getelementptr %Guard, ptr %guards, i64 %i, i32 0
-  %object = load ptr, ptr %object.at
-  %offset.at = getelementptr %Guard, ptr %guards, i64 %i, i32 1
-  %offset = load i64, ptr %offset.at
-  %wanted.at = getelementptr %Guard, ptr %guards, i64 %i, i32 2
+  %word = getelementptr %Word, ptr %words, i64 %i
+  %place = load ptr, ptr %word
+  %wanted.at = getelementptr %Word, ptr %word, i64 0, i32 1
   %wanted = load i64, ptr %wanted.at
-  %mask.at = getelementptr %Guard, ptr %guards, i64 %i, i32 3
+  %mask.at = getelementptr %Word, ptr %word, i64 0, i32 2
   %mask = load i64, ptr %mask.at
-  %there = call ptr @field(ptr %object, i64 %offset)
-  %all = ptrtoint ptr %there to i64
-  %have = and i64 %all, %mask
-  %equal = icmp eq i64 %have, %wanted
+  %there = load i64, ptr %place
+  %odd = xor i64 %there, %wanted
+  %counts = and i64 %odd, %mask
+  %found1 = or i64 %found, %counts
   %i1 = add i64 %i, 1
-  br i1 %equal, label %test, label %no
-yes:
-  ret i1 true
-no:
-  ret i1 false
+  br label %test
+done:
+  ret i64 %found
 }
 
-; Whether arrays are where they were held, and lie in memory as they did.
-define internal i1 @in_place(i64 %count, ptr %list) nounwind alwaysinline {
+; The same of four words in a row each.
+define internal i64 @changed_blocks(i64 %count, ptr %blocks) nounwind alwaysinline {
 entry:
   br label %test
 test:
-  %i = phi i64 [0, %entry], [%i1, %next]
+  %i = phi i64 [0, %entry], [%i1, %look]
+  %found = phi <4 x i64> [zeroinitializer, %entry], [%found1, %look]
   %more = icmp ult i64 %i, %count
-  br i1 %more, label %look, label %yes
+  br i1 %more, label %look, label %done
 look:
-  %memory = getelementptr %Memory, ptr %list, i64 %i
-  %slot = load ptr, ptr %memory
-  %held = load ptr, ptr %slot
-  %array.at = getelementptr %Memory, ptr %memory, i64 0, i32 1
-  %array = load ptr, ptr %array.at
-  %there = icmp eq ptr %held, %array
-  br i1 %there, label %inside, label %no
-inside:
-  %data = call ptr @field(ptr %array, i64 16)
-  %data.at = getelementptr %Memory, ptr %memory, i64 0, i32 2
-  %data.was = load ptr, ptr %data.at
-  %same.data = icmp eq ptr %data, %data.was
-  %descr = call ptr @field(ptr %array, i64 56)
-  %descr.at = getelementptr %Memory, ptr %memory, i64 0, i32 3
-  %descr.was = load ptr, ptr %descr.at
-  %same.descr = icmp eq ptr %descr, %descr.was
-  %sizes = call ptr @field(ptr %array, i64 32)
-  %sizes.at = getelementptr %Memory, ptr %memory, i64 0, i32 4
-  %sizes.was = load ptr, ptr %sizes.at
-  %same.sizes = icmp eq ptr %sizes, %sizes.was
-  %rank.is = getelementptr i8, ptr %array, i64 24
-  %rank = load i32, ptr %rank.is
-  %rank.at = getelementptr %Memory, ptr %memory, i64 0, i32 5
-  %rank.was = load i32, ptr %rank.at
-  %same.rank = icmp eq i32 %rank, %rank.was
-  %flags.are = getelementptr i8, ptr %array, i64 64
-  %flags = load i32, ptr %flags.are
-  %flags.at = getelementptr %Memory, ptr %memory, i64 0, i32 6
-  %needed = load i32, ptr %flags.at
-  %set = and i32 %flags, %needed
-  %same.flags = icmp eq i32 %set, %needed
-  %a = and i1 %same.data, %same.descr
-  %b = and i1 %same.sizes, %same.rank
-  %c = and i1 %a, %b
-  %d = and i1 %c, %same.flags
-  br i1 %d, label %shape, label %no
-shape:                                        ; strides lie behind sizes
-  %axes = zext i32 %rank to i64
-  %nd = shl i64 %axes, 1
-  %dims.at = getelementptr %Memory, ptr %memory, i64 0, i32 7
-  %dims = load ptr, ptr %dims.at
-  br label %dim
-dim:
-  %k = phi i64 [0, %shape], [%k1, %compare]
-  %rest = icmp ult i64 %k, %nd
-  br i1 %rest, label %compare, label %next
-compare:
-  %n.at = getelementptr i64, ptr %sizes, i64 %k
-  %n = load i64, ptr %n.at
-  %was.at = getelementptr i64, ptr %dims, i64 %k
-  %was = load i64, ptr %was.at
-  %equal = icmp eq i64 %n, %was
-  %k1 = add i64 %k, 1
-  br i1 %equal, label %dim, label %no
-next:
+  %block = getelementptr %Four, ptr %blocks, i64 %i
+  %place = load ptr, ptr %block
+  %wanted.at = getelementptr %Four, ptr %block, i64 0, i32 1
+  %wanted = load <4 x i64>, ptr %wanted.at, align 8
+  %mask.at = getelementptr %Four, ptr %block, i64 0, i32 2
+  %mask = load <4 x i64>, ptr %mask.at, align 8
+  %there = load <4 x i64>, ptr %place, align 8
+  %odd = xor <4 x i64> %there, %wanted
+  %counts = and <4 x i64> %odd, %mask
+  %found1 = or <4 x i64> %found, %counts
   %i1 = add i64 %i, 1
   br label %test
-yes:
-  ret i1 true
+done:
+  %all = call i64 @llvm.vector.reduce.or.v4i64(<4 x i64> %found)
+  ret i64 %all
+}
+
+; Whether memory is as it was; late words lie where earlier ones say.
+define internal i1 @unchanged(ptr %checks) nounwind alwaysinline {
+entry:
+  %blocks = load i64, ptr %checks
+  %block.at = getelementptr %Checks, ptr %checks, i64 0, i32 1
+  %block = load ptr, ptr %block.at
+  %a = call i64 @changed_blocks(i64 %blocks, ptr %block)
+  %words.at = getelementptr %Checks, ptr %checks, i64 0, i32 2
+  %words = load i64, ptr %words.at
+  %word.at = getelementptr %Checks, ptr %checks, i64 0, i32 3
+  %word = load ptr, ptr %word.at
+  %b = call i64 @changed_words(i64 %words, ptr %word)
+  %early = or i64 %a, %b
+  %same = icmp eq i64 %early, 0
+  br i1 %same, label %behind, label %no
+behind:
+  %late.at = getelementptr %Checks, ptr %checks, i64 0, i32 4
+  %late = load i64, ptr %late.at
+  %last.at = getelementptr %Checks, ptr %checks, i64 0, i32 5
+  %last = load ptr, ptr %last.at
+  %c = call i64 @changed_words(i64 %late, ptr %last)
+  %still = icmp eq i64 %c, 0
+  ret i1 %still
 no:
   ret i1 false
 }
@@ -633,19 +613,35 @@ no:
 ; Whether what Python would read is what it was when the function was traced.
 define internal i1 @seen(ptr %watched) nounwind {
 entry:
-  %words = load i64, ptr %watched
-  %words.at = getelementptr %Watched, ptr %watched, i64 0, i32 1
-  %word = load ptr, ptr %words.at
-  %still = call i1 @unchanged(i64 %words, ptr %word)
+  %still = call i1 @unchanged(ptr %watched)
   br i1 %still, label %dicts, label %no
 dicts:
-  %dicts.at = getelementptr %Watched, ptr %watched, i64 0, i32 2
+  %dicts.at = getelementptr %Watched, ptr %watched, i64 0, i32 1
   %dict.count = load i64, ptr %dicts.at
-  %dict.at = getelementptr %Watched, ptr %watched, i64 0, i32 3
+  %dict.at = getelementptr %Watched, ptr %watched, i64 0, i32 2
   %dict.first = load ptr, ptr %dict.at
-  br label %dict.test
+  br label %tag.test
+tag.test:
+  %t = phi i64 [0, %dicts], [%t1, %tag.look]
+  %odd = phi i64 [0, %dicts], [%odd1, %tag.look]
+  %tag.more = icmp ult i64 %t, %dict.count
+  br i1 %tag.more, label %tag.look, label %tag.done
+tag.look:
+  %tagged = getelementptr %Entries, ptr %dict.first, i64 %t
+  %object = load ptr, ptr %tagged
+  %tag.at = getelementptr %Entries, ptr %tagged, i64 0, i32 1
+  %tag = load i64, ptr %tag.at
+  %now.at = getelementptr i8, ptr %object, i64 24
+  %now = load i64, ptr %now.at
+  %differs = xor i64 %tag, %now
+  %odd1 = or i64 %odd, %differs
+  %t1 = add i64 %t, 1
+  br label %tag.test
+tag.done:
+  %untouched = icmp eq i64 %odd, 0
+  br i1 %untouched, label %lists, label %dict.test
 dict.test:
-  %d = phi i64 [0, %dicts], [%d1, %dict.look]
+  %d = phi i64 [0, %tag.done], [%d1, %dict.look]
   %dict.more = icmp ult i64 %d, %dict.count
   br i1 %dict.more, label %dict.look, label %lists
 dict.look:
@@ -654,9 +650,9 @@ dict.look:
   %d1 = add i64 %d, 1
   br i1 %dict.same, label %dict.test, label %no
 lists:
-  %lists.at = getelementptr %Watched, ptr %watched, i64 0, i32 4
+  %lists.at = getelementptr %Watched, ptr %watched, i64 0, i32 3
   %list.count = load i64, ptr %lists.at
-  %list.at = getelementptr %Watched, ptr %watched, i64 0, i32 5
+  %list.at = getelementptr %Watched, ptr %watched, i64 0, i32 4
   %list.first = load ptr, ptr %list.at
   br label %list.test
 list.test:
@@ -677,21 +673,12 @@ no:
 ; Whether everything that the code was specialised on is as it was.
 define internal i1 @guarded(ptr %context) nounwind alwaysinline {
 entry:
-  %count.at = getelementptr %Context, ptr %context, i64 0, i32 4
-  %count = load i64, ptr %count.at
-  %guards.at = getelementptr %Context, ptr %context, i64 0, i32 5
-  %guards = load ptr, ptr %guards.at
-  %still = call i1 @unchanged(i64 %count, ptr %guards)
-  br i1 %still, label %arrays, label %no
-arrays:
-  %array.count.at = getelementptr %Context, ptr %context, i64 0, i32 35
-  %array.count = load i64, ptr %array.count.at
-  %arrays.at = getelementptr %Context, ptr %context, i64 0, i32 36
-  %array.list = load ptr, ptr %arrays.at
-  %placed = call i1 @in_place(i64 %array.count, ptr %array.list)
-  br i1 %placed, label %more, label %no
+  %checks.at = getelementptr %Context, ptr %context, i64 0, i32 4
+  %checks = load ptr, ptr %checks.at
+  %still = call i1 @unchanged(ptr %checks)
+  br i1 %still, label %more, label %no
 more:
-  %watched.at = getelementptr %Context, ptr %context, i64 0, i32 34
+  %watched.at = getelementptr %Context, ptr %context, i64 0, i32 33
   %watched = load ptr, ptr %watched.at
   %none = icmp eq ptr %watched, null
   br i1 %none, label %yes, label %ask
@@ -753,9 +740,9 @@ done:
 ; Their sizes are in %area, or else fixed.
 define internal i64 @make_outputs(ptr %context, ptr %made, ptr %bufs, ptr %area) nounwind alwaysinline {
 entry:
-  %count.at = getelementptr %Context, ptr %context, i64 0, i32 6
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 5
   %count = load i64, ptr %count.at
-  %list.at = getelementptr %Context, ptr %context, i64 0, i32 7
+  %list.at = getelementptr %Context, ptr %context, i64 0, i32 6
   %list = load ptr, ptr %list.at
   br label %test
 test:
@@ -801,20 +788,20 @@ done:
 ; Put an array into a new wrapper, which takes over the reference; null if that fails.
 define internal ptr @wrap(ptr %context, ptr %array) nounwind {
 entry:
-  %type.at = getelementptr %Context, ptr %context, i64 0, i32 15
+  %type.at = getelementptr %Context, ptr %context, i64 0, i32 14
   %type = load ptr, ptr %type.at
   %make = call ptr @api_get(i64 15)
   %object = call ptr %make(ptr %type, i64 0)
   %bad = icmp eq ptr %object, null
   br i1 %bad, label %no, label %fill
 fill:
-  %slot.at = getelementptr %Context, ptr %context, i64 0, i32 16
+  %slot.at = getelementptr %Context, ptr %context, i64 0, i32 15
   %slot = load i64, ptr %slot.at
   %place = getelementptr i8, ptr %object, i64 %slot
   store ptr %array, ptr %place
-  %count.at = getelementptr %Context, ptr %context, i64 0, i32 19
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 18
   %count = load i64, ptr %count.at
-  %fields.at = getelementptr %Context, ptr %context, i64 0, i32 20
+  %fields.at = getelementptr %Context, ptr %context, i64 0, i32 19
   %fields = load ptr, ptr %fields.at
   br label %test
 test:
@@ -840,7 +827,7 @@ no:
 ; The result object, which takes over the references in %made; null if that fails.
 define internal ptr @result(ptr %context, ptr %made, i64 %count) nounwind alwaysinline {
 entry:
-  %list.at = getelementptr %Context, ptr %context, i64 0, i32 7
+  %list.at = getelementptr %Context, ptr %context, i64 0, i32 6
   %list = load ptr, ptr %list.at
   br label %test
 test:
@@ -865,7 +852,7 @@ next:
   %i1 = add i64 %i, 1
   br label %test
 shape:
-  %kind.at = getelementptr %Context, ptr %context, i64 0, i32 14
+  %kind.at = getelementptr %Context, ptr %context, i64 0, i32 13
   %kind = load i64, ptr %kind.at
   switch i64 %kind, label %tuple [ i64 0, label %nothing
                                    i64 1, label %single ]
@@ -897,7 +884,7 @@ define internal i32 @run_body(ptr %context, ptr %bufs) nounwind alwaysinline {
 entry:
   %body.at = getelementptr %Context, ptr %context, i64 0, i32 1
   %body = load ptr, ptr %body.at
-  %free.at = getelementptr %Context, ptr %context, i64 0, i32 12
+  %free.at = getelementptr %Context, ptr %context, i64 0, i32 11
   %free = load i64, ptr %free.at
   %locked = icmp eq i64 %free, 0
   br i1 %locked, label %direct, label %freely
@@ -939,7 +926,7 @@ back:
 ; Scratch memory: what the function keeps for itself, if no other thread has that now, or the pool's.
 define internal ptr @take_scratch(ptr %context, i64 %size) nounwind {
 entry:
-  %own.at = getelementptr %Context, ptr %context, i64 0, i32 29
+  %own.at = getelementptr %Context, ptr %context, i64 0, i32 28
   %kept.at = load ptr, ptr %own.at
   %shared = icmp eq ptr %kept.at, null
   br i1 %shared, label %ask, label %look
@@ -966,7 +953,7 @@ done:
 
 define internal void @put_scratch(ptr %context, ptr %memory) nounwind {
 entry:
-  %own.at = getelementptr %Context, ptr %context, i64 0, i32 29
+  %own.at = getelementptr %Context, ptr %context, i64 0, i32 28
   %kept.at = load ptr, ptr %own.at
   %shared = icmp eq ptr %kept.at, null
   br i1 %shared, label %give, label %keep
@@ -1023,13 +1010,13 @@ replace:
 ; older records which need the value notice.  Where nobody asked for a counter there is none.
 define internal void @number_changes(ptr %context, ptr %args) nounwind {
 entry:
-  %count.at = getelementptr %Context, ptr %context, i64 0, i32 30
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 29
   %count = load i64, ptr %count.at
   %pure = icmp eq i64 %count, 0
   br i1 %pure, label %done, label %ask
 ask:
   %number = call i64 @number_of_change()
-  %last.at = getelementptr %Context, ptr %context, i64 0, i32 33
+  %last.at = getelementptr %Context, ptr %context, i64 0, i32 32
   %last = load i64, ptr %last.at
   %same = icmp eq i64 %number, %last
   %lacking = icmp eq i64 %number, 0
@@ -1038,9 +1025,9 @@ ask:
 begin:
   store i64 %number, ptr %last.at
   %object = load ptr, ptr @change_object
-  %list.at = getelementptr %Context, ptr %context, i64 0, i32 31
+  %list.at = getelementptr %Context, ptr %context, i64 0, i32 30
   %list = load ptr, ptr %list.at
-  %slot.at = getelementptr %Context, ptr %context, i64 0, i32 32
+  %slot.at = getelementptr %Context, ptr %context, i64 0, i32 31
   %slot = load i64, ptr %slot.at
   %none = call ptr @api_get(i64 16)
   %ndarray = call ptr @api_get(i64 2)
@@ -1083,12 +1070,13 @@ done:
 }
 
 ; Scratch memory, body, and the result or what the failure handler makes of a failure: the body's
-; code, or -1 - i where there is no memory for output i, or, behind the last, for scratch.
+; code, or -1 - i where there is no memory for output i, or, behind the last, for scratch; one
+; further where the body has run without what its kernels work in.
 define internal ptr @execute(ptr %context, ptr %args, ptr %bufs, ptr %made, ptr %room) nounwind {
 entry:
-  %fixed.at = getelementptr %Context, ptr %context, i64 0, i32 11
+  %fixed.at = getelementptr %Context, ptr %context, i64 0, i32 10
   %size.fixed = load i64, ptr %fixed.at
-  %measure.at = getelementptr %Context, ptr %context, i64 0, i32 27
+  %measure.at = getelementptr %Context, ptr %context, i64 0, i32 26
   %measure = load ptr, ptr %measure.at
   %known = icmp eq ptr %measure, null
   br i1 %known, label %outputs, label %vary
@@ -1099,9 +1087,9 @@ vary:
 outputs:
   %size = phi i64 [%size.fixed, %entry], [%size.now, %vary]
   %area = phi ptr [null, %entry], [%room, %vary]
-  %first.at = getelementptr %Context, ptr %context, i64 0, i32 10
+  %first.at = getelementptr %Context, ptr %context, i64 0, i32 9
   %first = load i64, ptr %first.at
-  %count.at = getelementptr %Context, ptr %context, i64 0, i32 6
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 5
   %count = load i64, ptr %count.at
   %outs = getelementptr ptr, ptr %bufs, i64 %first
   %got = call i64 @make_outputs(ptr %context, ptr %made, ptr %outs, ptr %area)
@@ -1138,7 +1126,7 @@ ended:
   ; Kernels without memory to work in have done nothing; perhaps those of another thread.
   %lacks.now = load atomic i64, ptr @scratch_lacks seq_cst, align 8
   %enough = icmp eq i64 %lacks, %lacks.now
-  br i1 %enough, label %believe, label %undo
+  br i1 %enough, label %believe, label %disbelieve
 believe:
   %good = icmp eq i32 %code, 0
   br i1 %good, label %finish, label %failed
@@ -1148,21 +1136,24 @@ finish:
 failed:
   %wide = sext i32 %code to i64
   br label %tell
+disbelieve:
+  %torn = sub i64 -2, %count
+  br label %tell
 undo:
   %clear = call ptr @api_get(i64 12)
   call void %clear()
   %lack = xor i64 %got, -1
   br label %tell
 tell:
-  %number = phi i64 [%wide, %failed], [%lack, %undo]
-  %held = phi i64 [%count, %failed], [%got, %undo]
+  %number = phi i64 [%wide, %failed], [%lack, %undo], [%torn, %disbelieve]
+  %held = phi i64 [%count, %failed], [%got, %undo], [%count, %disbelieve]
   call void @release(ptr %made, i64 %held)
   %box = call ptr @api_get(i64 20)
   %boxed = call ptr %box(i64 %number)
   %boxless = icmp eq ptr %boxed, null
   br i1 %boxless, label %no, label %report
 report:
-  %handler.at = getelementptr %Context, ptr %context, i64 0, i32 22
+  %handler.at = getelementptr %Context, ptr %context, i64 0, i32 21
   %handler = load ptr, ptr %handler.at
   %call = call ptr @api_get(i64 21)
   %answer = call ptr %call(ptr %handler, ptr %boxed)
@@ -1197,9 +1188,9 @@ ask:
 ; Whether no two buffers overlap of which one is written.
 define internal i1 @apart(ptr %context, ptr %bufs, ptr %held) nounwind alwaysinline {
 entry:
-  %count.at = getelementptr %Context, ptr %context, i64 0, i32 23
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 22
   %count = load i64, ptr %count.at
-  %pairs.at = getelementptr %Context, ptr %context, i64 0, i32 24
+  %pairs.at = getelementptr %Context, ptr %context, i64 0, i32 23
   %pairs = load ptr, ptr %pairs.at
   br label %test
 test:
@@ -1258,14 +1249,14 @@ entry:
 prepare:
   %arguments.at = getelementptr %Context, ptr %context, i64 0, i32 3
   %arguments = load ptr, ptr %arguments.at
-  %nbufs.at = getelementptr %Context, ptr %context, i64 0, i32 8
+  %nbufs.at = getelementptr %Context, ptr %context, i64 0, i32 7
   %nbufs = load i64, ptr %nbufs.at
-  %nouts.at = getelementptr %Context, ptr %context, i64 0, i32 6
+  %nouts.at = getelementptr %Context, ptr %context, i64 0, i32 5
   %nouts = load i64, ptr %nouts.at
   %room1 = add i64 %nbufs, %nouts
   %room2 = shl i64 %nargs, 1
   %room3 = add i64 %room1, %room2
-  %measured.at = getelementptr %Context, ptr %context, i64 0, i32 28
+  %measured.at = getelementptr %Context, ptr %context, i64 0, i32 27
   %measured = load i64, ptr %measured.at
   %room = add i64 %room3, %measured
   %much = icmp ugt i64 %room, 2048
@@ -1285,7 +1276,7 @@ lay:
   %scalars = getelementptr ptr, ptr %made, i64 %nouts
   %held = getelementptr ptr, ptr %scalars, i64 %nargs
   %area = getelementptr ptr, ptr %held, i64 %nargs
-  %template.at = getelementptr %Context, ptr %context, i64 0, i32 9
+  %template.at = getelementptr %Context, ptr %context, i64 0, i32 8
   %template = load ptr, ptr %template.at
   %bytes = shl i64 %nbufs, 3
   call void @llvm.memcpy.p0.p0.i64(ptr %bufs, ptr %template, i64 %bytes, i1 false)
@@ -1310,11 +1301,19 @@ memory:
   %clear = call i1 @apart(ptr %context, ptr %bufs, ptr %held)
   br i1 %clear, label %go, label %unfit
 go:
-  %python.at = getelementptr %Context, ptr %context, i64 0, i32 13
+  %python.at = getelementptr %Context, ptr %context, i64 0, i32 12
   %python = load i64, ptr %python.at
-  %alone = icmp eq i64 %python, 0
-  br i1 %alone, label %simply, label %carefully
+  %shared = icmp ne i64 %python, 0
+  %turns.at = getelementptr %Context, ptr %context, i64 0, i32 34
+  %turns = load i64, ptr %turns.at
+  %turn.at = getelementptr %Context, ptr %context, i64 0, i32 35
+  %turn = load ptr, ptr %turn.at
+  %took = call i32 @turns_take(i64 %turns, ptr %turn, i1 %shared)
+  switch i32 %took, label %simply [ i32 1, label %carefully
+                                    i32 -1, label %wait ]
 simply:
+  br i1 %shared, label %carefully, label %alone
+alone:
   %fast = call ptr @execute(ptr %context, ptr %args, ptr %bufs, ptr %made, ptr %area)
   call void @put_table(ptr %block)
   ret ptr %fast
@@ -1324,12 +1323,27 @@ carefully:
   %safe = call ptr @execute(ptr %context, ptr %args, ptr %bufs, ptr %made, ptr %area)
   call void @release(ptr %held, i64 %nargs)
   call void @put_table(ptr %block)
+  %holds = icmp eq i32 %took, 1
+  br i1 %holds, label %give, label %leave
+give:
+  call void @turns_give(i64 %turns, ptr %turn)
+  br label %leave
+leave:
   ret ptr %safe
+wait:
+  call void @put_table(ptr %block)
+  %waited = call i1 @turns_wait()
+  br i1 %waited, label %again, label %stop
+again:                                        ; all may be different now
+  %later = musttail call ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %names)
+  ret ptr %later
+stop:
+  ret ptr null
 unfit:
   call void @put_table(ptr %block)
   br label %slow
 slow:
-  %handler.at = getelementptr %Context, ptr %context, i64 0, i32 21
+  %handler.at = getelementptr %Context, ptr %context, i64 0, i32 20
   %handler = load ptr, ptr %handler.at
   %call = call ptr @api_get(i64 22)
   %answer = call ptr %call(ptr %handler, ptr %args, i64 %nargs, ptr %names)

@@ -23,6 +23,8 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare i64 @llvm.ctlz.i64(i64, i1)
 declare i64 @llvm.umax.i64(i64, i64)
 declare i64 @llvm.umin.i64(i64, i64)
+declare i64 @llvm.smax.i64(i64, i64)
+declare i64 @llvm.vector.reduce.or.v4i64(<4 x i64>)
 
 define internal void @pool_lock() nounwind alwaysinline {
 entry:

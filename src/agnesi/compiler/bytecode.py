@@ -1,0 +1,90 @@
+"""What code tells by its instructions: names that it reads, and lists to which it only appends."""
+
+from __future__ import annotations
+
+import dis
+import functools
+from collections.abc import Iterator
+from itertools import pairwise
+from opcode import opmap
+from types import CodeType, FrameType
+
+_EXTENDED, _GLOBAL, _NAME = map(opmap.get, ("EXTENDED_ARG", "LOAD_GLOBAL", "LOAD_NAME"))
+_METHODS = ("LOAD_METHOD", "LOAD_ATTR")
+_APPENDING = ("append", "extend")
+
+
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """Code, and that of functions that are made in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from codes(constant)
+
+
+@functools.lru_cache(maxsize=4096)
+def globals_of(code: CodeType) -> tuple[str, ...]:
+    """Names of its module that code reads."""
+    found: dict[str, None] = {}
+    extended, raw = 0, code.co_code
+    for i in range(0, len(raw), 2):
+        operation, argument = raw[i], raw[i + 1] | extended
+        extended = argument << 8 if operation == _EXTENDED else 0
+        if operation == _GLOBAL:
+            found[code.co_names[argument >> 1]] = None
+        elif operation == _NAME:
+            found[code.co_names[argument]] = None
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=4096)
+def attributes_of(code: CodeType) -> frozenset[str]:
+    """Names of attributes that code has, texts for ``getattr`` among them."""
+    found: set[str] = set()
+    for inner in codes(code):
+        found.update(inner.co_names)
+        found.update(c for c in inner.co_consts if type(c) is str and c.isidentifier())
+    return frozenset(found)
+
+
+def appends_only(code: CodeType, name: str) -> bool:
+    """Whether code, and that of functions made in it, appends to a variable and does nothing else
+    with it.
+
+    Examples
+    --------
+    >>> from agnesi.compiler.bytecode import appends_only
+    >>> def f(x):
+    ...     seen.append(x)
+    ...     return other[-1]
+    >>> appends_only(f.__code__, "seen"), appends_only(f.__code__, "other")
+    (True, False)
+    """
+    return all(_appends(inner, name) for inner in codes(code))
+
+
+@functools.lru_cache(maxsize=4096)
+def _appends(code: CodeType, name: str) -> bool:
+    found = list(dis.get_instructions(code))
+    return all(
+        i.opname == "LOAD_CLOSURE" or (i.opname.startswith("LOAD_") and _is_append(then))
+        for i, then in zip(found, [*found[1:], None], strict=True)
+        if i.argval == name and i.opname.endswith(("GLOBAL", "NAME", "DEREF", "CLOSURE"))
+    )
+
+
+def _is_append(instruction: dis.Instruction | None) -> bool:
+    return (instruction is not None and instruction.opname in _METHODS
+            and instruction.argval in _APPENDING)
+
+
+@functools.lru_cache(maxsize=4096)
+def _appending(code: CodeType) -> frozenset[int]:
+    """Where code loads something to which it appends at once."""
+    found = list(dis.get_instructions(code))
+    return frozenset(i.offset for i, then in pairwise(found) if _is_append(then))
+
+
+def appends_to(frame: FrameType) -> bool:
+    """Whether what a frame is loading now is appended to."""
+    return frame.f_lasti in _appending(frame.f_code)

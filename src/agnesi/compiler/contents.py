@@ -1,0 +1,150 @@
+"""Places in containers: all that a list or dict holds, an array's elements, what functions keep."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.places import Place, same, told
+from agnesi.runtime.watched import Entries, Items
+
+
+class Contents(Place):
+    """What a container holds: all of it, in order."""
+
+    __slots__ = ("container", "owner", "take")
+
+    def __init__(self, path: str, container: Any, take: Callable[[Any], Any],
+                 owner: Any = None) -> None:
+        self.owner = owner
+        self.container = container
+        self.take = take
+        super().__init__(path, self.now())
+
+    def now(self) -> Any:
+        return tuple(self.take(self.container))
+
+    def put(self, value: Any) -> None:
+        container = self.container
+        if isinstance(container, SimpleNamespace):
+            container = vars(container)
+        kind: Any = next(k for k in _CONTAINERS if isinstance(container, k))
+        if kind in (list, bytearray):
+            kind.__setitem__(container, slice(None), value)
+            return
+        kind.clear(container)
+        if kind is OrderedDict:
+            for key, held in value:
+                kind.__setitem__(container, key, held)
+        else:
+            (kind.extend if kind is deque else kind.update)(container, value)
+
+    def records(self) -> Iterable[Any]:
+        if isinstance(self.container, list):
+            return [Items(self.container, self.value)]
+        if isinstance(self.container, dict) and not isinstance(self.container, OrderedDict):
+            return [Entries(self.container, self.value)]
+        return []
+
+    def change(self) -> str:
+        now = self.now()
+        if len(now) != len(self.value):
+            return f"{self.path} had {len(self.value)} elements, now {len(now)}"
+        pairs = zip(self.value, now, strict=True)
+        i, a, b = next((i, a, b) for i, (a, b) in enumerate(pairs) if not same(a, b))
+        if isinstance(self.container, dict) and a[0] == b[0]:
+            return f"{self.path}[{a[0]!r}] was {told(a[1])}, now {told(b[1])}"
+        return f"{self.path}[{i}] was {told(a)}, now {told(b)}"
+
+
+#: The classes whose methods change what a container holds; those of subclasses may do otherwise.
+_CONTAINERS = (list, bytearray, OrderedDict, dict, set, deque)
+
+
+class Appended(Contents):
+    """A list or deque to which code appends, without looking at what it holds."""
+
+    __slots__ = ()
+
+    counts = False
+
+    def holds(self) -> bool:
+        return True
+
+    def put(self, value: Any) -> None:
+        self.container.extend(value)
+
+    def undo(self, before: Any) -> None:
+        while len(self.container) > len(before):
+            self.container.pop()
+
+    def records(self) -> Iterable[Any]:
+        return ()
+
+
+class Elements(Place):
+    """The elements of an array, for Python may read them."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, path: str, array: np.ndarray) -> None:
+        self.array = array
+        super().__init__(path, self.now())
+
+    def now(self) -> Any:
+        return self.array.dtype, self.array.shape, self.array.tobytes()
+
+    def holds(self) -> bool:
+        return bool(self.now() == self.value)
+
+    def undo(self, before: Any) -> None:
+        dtype, shape, found = before
+        self.array[...] = np.frombuffer(found, dtype).reshape(shape)
+
+    def change(self) -> str:
+        return f"{self.path}, an array, holds other elements"
+
+
+class Kept(Place):
+    """How many results a cached function keeps: with fewer, it would compute some again."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, path: str, function: Any) -> None:
+        self.function = function
+        super().__init__(f"the number of results that {path} keeps", self.now())
+
+    def now(self) -> Any:
+        return self.function.cache_info().currsize
+
+    def holds(self) -> bool:
+        return bool(self.now() >= self.value)
+
+
+class Answer(Place):
+    """What the library found out about an object, and the dicts and lists where it looked."""
+
+    __slots__ = ("ask", "sources")
+
+    def __init__(self, path: str, ask: Callable[[], Iterable[Any]],
+                 sources: Callable[[], Iterable[Any]]) -> None:
+        self.ask = ask
+        self.sources = sources
+        super().__init__(path, self.now())
+
+    def now(self) -> Any:
+        return tuple(self.ask())
+
+    def records(self) -> Iterable[Any]:
+        for source in self.sources():
+            if isinstance(source, dict):
+                yield Entries(source, tuple(source.items()))
+            else:
+                yield Items(source, tuple(source))
+
+    def change(self) -> str:
+        return f"the tensors and modules in {self.path} are others"

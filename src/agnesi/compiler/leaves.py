@@ -1,0 +1,62 @@
+"""Leaves of arguments: what a trace sees of them, and what native code is told and given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.trace import stand_in
+from agnesi.core import dtypes
+from agnesi.core.tensor import Tensor
+
+
+def symbol_of(value: Any, i: int, shape: Any, hidden: bool = False) -> Any:
+    """What the function sees as an argument of some shape while it is traced."""
+    if isinstance(value, (Tensor, np.ndarray, np.generic)):
+        name = value.name if isinstance(value, Tensor) else None
+        return stand_in(shape, dtypes.as_dtype(value.dtype), requires_grad=requires_grad(value),
+                        name=name or f"argument {i}")
+    if type(value) is float:
+        return stand_in((), dtypes.float64, weak=True, name=f"argument {i}")
+    if hidden and type(value) is int and is_small(value):
+        return stand_in((), dtypes.int64, weak=True, name=f"argument {i}")
+    return value
+
+
+def argument_of(value: Any, shape: Any, hidden: bool = False) -> Any:
+    """What native code is told of an argument."""
+    from agnesi.runtime.entry import Arg
+
+    if isinstance(value, (Tensor, np.ndarray, np.generic)):
+        return Arg("array", value.dtype.name, shape)
+    if type(value) is float:
+        return Arg("float")
+    if hidden and type(value) is int and is_small(value):
+        return Arg("int")
+    return Arg("identity", object=value)
+
+
+def is_small(value: int) -> bool:
+    """Whether a number of Python's can be one of the code's."""
+    return -(1 << 63) < value < 1 << 63
+
+
+def requires_grad(value: Any) -> bool:
+    """Whether a value is a tensor that asks for its gradient."""
+    return isinstance(value, Tensor) and value.requires_grad
+
+
+def memory_of(value: Any) -> Any:
+    """A tensor's array, or the array itself."""
+    return value.data if isinstance(value, Tensor) else value
+
+
+def plain(value: Any) -> Any:
+    """An argument as the native entry takes it: contiguous, aligned, native byte order."""
+    if type(value) in (float, int):
+        return value
+    array = np.asarray(memory_of(value))
+    if array.flags.carray and array.dtype.isnative:
+        return array
+    return np.require(array, array.dtype.newbyteorder("="), ["C", "A", "W"])

@@ -1,0 +1,121 @@
+"""Turns: threads that use what a call changes, and what outlasts it, do so one after the other.
+
+A turn belongs to memory, whichever tensors lie in it, or to an object whose attributes are changed.
+Native code takes and gives turns (``native/turns.ll``); this module makes them, and takes them for
+code in Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from agnesi.core.config import LENT
+from agnesi.core.forks import at_fork
+from agnesi.core.undo import Block
+from agnesi.runtime import support
+
+
+class Turn(ctypes.Structure):
+    """The turn of some memory or object: how many calls write it now, and how many read it."""
+
+    _fields_ = (("writers", ctypes.c_int64), ("readers", ctypes.c_int64))
+
+
+class _Turned(ctypes.Structure):
+    _fields_ = (("turn", ctypes.c_void_p), ("writes", ctypes.c_int64))
+
+
+class _Held(ctypes.Structure):
+    _fields_ = (("taken", ctypes.c_int64), ("count", ctypes.c_int64), ("turns", ctypes.c_void_p))
+
+
+#: The turns in use, by the ids of what they belong to, which whoever uses them keeps alive.
+_TURNS: WeakValueDictionary[int, Turn] = WeakValueDictionary()
+
+
+def memory_owner(array: np.ndarray) -> Any:
+    """What an array's memory belongs to, the same for all arrays that look into it."""
+    found: Any = array
+    while isinstance(found, np.ndarray) and found.base is not None:
+        found = found.base
+    return found
+
+
+def turned(uses: Iterable[tuple[Any, bool]], keep: list[Any]) -> tuple[int, int]:
+    """How many turns a call takes, and the address of native code's list of them.
+
+    ``uses`` are what the turns belong to, and whether it is written.
+    """
+    writes: dict[int, tuple[Any, bool]] = {}
+    for thing, written in uses:
+        writes[id(thing)] = thing, written or writes.get(id(thing), (None, False))[1]
+    turns = [_TURNS.setdefault(key, Turn()) for key in writes]
+    records = (_Turned * len(turns))(*[
+        _Turned(ctypes.addressof(t), written)
+        for t, (_, written) in zip(turns, writes.values(), strict=True)
+    ])
+    keep += [turns, records, [thing for thing, _ in writes.values()]]
+    return len(turns), ctypes.addressof(records)
+
+
+class Turns(Block):
+    """A ``with`` block that has turns; the same object may be entered by one thread at a time.
+
+    Parameters
+    ----------
+    uses : iterable of (object, bool)
+        What the turns belong to, and whether it is written.
+    """
+
+    def __init__(self, uses: Iterable[tuple[Any, bool]]) -> None:
+        self._held = _Held()
+        self._keep: list[Any] = []
+        self._held.count, self._held.turns = turned(uses, self._keep)
+
+    def again(self) -> Turns:
+        """The same turns, for another block."""
+        new = Turns.__new__(Turns)
+        new._held = _Held(0, self._held.count, self._held.turns)
+        new._keep = self._keep
+        return new
+
+    def begin(self) -> None:
+        begin, _ = _functions()
+        begin(ctypes.addressof(self._held))
+
+    def end(self) -> None:
+        held = getattr(self, "_held", None)
+        if held is not None and held.taken:
+            _, end = _functions()
+            end(ctypes.addressof(held))
+
+
+def _functions() -> tuple[Any, Any]:
+    """Native code that is called with Python's lock."""
+    if not _FOUND:
+        code = support.native()
+        _FOUND.append((
+            ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(code.address("turns_begin")),
+            ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(code.address("turns_end")),
+        ))
+    return _FOUND[0]
+
+
+_FOUND: list[tuple[Any, Any]] = []
+
+
+LENT.turn = lambda array: Turns([(memory_owner(array), True)])
+
+
+def _begin_again() -> None:
+    """In a forked process nobody else has turns."""
+    for turn in _TURNS.values():
+        turn.writers = turn.readers = 0
+
+
+at_fork(in_child=_begin_again)

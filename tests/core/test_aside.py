@@ -1,0 +1,100 @@
+"""Long eager work runs beside the main thread, which signals interrupt."""
+
+import os
+import signal
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.core import aside as module
+from agnesi.core.aside import LONG, aside
+
+R = np.random.default_rng(0)
+V, W, M, S = (ag.tensor(R.normal(size=n)) for n in (4000, LONG + 1, (60, 60), (600, 600)))
+A = ag.tensor(R.normal(size=(30, 30)) + 10 * np.eye(30))
+
+FAMILIES = {
+    "matmul": lambda: S @ S, "linear": lambda: ag.nn.functional.linear(S, S, S[0]),
+    "einsum": lambda: ag.einsum("ij,jk->ik", S, S), "sum": lambda: W.sum(), "max": lambda: W.max(),
+    "sort": lambda: ag.sort(V), "argsort": lambda: ag.argsort(V), "topk": lambda: ag.topk(V, 3),
+    "searchsorted": lambda: ag.searchsorted(ag.sort(V), V), "cumsum": lambda: ag.cumsum(V, 0),
+    "cumprod": lambda: ag.cumprod(V, 0), "cummax": lambda: ag.cummax(V, 0),
+    "fft": lambda: ag.fft.fft(V), "rfft": lambda: ag.fft.rfft(V), "eig": lambda: ag.linalg.eig(M),
+    "eigh": lambda: ag.linalg.eigh(M), "svd": lambda: ag.linalg.svd(M),
+    "qr": lambda: ag.linalg.qr(M),
+    "solve": lambda: ag.linalg.solve(A, A), "inv": lambda: ag.linalg.inv(A),
+    "det": lambda: ag.linalg.det(A), "cholesky": lambda: ag.linalg.cholesky(A @ A.T),
+    "expm": lambda: ag.linalg.expm(M * 0.01), "pinv": lambda: ag.linalg.pinv(M),
+    "exp": lambda: ag.exp(S), "gammaln": lambda: ag.special.gammaln(S), "add": lambda: S + S,
+    "softmax": lambda: ag.softmax(V, 0), "logsumexp": lambda: ag.logsumexp(V, 0),
+    "median": lambda: ag.median(V), "unique": lambda: ag.unique(V),
+    "out": lambda: ag.matmul(S, S, out=ag.zeros((600, 600), dtype="float64")),
+}
+
+
+def arrays(nest):
+    return [t.numpy() for t in ag.tree.flatten(nest)[0]]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_families_of_operations(name, monkeypatch):
+    """They run in another thread if they are long, with the same results."""
+    call, seen = FAMILIES[name], []
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "LONG", 1 << 60)
+        wanted = arrays(call())
+    plain = module._Task.run
+    monkeypatch.setattr(module, "LONG", 100)
+    monkeypatch.setattr(module._Task, "run", lambda self: (seen.append(1), plain(self)))
+    found = arrays(call())
+    assert seen
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+def test_slices_of_a_product(monkeypatch):
+    monkeypatch.setattr("agnesi.ops.matmul._SLICE", 1 << 20)
+    np.testing.assert_allclose((S @ S).numpy(), S.numpy() @ S.numpy(), rtol=1e-10)
+
+
+def test_errors_and_settings_go_with_the_work():
+    with pytest.raises(ZeroDivisionError):
+        aside(LONG, lambda: 1 / 0)
+    with ag.no_grad(), ag.config(default_float="float64"):
+        assert aside(LONG, lambda: ag.zeros(3)).dtype == np.float64
+    assert aside(LONG, lambda: aside(LONG, threading.get_ident)) != threading.get_ident()
+    assert aside(1, threading.get_ident) == threading.get_ident()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no such signals")
+def test_an_interrupt_leaves_the_work_behind():
+    class StoppedError(Exception):
+        pass
+
+    def handler(number, frame):
+        raise StoppedError
+
+    go = threading.Event()
+    old = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        with pytest.raises(StoppedError):
+            aside(LONG, go.wait, 20)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+        go.set()
+    np.testing.assert_allclose((S @ S).numpy(), S.numpy() @ S.numpy(), rtol=1e-10)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_child_begins_its_own_thread():
+    aside(LONG, len, ())
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if float(W.sum()) == float(np.add.reduce(W.data)) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
