@@ -7,6 +7,7 @@ import random
 import signal
 import sys
 import time
+import traceback
 from collections import Counter
 from pathlib import Path
 from types import FrameType
@@ -28,11 +29,14 @@ def strike(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def attempt(seed: int, counts: Counter[str]) -> None:
-    """Compile a step and run it, with an interrupt in between; then run it without."""
+def attempt(seed: int, counts: Counter[str], longest: float) -> float:
+    """Compile a step and run it, with an interrupt in between; then run it without.
+
+    Returns the seconds that it took to compile, if it did; ``longest`` is the usual number of them.
+    """
     chance = random.Random(seed)
     c = 1.0 + seed
-    x = ag.tensor(np.linspace(0, 1, SIZE))
+    x = ag.tensor(np.arange(SIZE) / 1024)  # sums of which are exact
     total = ag.zeros(SIZE, dtype="float64")
 
     @ag.jit
@@ -41,31 +45,34 @@ def attempt(seed: int, counts: Counter[str]) -> None:
         total.add_(x * c)
         return loss
 
-    if chance.random() < 0.5:  # an interrupt of compiled calls, else of the compilation
+    compiled = chance.random() < 0.3
+    if compiled:
         step(x)
         total.fill_(0)
-    steps, end = 0, 0.0
+        longest = 0.01
+    steps, begun, took = 0, time.monotonic(), 0.0
     wanted = (np.tanh(x.numpy() * c) * np.exp(-x.numpy())).sum()
-    signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-5, 0.08))
     try:
-        end = time.monotonic() + 0.1
-        while time.monotonic() < end:
+        signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-5, 1.1 * longest))
+        while signal.getitimer(signal.ITIMER_REAL)[0] != 0:
             loss = step(x)
             steps += 1
+            took = took or time.monotonic() - begun
             assert abs(loss.numpy() - wanted) < 1e-9 * abs(wanted), "an interrupted value"
-        counts["interrupts lost"] += 1
+        counts["interrupts lost in destructors"] += 1
     except KeyboardInterrupt:
-        counts["interrupts"] += 1
+        counts["of compilations" if steps == 0 else "of steps"] += 1
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    done = total.numpy() / np.maximum(x.numpy() * c, 1e-300)
-    counts["whole steps before"] += steps
-    assert np.ptp(done[1:]) < 1e-9 and round(done[1]) in (steps, steps + 1), "half a step"
+    done = total.numpy()[1:] / (x.numpy()[1:] * c)
+    assert np.ptp(done) == 0 and done[0] in (steps, steps + 1), (
+        f"{steps} steps, and parts of the state are as after {done.min()} to {done.max()}")
     total.fill_(0)
     loss = step(x)
     assert abs(loss.numpy() - wanted) < 1e-9 * abs(wanted), "a wrong value afterwards"
     np.testing.assert_allclose(total.numpy(), x.numpy() * c)
     assert STATE.trace is None and TRACES.running == 0, "a trace is still running"
+    return 0.0 if compiled else took
 
 
 def attempts_of(seeds: range) -> dict[str, object]:
@@ -75,11 +82,14 @@ def attempts_of(seeds: range) -> dict[str, object]:
     counts: Counter[str] = Counter()
     failures = []
     descriptors = len(os.listdir("/proc/self/fd"))
+    longest = 0.5
     for seed in seeds:
         try:
-            attempt(seed, counts)
+            longest = attempt(seed, counts, longest) or longest
         except BaseException as error:
-            failures.append(f"attempt {seed}: {type(error).__name__}: {error}")
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            failures.append(f"attempt {seed}: {type(error).__name__}: {error} in {where.name}, "
+                            f"{where.filename}:{where.lineno}")
     counts["descriptors left open"] += max(len(os.listdir("/proc/self/fd")) - descriptors, 0)
     return {"failures": failures, "counts": counts}
 

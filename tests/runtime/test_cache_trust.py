@@ -1,15 +1,19 @@
 """Files and folders that somebody else may have written are not read, and the report tells why."""
 
+import errno
 import os
+import random
 import resource
 import subprocess
 import sys
 import threading
+from collections import Counter
 
 import pytest
 
 from agnesi.core.config import config
-from agnesi.runtime import cachefolder, diskcache
+from agnesi.core.record import replace
+from agnesi.runtime import cachefolder, diskcache, machine
 
 NAME = diskcache.key("program", "x")
 FILE = NAME + diskcache.SUFFIX
@@ -162,6 +166,74 @@ def test_privileged_processes_have_no_cache(fresh_cache, monkeypatch, ids):
             assert "more rights than its user" in diskcache.report()
     monkeypatch.setattr(cachefolder, "_started_privileged", lambda: True)
     assert diskcache.get(NAME) is None
+
+
+class Failing:
+    """The system's functions, some of which fail at random."""
+
+    def __init__(self, seed):
+        self.chance = random.Random(seed)
+        self.failed = Counter()
+
+    def __getattr__(self, name):
+        found = getattr(os, name)
+        if name not in CALLS:
+            return found
+
+        def call(*args, **keywords):
+            if self.chance.random() < 0.2:
+                number = self.chance.choice(ERRORS)
+                self.failed[name] += 1
+                raise OSError(number, os.strerror(number))
+            return found(*args, **keywords)
+
+        return call
+
+
+CALLS = ("open", "fstat", "stat", "mkdir", "replace", "unlink", "utime", "scandir", "fchmod")
+ERRORS = (errno.EROFS, errno.ENOSPC, errno.EIO, errno.EACCES, errno.EMFILE, errno.ESTALE,
+          errno.EDQUOT, errno.ENOENT, errno.ENOMEM)
+
+
+def test_a_disk_that_fails(fresh_cache, monkeypatch):
+    """Whatever call fails with whatever error: an entry is there as it was written, or absent."""
+    failed = Counter()
+    for seed in range(60):
+        system = Failing(seed)
+        monkeypatch.setattr(cachefolder, "os", system)
+        for number in range(5):
+            name = diskcache.key("fault", str(number))
+            diskcache.put(name, name.encode())
+            assert diskcache.get(name) in (None, name.encode())
+        diskcache.report()
+        diskcache.clear()
+        failed += system.failed
+    assert {*failed} == {*CALLS} - {"utime"}
+    assert len(os.listdir("/proc/self/fd")) < 200
+
+
+def test_a_read_only_folder(fresh_cache, monkeypatch):
+    """Entries are read where none can be written, nor be marked as used."""
+    diskcache.put(NAME, b"body")
+    os.utime(fresh_cache / FILE, (1, 1))
+
+    def refused(*_, **__):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    for call in ("replace", "unlink", "utime", "mkdir"):
+        monkeypatch.setattr(os, call, refused)
+    assert diskcache.get(NAME) == b"body"
+    diskcache.put(NAME, b"other")
+    assert diskcache.get(NAME) == b"body"
+
+
+def test_processors_of_other_types_share_no_entries(monkeypatch):
+    at = machine.target()
+    names = set()
+    for target in (at, replace(at, features=at.features + ",+other"), replace(at, cpu="other")):
+        monkeypatch.setattr(machine, "target", lambda target=target: target)
+        names |= {machine._key(kind, "text", 1) for kind in ("program", "unit")}
+    assert len(names) == 6
 
 
 @posix
