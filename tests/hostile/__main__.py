@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.hostile.attempt import Trial
+from tests.hostile.attempt import Trial, load_modules
 from tests.hostile.crowds import crowd
 from tests.hostile.forks import forks
 from tests.hostile.interrupts import interrupts
@@ -39,6 +39,7 @@ def main() -> int:
         parser.add_argument(f"--{name}", type=int, default=attempts, metavar="ATTEMPTS")
     options = vars(parser.parse_args())
     failed = False
+    load_modules()
     for name in options["only"] or TRIALS:
         begun = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="agnesi-hostile-") as folder:

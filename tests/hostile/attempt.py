@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import pkgutil
 import signal
 import sys
 import traceback
 from collections.abc import Callable
 from typing import Any, NamedTuple
+
+import agnesi
+from agnesi.runtime import llvm
 
 #: Seconds after which a process that hangs is ended.
 PATIENCE = 120
@@ -25,6 +30,14 @@ class Trial(NamedTuple):
     def __str__(self) -> str:
         notes = "".join(f", {n} {what}" for what, n in self.notes.items())
         return f"{self.name}: {self.attempts} attempts, {len(self.failures)} failed{notes}"
+
+
+def load_modules() -> None:
+    """Load what compiling needs, so that forked processes need not; nothing is compiled here."""
+    for module in pkgutil.walk_packages(agnesi.__path__, "agnesi."):
+        if not module.name.startswith(("agnesi.testing", "agnesi.__main__", "agnesi.nn")):
+            importlib.import_module(module.name)
+    llvm.library()
 
 
 class Forked:

@@ -13,7 +13,7 @@ from tests.hostile.work import check
 
 Entries = dict[str, bytes]
 #: Attempts that one process makes, at the first of which it has loaded nothing yet.
-TOGETHER = 10
+TOGETHER = 20
 
 
 def flip(data: bytes, chance: random.Random, _: Entries) -> bytes:
@@ -69,7 +69,7 @@ def changed(folder: Path, whole: Entries, chance: random.Random) -> str:
             path.unlink()
     for name, data in whole.items():
         (folder / name).write_bytes(data)
-    for name in chance.sample([*whole], chance.choice((1, 1, 1, len(whole)))):
+    for name in chance.sample([*whole], len(whole) if chance.random() < 0.03 else 1):
         change = chance.choice(CHANGES)
         new = change(whole[name], chance, whole)
         if chance.random() < 0.2:

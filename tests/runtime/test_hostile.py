@@ -8,7 +8,7 @@ import pytest
 
 from tests.hostile.users import may_switch
 
-ATTEMPTS = {"kills": 6, "crowd": 6, "mutations": 100, "interrupts": 25, "forks": 8, "users": 6}
+ATTEMPTS = {"kills": 6, "crowd": 4, "mutations": 60, "interrupts": 20, "forks": 6, "users": 6}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="this system has no fork")
