@@ -47,12 +47,18 @@ def test_all_arithmetic_of_sizes_that_are_not_known_is_pythons():
                 eval(text, {"n": size})
 
 
-@pytest.mark.parametrize("name", ["delete", "insert", "partition", "resize", "gradient"])
+@pytest.mark.parametrize("name", ["delete", "insert", "partition", "resize", "gradient", "repeat"])
 def test_functions_that_must_know_a_size_say_so(name):
     x = ag.symbolic.tensor("float64", (None,))
-    rest = {"delete": (1,), "insert": (1, 2), "partition": (1,), "resize": ((3,),)}.get(name, ())
+    rest = {"delete": (1,), "insert": (1, 2), "partition": (1,), "resize": ((3,),),
+            "repeat": ([1, 2],)}.get(name, ())
     with pytest.raises(ag.TraceError, match=f"^{name}.* is not known when the graph is written"):
         getattr(ag, name)(x, *rest)
+
+
+def test_one_count_in_a_list_is_for_all_elements():
+    x = ag.symbolic.tensor("float64", (None,))
+    np.testing.assert_array_equal(ag.function([x], ag.repeat(x, [2]))(np.arange(2.0)), [0, 0, 1, 1])
 
 
 def test_an_axis_that_may_be_empty_is_rolled():

@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -181,6 +182,8 @@ def main() -> int:
         options.seed = time.time_ns() // 1000 % (1 << 40)
     print(f"SEED={options.seed} repeats these programs", flush=True)
     run = Run(options)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the counts are printed then, too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
         run.all()
     run.end = 0

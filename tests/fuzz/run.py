@@ -40,8 +40,9 @@ class Case:
         return (program.kind in way.kinds and (way.writes or not program.changes)
                 and (not way.gradients or (bool(self.argnums) and not program.changes_inputs))
                 and (way.name != "numpy" or _like_numpy(program))
-                # which axes of shared variables have size 1 is not known
-                and (way.name != "updates" or "ag.squeeze(" not in program.source))
+                # which axes of shared variables, or of open sizes, have size 1 is not known
+                and (way.name not in ("updates", "open sizes")
+                     or "ag.squeeze(" not in program.source))
 
     @property
     def argnums(self) -> tuple[int, ...]:

@@ -16,8 +16,7 @@ from agnesi.core.dims import Dim
 from agnesi.core.dtypes import bool_
 from agnesi.core.errors import MissingInputError, ShapeError, at
 from agnesi.core.node import Node, toposort
-from agnesi.core.op import Op
-from agnesi.core.substitution import copied
+from agnesi.core.substitution import copied, open_sizes
 from agnesi.ops.loop import FirstRows, RowsBefore
 from agnesi.ops.slices import Slice, Unslice
 
@@ -51,25 +50,12 @@ def _pickled(name: str, key: Any) -> ValueDim:
 def _sizes(nodes: Iterable[Node]) -> Iterable[Any]:
     """Sizes in shapes and in parameters of operations, such as numbers made of sizes."""
     for node in toposort(nodes):
-        yield from node.shape
+        yield from open_sizes(node)
         for shape, _ in node.outputs or ():
             yield from shape
         if node.op is not None:
             for name in node.op.bodies:
                 yield from _sizes(getattr(node.op, name).outputs)
-            if not node.op.bodies:
-                yield from _parameters(node.op)
-
-
-def _parameters(op: Op) -> list[Any]:
-    found: list[Any] = []
-
-    def seen(size: Any) -> Any:
-        found.append(size)
-        return size
-
-    op.resolve(seen)
-    return found
 
 
 def value_dims(inputs: Sequence[Node], outputs: Sequence[Node]) -> list[ValueDim | SharedDim]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from agnesi.core import shapes
-from agnesi.core.dims import Dim, Shape, Size
+from agnesi.core.dims import Dim, Shape, Size, is_open
 from agnesi.core.dispatch import apply, share, symbolic
 from agnesi.core.errors import ShapeError, TraceError
 from agnesi.core.integers import integer
@@ -350,7 +350,8 @@ def repeat(x: Any, /, repeats: Any, axis: int | None = None, *,
     ValueError
         If a count is negative, or there are not as many as elements.
     TraceError
-        If the counts are not known when a graph is written.
+        If the counts are not known when a graph is written, or there are several for an axis
+        whose size is not.
     IndexError
         If the axis is out of range.
 
@@ -375,10 +376,13 @@ def repeat(x: Any, /, repeats: Any, axis: int | None = None, *,
         repeats = repeats.data
     if not isinstance(repeats, Dim) and np.any(np.asarray(repeats) < 0):
         raise ValueError(f"repeats must not be negative: {repeats}")
-    if np.ndim(repeats) == 0 or isinstance(repeats, Dim):
+    if isinstance(repeats, Dim) or np.size(repeats) == 1:
         counts: list[Size] = [1] * x.ndim
-        counts[axis] = repeats if isinstance(repeats, Dim) else int(repeats)
+        counts[axis] = repeats if isinstance(repeats, Dim) else int(np.ravel(repeats)[0])
         return _repeated(x, x.shape, tuple(counts), before=False)
+    if is_open(x.shape[axis]):
+        raise TraceError(f"the size {x.shape[axis]} of axis {axis} is not known when the graph is "
+                         "written, so there cannot be a count for each element; give one for all")
     return take(x, np.repeat(np.arange(x.shape[axis]), np.asarray(repeats)), axis)
 
 

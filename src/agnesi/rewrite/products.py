@@ -243,7 +243,7 @@ class _Rows:
         source = node.inputs[0] if type(node.op) is Reshape else None
         if source is None or source not in self.ending or self.uses[source] > 1:
             return self.flat.get(node)
-        return source if source.shape[-1] == node.shape[-1] else None
+        return source if source.shape[-1:] == node.shape[-1:] else None
 
     def _inlined(self, node: Node) -> bool:
         """Whether a value would be computed where it is used."""
