@@ -1,0 +1,58 @@
+"""Theano 1.0 for programs that were written for it: change the import, nothing else.
+
+Expressions are agnesi's; the names, defaults (float64) and conventions are Theano's.
+
+Examples
+--------
+>>> import agnesi.compat.theano as theano
+>>> import agnesi.compat.theano.tensor as T
+>>> x = T.dmatrix("x")
+>>> f = theano.function([x], T.nnet.sigmoid(x).sum(axis=1))
+>>> f([[0.0, 0.0]])
+array([1.])
+"""
+
+from agnesi.compat.theano import compile as compile
+from agnesi.compat.theano import gradient as gradient
+from agnesi.compat.theano import ifelse as ifelse
+from agnesi.compat.theano import methods as methods
+from agnesi.compat.theano import printing as printing
+from agnesi.compat.theano import sandbox as sandbox
+from agnesi.compat.theano import scalar as scalar
+from agnesi.compat.theano import sparse as sparse
+from agnesi.compat.theano import tensor as tensor
+from agnesi.compat.theano.compile import Mode as Mode
+from agnesi.compat.theano.config import config as config
+from agnesi.compat.theano.functions import In as In
+from agnesi.compat.theano.functions import Out as Out
+from agnesi.compat.theano.functions import Param as Param
+from agnesi.compat.theano.functions import clone as clone
+from agnesi.compat.theano.functions import function as function
+from agnesi.compat.theano.functions import shared as shared
+from agnesi.compat.theano.gradient import Lop as Lop
+from agnesi.compat.theano.gradient import Rop as Rop
+from agnesi.compat.theano.gradient import grad as grad
+from agnesi.compat.theano.gradient import subgraph_grad as subgraph_grad
+from agnesi.compat.theano.loops import foldl as foldl
+from agnesi.compat.theano.loops import foldr as foldr
+from agnesi.compat.theano.loops import map as map
+from agnesi.compat.theano.loops import reduce as reduce
+from agnesi.compat.theano.loops import scan as scan
+from agnesi.compat.theano.loops import until as until
+from agnesi.compat.theano.ops import Op as Op
+from agnesi.compat.theano.ops import OpFromGraph as OpFromGraph
+from agnesi.compat.theano.printing import debugprint as debugprint
+from agnesi.compat.theano.printing import pp as pp
+from agnesi.compat.theano.printing import pprint as pprint
+from agnesi.compat.theano.tensor import dot as dot
+from agnesi.compat.theano.types import Apply as Apply
+from agnesi.compat.theano.variable import Constant as Constant
+from agnesi.compat.theano.variable import SharedVariable as SharedVariable
+from agnesi.compat.theano.variable import Variable as Variable
+
+version = __version__ = "1.0.5"
+
+
+def sparse_grad(var: Variable) -> Variable:
+    """The variable itself: gradients of rows are written where they belong."""
+    return var

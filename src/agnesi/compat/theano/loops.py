@@ -1,0 +1,134 @@
+"""``theano.scan`` and what is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agnesi.api import taps
+from agnesi.compat.theano.variable import Variable, bare, wrapped
+from agnesi.compiler.shared import Shared
+from agnesi.core.tensor import Tensor
+
+
+class until:  # noqa: N801 - used as a function
+    """The last of what the function of a scan returns: stop behind this step if it holds."""
+
+    def __init__(self, condition: Any) -> None:
+        self.condition = condition
+
+
+def _step(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A step over variables as one over tensors; its updates are a dict beside its outputs."""
+    def step(*tensors: Any) -> Any:
+        found = fn(*wrapped(list(tensors)))
+        parts = list(found) if isinstance(found, tuple) else [found]
+        if isinstance(found, (list, tuple)) and not any(isinstance(p, (list, dict, until))
+                                                        or _is_updates(p) for p in found):
+            return [_result(v) for v in found]
+        outputs: list[Any] = []
+        updates: dict[Any, Any] = {}
+        stop: tuple[Any, ...] = ()
+        for part in parts:
+            if isinstance(part, until):
+                stop = (taps.until(bare(part.condition)),)
+            elif isinstance(part, Mapping) or _is_updates(part):
+                updates.update((bare(k), bare(v)) for k, v in dict(part).items())
+            else:
+                outputs += part if isinstance(part, (list, tuple)) else [part]
+        return ([_result(v) for v in outputs], updates, *stop)
+
+    return step
+
+
+def _result(x: Any) -> Any:
+    from agnesi.ops.convert import as_tensor
+
+    return as_tensor(bare(x))
+
+
+def _is_updates(part: Any) -> bool:
+    """Whether a list of pairs tells new values of shared variables."""
+    return isinstance(part, (list, tuple)) and bool(part) and all(
+        isinstance(p, tuple) and len(p) == 2 and isinstance(bare(p[0]), Shared) for p in part)
+
+
+def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None,
+         non_sequences: Any = None, n_steps: Any = None, truncate_gradient: int = -1,
+         go_backwards: bool = False, mode: Any = None, name: str | None = None,
+         profile: Any = False, allow_gc: Any = None, strict: bool = False,
+         return_list: bool = False) -> tuple[Any, Any]:
+    """A loop over sequences; see :func:`agnesi.symbolic.scan`.
+
+    Returns
+    -------
+    outputs : Variable or list of Variable
+    updates : OrderedUpdates
+        New values of shared variables, for ``updates`` of :func:`function`.
+    """
+    held = None if non_sequences is None else _listed(non_sequences)
+    outputs, updates = taps.scan(
+        _step(fn), _tensors(sequences), _tensors(outputs_info), bare(held), bare(n_steps),
+        truncate_gradient, go_backwards)
+    found = wrapped(outputs)
+    if return_list and not isinstance(found, list):
+        found = [found]
+    return found, OrderedUpdates(wrapped(dict(updates)))
+
+
+def _listed(x: Any) -> list[Any]:
+    return list(x) if isinstance(x, (list, tuple)) else [x]
+
+
+def _tensors(given: Any) -> Any:
+    if given is None:
+        return None
+    from agnesi.ops.convert import as_tensor
+
+    def one(x: Any) -> Any:
+        if isinstance(x, Mapping):
+            found = {k: bare(v) for k, v in x.items()}
+            return found if found.get("initial", found.get("input")) is not None else None
+        if isinstance(x, (Variable, Tensor)) or x is None:
+            return bare(x)
+        return as_tensor(x)
+
+    return [one(x) for x in _listed(given)] if not isinstance(given, Mapping) else [one(given)]
+
+
+class OrderedUpdates(dict[Any, Any]):
+    """New values by shared variable; ``+`` joins two."""
+
+    def __add__(self, other: Any) -> OrderedUpdates:
+        return OrderedUpdates({**self, **dict(other)})
+
+    def __radd__(self, other: Any) -> OrderedUpdates:
+        return OrderedUpdates({**dict(other), **self})
+
+
+def map(fn: Callable[..., Any], sequences: Any, non_sequences: Any = None,
+        truncate_gradient: int = -1, go_backwards: bool = False, mode: Any = None,
+        name: str | None = None) -> tuple[Any, Any]:
+    """The function of each row."""
+    return scan(fn, sequences, None, non_sequences, None, truncate_gradient, go_backwards)
+
+
+def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,
+           go_backwards: bool = False, mode: Any = None,
+           name: str | None = None) -> tuple[Any, Any]:
+    """The last value of a loop over the rows."""
+    found, updates = scan(fn, sequences, outputs_info, non_sequences, go_backwards=go_backwards)
+    last = [x[-1] for x in found] if isinstance(found, list) else found[-1]
+    return last, updates
+
+
+def foldl(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,
+          mode: Any = None, name: str | None = None) -> tuple[Any, Any]:
+    """:func:`reduce` from the first row on."""
+    return reduce(fn, sequences, outputs_info, non_sequences)
+
+
+def foldr(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,
+          mode: Any = None, name: str | None = None) -> tuple[Any, Any]:
+    """:func:`reduce` from the last row on."""
+    return reduce(fn, sequences, outputs_info, non_sequences, go_backwards=True)

@@ -1,0 +1,84 @@
+"""Methods of variables whose meaning in Theano differs from that of agnesi's tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agnesi.api import functions as F
+from agnesi.api import symbolic
+from agnesi.compat.theano import tensor
+from agnesi.compat.theano.functions import function
+from agnesi.compat.theano.variable import METHODS, Variable, bare, wrapped
+
+
+def _eval(x: Variable, inputs_to_values: Mapping[Any, Any] | None = None) -> Any:
+    """The value, for values of the inputs."""
+    values = dict(inputs_to_values or {})
+    return function(list(values), x)(*values.values())
+
+
+def _flatten(x: Variable, ndim: int | None = None, outdim: int | None = None) -> Variable:
+    """The last axes joined, so that ``ndim`` are left."""
+    return tensor.flatten(x, ndim or outdim or 1)
+
+
+def _dimshuffle(x: Variable, *pattern: Any) -> Variable:
+    """Axes in another order, "x" for new ones of size 1."""
+    if len(pattern) == 1 and isinstance(pattern[0], (list, tuple)):
+        pattern = tuple(pattern[0])
+    return wrapped(symbolic.dimshuffle(x._value, *pattern))
+
+
+def _reshape(x: Variable, shape: Any, *more: Any, ndim: int | None = None) -> Variable:
+    """The elements in another shape."""
+    return tensor.reshape(x, (shape, *more) if more else shape, ndim)
+
+
+def _repeat(x: Variable, repeats: Any, axis: int | None = None) -> Variable:
+    """Every element (or slice of an axis) several times."""
+    return wrapped(F.repeat(x._value, bare(repeats), axis))
+
+
+def _norm(x: Variable, L: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    """The L-norm; L = 0 counts what is not zero."""
+    value = x._value
+    if L == 0:
+        return wrapped(F.sum(value != 0, axis, keepdims=keepdims))
+    if float("inf") == L:
+        return wrapped(F.max(abs(value), axis, keepdims=keepdims))
+    return wrapped(F.sum(abs(value) ** L, axis, keepdims=keepdims) ** (1.0 / L))
+
+
+def _cast(x: Variable, dtype: Any) -> Variable:
+    """The elements as another type."""
+    return tensor.cast(x, dtype)
+
+
+def _copy(x: Variable, name: str | None = None) -> Variable:
+    """A new variable of the same value."""
+    found = tensor.tensor_copy(x)
+    if name is not None:
+        found.name = name
+    return found
+
+
+def _of(name: str) -> Callable[..., Any]:
+    """A method that is the function of that name in ``theano.tensor``."""
+    def method(x: Variable, *args: Any, **keywords: Any) -> Any:
+        return getattr(tensor, name)(x, *args, **keywords)
+
+    return method
+
+
+
+METHODS.update({
+    "eval": _eval, "flatten": _flatten, "dimshuffle": _dimshuffle, "reshape": _reshape,
+    "repeat": _repeat, "norm": _norm, "astype": _cast, "copy": _copy, "clone": _copy,
+    **{name: _of(name) for name in (
+        "sum", "prod", "mean", "var", "std", "min", "max", "argmin", "argmax", "any", "all",
+        "argsort", "sort", "cumsum", "cumprod", "dot", "nonzero", "nonzero_values", "take", "fill",
+        "zeros_like", "ones_like", "ptp", "round", "clip", "choose", "compress", "diagonal",
+        "trace", "transpose", "swapaxes", "squeeze", "conj", "transfer", "searchsorted", "ravel")},
+    "vector": lambda sizes: tensor.as_tensor_variable(sizes, dtype="int64"),
+})

@@ -1,0 +1,152 @@
+"""Operations of one's own, as Theano declares them: ``Op``, ``as_op``, ``OpFromGraph``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.api import opgraph, userops
+from agnesi.compat.theano.tensor.creation import as_tensor_variable
+from agnesi.compat.theano.types import Apply, TensorType
+from agnesi.compat.theano.variable import Variable, bare, floats, wrapped
+from agnesi.ops.convert import as_tensor
+
+
+class Op:
+    """Base of operations: ``make_node`` or ``itypes`` and ``otypes``, ``perform``, ``grad``.
+
+    ``make_node(*inputs)`` returns an :class:`Apply` whose outputs tell the types;
+    ``perform(node, inputs, output_storage)`` puts arrays into ``output_storage[i][0]``;
+    ``grad(inputs, output_grads)`` (or ``L_op``) returns expressions; ``infer_shape`` is used where
+    it is defined.
+    """
+
+    __props__: tuple[str, ...] = ()
+    itypes: Sequence[TensorType] | None = None
+    otypes: Sequence[TensorType] | None = None
+
+    def __eq__(self, other: Any) -> bool:
+        return type(self) is type(other) and self._props() == other._props()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._props()))
+
+    def _props(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, p) for p in self.__props__) if self.__props__ else (id(self),)
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """The operation on inputs; the default checks ``itypes`` and makes ``otypes``."""
+        if self.itypes is None or self.otypes is None:
+            raise NotImplementedError("an Op declares itypes and otypes, or make_node")
+        if len(inputs) != len(self.itypes):
+            raise ValueError(f"We expected {len(self.itypes)} inputs but got {len(inputs)}.")
+        given = [as_tensor_variable(x) for x in inputs]
+        for x, kind in zip(given, self.itypes, strict=True):
+            if not kind.is_super(x.type):
+                raise TypeError(f"{type(self).__name__}: {x!r} is {x.type}, not {kind}")
+        return Apply(self, given, [kind() for kind in self.otypes])
+
+    def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Sequence[Any]) -> None:
+        """Compute the outputs."""
+        raise NotImplementedError(f"{type(self).__name__} has no perform")
+
+    def __call__(self, *inputs: Any, **keywords: Any) -> Any:
+        node = self.make_node(*inputs, **keywords)
+        found = self._operation(node)(*[bare(as_tensor_variable(x)) for x in node.inputs])
+        if len(node.outputs) == 1 and isinstance(found, tuple):
+            found = found[0]
+        outputs = list(found) if isinstance(found, tuple) else [found]
+        node.outputs = wrapped(outputs)
+        return node.outputs[0] if len(outputs) == 1 else node.outputs
+
+    def _operation(self, node: Apply) -> Callable[..., Any]:
+        kinds = [np.dtype(x.dtype) for x in node.outputs]
+
+        def perform(*arrays: np.ndarray) -> Any:
+            storage: list[list[Any]] = [[None] for _ in kinds]
+            self.perform(node, list(arrays), storage)
+            found = tuple(np.asarray(cell[0], k) for cell, k in zip(storage, kinds, strict=True))
+            return found if len(found) > 1 else found[0]
+
+        rule = self._vjp(node)
+        options: dict[str, Any] = {"outputs": len(kinds), "differentiable": rule is not None}
+        if rule is not None:
+            options["vjp"] = rule
+        if (infer := self._infer(node, kinds)) is not None:
+            options["infer"] = infer
+        return userops.op(perform, **options)
+
+    def _vjp(self, node: Apply) -> Callable[..., Any] | None:
+        own: Any = getattr(self, "L_op", None)
+        old: Any = getattr(self, "grad", None)
+        if own is None and old is None:
+            return None
+
+        def vjp(g: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
+            many = isinstance(g, tuple)
+            given, values = wrapped(list(xs)), wrapped(list(y) if many else [y])
+            cotangents = wrapped(list(g) if many else [g])
+            with floats():
+                found = own(given, values, cotangents) if own else old(given, cotangents)
+            found = found if isinstance(found, (list, tuple)) else [found]
+            return tuple(None if v is None else as_tensor(bare(v)) for v in found)
+
+        return vjp
+
+    def _infer(self, node: Apply, kinds: list[np.dtype]) -> Callable[..., Any] | None:
+        if not hasattr(self, "infer_shape"):
+            return None
+
+        def infer(*xs: Any) -> Any:
+            told = self.infer_shape(node, [tuple(x.shape) for x in xs])
+            pairs = tuple((tuple(map(bare, s)), k) for s, k in zip(told, kinds, strict=True))
+            return pairs if len(pairs) > 1 else pairs[0]
+
+        return infer
+
+
+def as_op(itypes: Any, otypes: Any, infer_shape: Any = None) -> Callable[[Any], Any]:
+    """A decorator that makes an operation of a function of arrays."""
+    ins = itypes if isinstance(itypes, (list, tuple)) else [itypes]
+    outs = otypes if isinstance(otypes, (list, tuple)) else [otypes]
+
+    def made(fn: Callable[..., Any]) -> Op:
+        def perform(self: Op, node: Apply, inputs: Any, storage: Any) -> None:
+            found = fn(*inputs)
+            for cell, value in zip(storage, found if len(outs) > 1 else [found], strict=True):
+                cell[0] = value
+
+        kind = type(fn.__name__, (Op,), {
+            "perform": perform, "itypes": _types(ins), "otypes": _types(outs)})
+        return kind()
+
+    return made
+
+
+def _types(given: Sequence[Any]) -> list[TensorType]:
+    """Types, of types or of the functions that make variables of them (``T.dvector``)."""
+    return [x if isinstance(x, TensorType) else x().type for x in given]
+
+
+class OpFromGraph:
+    """An operation made of expressions."""
+
+    def __init__(self, inputs: Sequence[Variable], outputs: Sequence[Variable],
+                 inline: bool = False, grad_overrides: Any = None, name: str = "graph",
+                 **ignored: Any) -> None:
+        self._single = len(outputs) == 1
+        rule = None
+        if callable(grad_overrides):
+            def rule(g: Any, y: Any, *xs: Any) -> Any:
+                found = grad_overrides(wrapped(list(xs)), wrapped([g]))
+                return tuple(as_tensor(bare(v)) for v in found)
+        given = [bare(x) for x in outputs]
+        self._made = opgraph.OpFromGraph(
+            [bare(x) for x in inputs], given[0] if self._single else given, inline=inline,
+            vjp=rule, name=name or "graph")
+
+    def __call__(self, *inputs: Any) -> Any:
+        found = wrapped(self._made(*[as_tensor(bare(as_tensor_variable(x))) for x in inputs]))
+        return list(found) if isinstance(found, tuple) else found

@@ -1,0 +1,1 @@
+"""``theano.sandbox``: random streams."""

@@ -1,0 +1,68 @@
+"""``theano.tensor``: variables, and every function of them under Theano's name.
+
+What is not defined here is agnesi's function of that name, lifted to variables.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import numpy as np
+
+from agnesi.api import special as _special
+from agnesi.api import symbolic as _symbolic
+from agnesi.compat.theano.tensor.creation import *  # noqa: F403
+from agnesi.compat.theano.tensor.derivatives import *  # noqa: F403
+from agnesi.compat.theano.tensor.elementwise import *  # noqa: F403
+from agnesi.compat.theano.tensor.hints import hint as _hint
+from agnesi.compat.theano.tensor.kinds import *  # noqa: F403
+from agnesi.compat.theano.tensor.reductions import *  # noqa: F403
+from agnesi.compat.theano.tensor.shaping import *  # noqa: F403
+from agnesi.compat.theano.types import Apply as Apply
+from agnesi.compat.theano.types import TensorType as TensorType
+from agnesi.compat.theano.variable import Constant as Constant
+from agnesi.compat.theano.variable import SharedVariable as SharedVariable
+from agnesi.compat.theano.variable import Variable as Variable
+from agnesi.compat.theano.variable import lifted as _lifted
+
+TensorVariable = Variable
+TensorConstant = Constant
+TensorSharedVariable = SharedVariable
+pi, e, inf, nan, euler_gamma = np.pi, np.e, np.inf, np.nan, np.euler_gamma
+newaxis = None
+
+#: Theano's names for functions that have another name here.
+_RENAMED = {
+    "inv": "reciprocal", "sgn": "sign", "invert": "bitwise_invert", "int_div": "floor_divide",
+    "floor_div": "floor_divide", "true_div": "true_divide", "and_": "bitwise_and",
+    "or_": "bitwise_or", "xor": "bitwise_xor", "psi": "digamma", "gammaln": "lgamma",
+    "batched_dot": "matmul", "expit": "sigmoid", "matvec": "matmul", "vecmat": "matmul",
+    "broadcast_shape": "broadcast_shapes", "log1pexp": "softplus",
+    "rad2deg": "degrees", "deg2rad": "radians",
+}
+#: Submodules that are imported when they are asked for.
+_MODULES = ("fft", "nlinalg", "nnet", "shared_randomstreams", "signal", "slinalg", "xlogx")
+#: Theano's other modules, whose names are all here.
+for _name in ("basic", "blas", "elemwise", "extra_ops", "math", "opt", "raw_random", "sharedvar",
+              "sort", "subtensor", "type", "utils", "var", "variable"):
+    sys.modules[f"{__name__}.{_name}"] = sys.modules[__name__]
+
+
+def __getattr__(name: str) -> Any:
+    if f"{__name__}.{name}" in sys.modules or name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name.startswith("__"):
+        raise AttributeError(name)
+    ours = _RENAMED.get(name, name)
+    found = getattr(_symbolic, ours, None) or getattr(_special, ours, None)
+    if found is None:
+        import agnesi
+
+        found = getattr(agnesi, ours, None)
+    if not callable(found) or isinstance(found, type):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_hint(name)}")
+    made = _lifted(found)
+    globals()[name] = made
+    return made

@@ -1,0 +1,223 @@
+"""Inputs, constants, and tensors of given sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.api import functions as F
+from agnesi.compat.theano.types import TensorType, constant
+from agnesi.compat.theano.variable import Sizes, Variable, bare, floats, lifted, wrapped
+from agnesi.core.config import config
+from agnesi.ops.convert import as_tensor
+
+_LETTERS = {"": None, "b": "int8", "w": "int16", "i": "int32", "l": "int64", "f": "float32",
+            "d": "float64", "c": "complex64", "z": "complex128"}
+_AXES: dict[str, tuple[bool, ...]] = {
+    "scalar": (), "vector": (False,), "matrix": (False, False), "row": (True, False),
+    "col": (False, True), **{f"tensor{n}": (False,) * n for n in range(3, 8)},
+}
+
+
+def _constructor(dtype: str | None, broadcastable: tuple[bool, ...]) -> Callable[..., Variable]:
+    def make(name: str | None = None, dtype: str | None = dtype, **shape: Any) -> Variable:
+        sizes = shape.get("shape")
+        return TensorType(dtype or config.symbolic_float, broadcastable, shape=sizes)(name)
+
+    return make
+
+
+def _several(make: Callable[..., Variable]) -> Callable[..., Any]:
+    def several(*names: Any) -> Any:
+        """Several inputs: by their names, or by a number."""
+        if len(names) == 1 and isinstance(names[0], int):
+            names = (None,) * names[0]
+        found = [make(n) for n in names]
+        return found[0] if len(found) == 1 else found
+
+    return several
+
+
+_made: dict[str, Any] = {}
+for _letter, _dtype in _LETTERS.items():
+    for _kind, _pattern in _AXES.items():
+        _make = _constructor(_dtype, _pattern)
+        _make.__name__ = _make.__qualname__ = f"{_letter}{_kind}"
+        _make.__doc__ = f"A new {_kind} of {_dtype or 'config.floatX'}, an input."
+        _made[f"{_letter}{_kind}"] = _make
+        _plural = "matrices" if _kind == "matrix" else f"{_kind}s"
+        _made[f"{_letter}{_plural}"] = _several(_make)
+globals().update(_made)
+
+
+def tensor(*args: Any, name: str | None = None, dtype: Any = None, shape: Any = None,
+           broadcastable: Any = None) -> Variable:
+    """A new input of any type: ``tensor(dtype, broadcastable)`` or ``tensor("x", shape=...)``."""
+    kinds = [a for a in args if isinstance(a, str)]
+    for given in args:
+        if not isinstance(given, str):
+            broadcastable = given
+    if kinds and dtype is None and shape is None:
+        dtype = kinds.pop()
+    name = kinds[0] if kinds else name
+    return TensorType(dtype or config.symbolic_float, broadcastable or (), shape=shape)(name)
+
+
+def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None,
+                       dtype: Any = None) -> Variable:
+    """A variable, from a variable, an array, a number, or a list of them."""
+    if isinstance(x, Sizes):
+        x = list(x)
+    if isinstance(x, Variable):
+        found = x
+    elif isinstance(x, (list, tuple)) and _has_variables(x):
+        found = stack([as_tensor_variable(v) for v in x])
+    else:
+        with floats():
+            array = isinstance(x, (np.ndarray, list))
+            found = constant(x) if array else wrapped(as_tensor(bare(x)))
+    if dtype is not None and found.dtype != dtype:
+        found = cast(found, dtype)
+    if ndim is not None and found.ndim < ndim:
+        found = found.dimshuffle(*["x"] * (ndim - found.ndim), *range(found.ndim))
+    if name is not None:
+        found.name = name
+    return found
+
+
+
+
+def _has_variables(x: Any) -> bool:
+    if isinstance(x, (list, tuple)):
+        return any(map(_has_variables, x))
+    return isinstance(x, Variable)
+
+
+def stack(*tensors: Any, axis: int = 0) -> Variable:
+    """Tensors of one shape along a new axis; a list of them, or one by one."""
+    if isinstance(tensors[0], (list, tuple)):
+        if len(tensors) > 1:
+            axis = tensors[1]
+        tensors = tuple(tensors[0])
+    with floats():
+        return wrapped(F.stack([bare(as_tensor_variable(t)._value) for t in tensors], axis))
+
+
+def stacklists(tensors: Any) -> Variable:
+    """Nested lists of tensors as one."""
+    if isinstance(tensors, (list, tuple)):
+        return stack([stacklists(t) for t in tensors])
+    return as_tensor_variable(tensors)
+
+
+def cast(x: Any, dtype: Any) -> Variable:
+    """The elements as another type; "floatX" is ``config.floatX``."""
+    if dtype == "floatX":
+        dtype = config.symbolic_float
+    return wrapped(F.astype(as_tensor_variable(x)._value, dtype))
+
+
+def _shape(shape: Any) -> Any:
+    """Sizes, from a variable, a number, or a sequence of them."""
+    if isinstance(shape, Variable):
+        n = shape._value.shape
+        return bare([shape[i] for i in range(n[0])]) if len(n) == 1 else (bare(shape),)
+    return tuple(map(bare, shape)) if isinstance(shape, (list, tuple)) else (shape,)
+
+
+def zeros(shape: Any, dtype: Any = None) -> Variable:
+    """Zeros of ``config.floatX``, or of a dtype."""
+    return wrapped(F.zeros(_shape(shape), dtype=_float(dtype)))
+
+
+def ones(shape: Any, dtype: Any = None) -> Variable:
+    """Ones of ``config.floatX``, or of a dtype."""
+    return wrapped(F.ones(_shape(shape), dtype=_float(dtype)))
+
+
+def _float(dtype: Any) -> Any:
+    return config.symbolic_float if dtype is None or dtype == "floatX" else dtype
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Variable:
+    """A tensor whose elements are all the same."""
+    return alloc(fill_value if dtype is None else cast(fill_value, dtype), *_shape(shape))
+
+
+def empty(shape: Any, dtype: Any = None) -> Variable:
+    """A tensor whose elements do not matter (zeros)."""
+    return zeros(shape, dtype)
+
+
+def alloc(value: Any, *shape: Any) -> Variable:
+    """A value broadcast to a shape."""
+    sizes = _shape(shape[0] if len(shape) == 1 and isinstance(shape[0], (list, tuple)) else shape)
+    with floats():
+        return wrapped(F.broadcast_to(as_tensor_variable(value)._value, sizes))
+
+
+def zeros_like(model: Any, dtype: Any = None, opt: bool = False) -> Variable:
+    """Zeros of a variable's shape."""
+    return wrapped(F.zeros_like(as_tensor_variable(model)._value, dtype=dtype))
+
+
+def ones_like(model: Any, dtype: Any = None, opt: bool = False) -> Variable:
+    """Ones of a variable's shape."""
+    return wrapped(F.ones_like(as_tensor_variable(model)._value, dtype=dtype))
+
+
+def fill(a: Any, b: Any) -> Variable:
+    """A value in every element of a tensor's shape."""
+    a, b = as_tensor_variable(a)._value, as_tensor_variable(b)._value
+    return wrapped(F.broadcast_to(b, a.shape))
+
+
+second = fill
+
+
+def eye(n: Any, m: Any = None, k: int = 0, dtype: Any = None) -> Variable:
+    """Ones on a diagonal."""
+    return wrapped(F.eye(bare(n), bare(n if m is None else m), bare(k), _float(dtype)))
+
+
+def identity_like(x: Any, dtype: Any = None) -> Variable:
+    """The identity of a matrix's shape."""
+    x = as_tensor_variable(x)._value
+    return wrapped(F.eye(x.shape[0], x.shape[1], 0, dtype or x.dtype))
+
+
+def tri(n: Any, m: Any = None, k: int = 0, dtype: Any = None) -> Variable:
+    """Ones at and below a diagonal."""
+    sizes = (bare(n), bare(n if m is None else m))
+    return wrapped(F.tril(F.ones(sizes, dtype=_float(dtype)), k))
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Variable:
+    """Numbers in equal steps: integers where start, stop and step are."""
+    given = (start,) if stop is None else (start, stop, step)
+    return lifted(F.arange)(*given, dtype=dtype)
+
+
+def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Variable:
+    """A row for each class label, with 1 in the label's column."""
+    y = as_tensor_variable(y)._value
+    classes = F.arange(bare(nb_class), dtype=y.dtype)
+    return wrapped(F.astype(F.equal(y[:, None], classes), _float(dtype)))
+
+
+class _Grid:
+    """``mgrid`` or ``ogrid``."""
+
+    def __init__(self, sparse: bool) -> None:
+        self.sparse = sparse
+
+    def __getitem__(self, key: Any) -> Any:
+        parts: Sequence[slice] = key if isinstance(key, tuple) else (key,)
+        rows = [arange(k.start or 0, k.stop, k.step or 1) for k in parts]
+        grids = lifted(F.meshgrid)(*rows, indexing="ij", sparse=self.sparse)
+        return grids if self.sparse or len(parts) > 1 else grids[0]
+
+
+mgrid, ogrid = _Grid(False), _Grid(True)

@@ -1,0 +1,188 @@
+"""Derivatives of expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import agnesi
+from agnesi.api import functions as F
+from agnesi.api import symbolic
+from agnesi.compat.theano.tensor.creation import as_tensor_variable
+from agnesi.compat.theano.variable import Variable, bare, floats, lifted, wrapped
+from agnesi.core.errors import GradientError
+from agnesi.ops.convert import as_tensor
+
+
+class DisconnectedInputError(ValueError):
+    """A cost does not depend on a variable that its derivative is asked to."""
+
+
+class NullTypeGradError(TypeError):
+    """A derivative is not defined."""
+
+
+class DisconnectedType:
+    """The type of a derivative to what a cost does not depend on."""
+
+    def __call__(self) -> Any:
+        """No variable."""
+        return None
+
+
+def grad(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs: str = "raise",
+         add_names: bool = True, known_grads: Any = None, return_disconnected: str = "zero",
+         null_gradients: str = "raise") -> Any:
+    """The derivative of a scalar to a variable, or to each of a list.
+
+    Parameters
+    ----------
+    cost : Variable
+        A scalar; None with ``known_grads``.
+    wrt : Variable or list of Variable
+    consider_constant : list of Variable, optional
+        What no derivative goes through.
+    disconnected_inputs : {"raise", "warn", "ignore"}
+        What is done about variables that the cost does not depend on.
+    known_grads : dict, optional
+        Derivatives of the cost to expressions, to go on from.
+
+    Returns
+    -------
+    Variable or list of Variable
+
+    Raises
+    ------
+    DisconnectedInputError
+        If the cost does not depend on a variable.
+    """
+    if cost is not None and cost.ndim:
+        raise TypeError(f"cost must be a scalar, not {cost.type}")
+    if known_grads:
+        cost = _with_known(cost, known_grads)
+    rule = {"raise": "error", "warn": "zero", "ignore": "zero"}[disconnected_inputs]
+    held = [bare(x) for x in consider_constant or ()]
+    try:
+        with floats():
+            found = symbolic.grad(bare(cost), bare(wrt), disconnected=rule, consider_constant=held)
+    except GradientError as error:
+        if "does not depend" in str(error):
+            raise DisconnectedInputError(str(error)) from None
+        raise
+    return wrapped(found)
+
+
+def _with_known(cost: Any, known: Any) -> Variable:
+    """A cost whose derivatives to some expressions are those that are given."""
+    total = as_tensor_variable(0.0) if cost is None else cost
+    for x, g in known.items():
+        total = total + (x * disconnected_grad(g)).sum()
+    return total
+
+
+def subgraph_grad(wrt: Any, end: Sequence[Any], start: Any = None, cost: Any = None,
+                  details: bool = False) -> Any:
+    """Derivatives to variables and to where they end, from known ones."""
+    both = [*wrt, *end]
+    found = grad(cost, both, known_grads=start, disconnected_inputs="ignore")
+    return found[: len(wrt)], found[len(wrt):]
+
+
+def Lop(f: Any, wrt: Any, eval_points: Any, consider_constant: Any = None,  # noqa: N802
+        disconnected_inputs: str = "raise") -> Any:
+    """The product of a vector and the Jacobian."""
+    return lifted(symbolic.Lop)(f, wrt, eval_points)
+
+
+def Rop(f: Any, wrt: Any, eval_points: Any, **ignored: Any) -> Any:  # noqa: N802
+    """The product of the Jacobian and a vector."""
+    return lifted(symbolic.Rop)(f, wrt, eval_points)
+
+
+L_op, R_op = Lop, Rop
+
+
+def jacobian(expression: Variable, wrt: Any, consider_constant: Any = None,
+             disconnected_inputs: str = "raise") -> Any:
+    """A row of derivatives for each element of a vector."""
+    many = isinstance(wrt, (list, tuple))
+    variables = list(wrt) if many else [wrt]
+    if expression.ndim == 0:
+        found = grad(expression, variables, consider_constant, disconnected_inputs)
+        return found if many else found[0]
+    if expression.ndim > 1:
+        raise TypeError(f"jacobian expects a scalar or vector, not {expression.type}")
+    y, xs = expression._value, [bare(x) for x in variables]
+    rows = wrapped(agnesi.vmap(lambda g: symbolic.Lop(y, xs, g))(
+        F.eye(y.shape[0], y.shape[0], 0, y.dtype)))
+    rows = list(rows) if isinstance(rows, (list, tuple)) else [rows]
+    return rows if many else rows[0]
+
+
+def hessian(cost: Variable, wrt: Any, consider_constant: Any = None,
+            disconnected_inputs: str = "raise") -> Any:
+    """Second derivatives to a vector, or to each of a list."""
+    many = isinstance(wrt, (list, tuple))
+    found = [jacobian(grad(cost, x, consider_constant, disconnected_inputs), x,
+                      disconnected_inputs="ignore") for x in (wrt if many else [wrt])]
+    return found if many else found[0]
+
+
+def hessian_vector_product(cost: Variable, wrt: Sequence[Variable], p: Sequence[Any]) -> Any:
+    """The products of second derivatives and vectors."""
+    first = grad(cost, list(wrt))
+    total = sum(((g * v).sum() for g, v in zip(first, p, strict=True)), as_tensor_variable(0.0))
+    return grad(total, list(wrt), consider_constant=list(p))
+
+
+def disconnected_grad(x: Any) -> Variable:
+    """The value of x, through which no derivative goes."""
+    return wrapped(agnesi.stop_gradient(as_tensor_variable(x)._value))
+
+
+consider_constant = zero_grad = disconnected_grad
+
+
+def grad_clip(x: Any, lower_bound: Any, upper_bound: Any) -> Variable:
+    """The value of x, whose derivative is held between two bounds."""
+    low, high = bare(lower_bound), bare(upper_bound)
+
+    def clipped(x: Any) -> Any:
+        return x
+
+    rule = agnesi.custom_vjp(clipped)
+    rule.defvjp(lambda x: (x, None), lambda _, g: (F.clip(g, low, high),))
+    return wrapped(rule(as_tensor_variable(x)._value))
+
+
+def grad_scale(x: Any, multiplier: float) -> Variable:
+    """The value of x, whose derivative is multiplied."""
+    x = as_tensor_variable(x)
+    held = disconnected_grad(x)
+    return held + (x - held) * multiplier
+
+
+def numeric_grad(f: Any, pt: Any, eps: float | None = None) -> Any:
+    """Derivatives of a function of arrays, by differences."""
+    points = [np.array(p, "float64") for p in (pt if isinstance(pt, (list, tuple)) else [pt])]
+    step, found = eps or 1e-6, []
+    for p in points:
+        row = np.zeros_like(p)
+        for i in np.ndindex(p.shape):
+            kept = p[i]
+            p[i] = kept + step
+            above = f(*points)
+            p[i] = kept - step
+            row[i] = (above - f(*points)) / (2 * step)
+            p[i] = kept
+        found.append(row)
+    return found if isinstance(pt, (list, tuple)) else found[0]
+
+
+def verify_grad(fun: Any, pt: Sequence[Any], n_tests: int = 2, rng: Any = None,
+                eps: float | None = None, abs_tol: float | None = None,
+                rel_tol: float | None = None, **ignored: Any) -> None:
+    """Compare derivatives with differences; raises where they disagree."""
+    agnesi.testing.check_grads(lambda *xs: as_tensor(bare(fun(*map(wrapped, xs)))), pt, order=1)

@@ -1,0 +1,202 @@
+"""Elementwise functions whose names or meaning are Theano's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.api import functions as F
+from agnesi.api import special, symbolic
+from agnesi.compat.theano.tensor.creation import as_tensor_variable, cast
+from agnesi.compat.theano.variable import Variable, bare, lifted, wrapped
+from agnesi.ops.convert import as_tensor
+
+eq, neq = lifted(F.equal), lifted(F.not_equal)
+lt, le, gt, ge = (lifted(f) for f in (F.less, F.less_equal, F.greater, F.greater_equal))
+
+
+def _many(function: Any) -> Any:
+    def call(first: Any, *more: Any) -> Variable:
+        """The function of all operands, from left to right."""
+        found = as_tensor_variable(first)
+        for x in more:
+            found = lifted(function)(found, x)
+        return found
+
+    return call
+
+
+add, mul = _many(F.add), _many(F.multiply)
+
+
+def switch(cond: Any, ift: Any, iff: Any) -> Variable:
+    """Elements of ``ift`` where the condition is not 0, of ``iff`` elsewhere."""
+    return lifted(symbolic.switch)(cond, ift, iff)
+
+
+def where(cond: Any, ift: Any = None, iff: Any = None) -> Any:
+    """:func:`switch`; of a condition alone, where it holds."""
+    if ift is None:
+        return lifted(F.nonzero)(cond)
+    return switch(cond, ift, iff)
+
+
+def round(x: Any, mode: str | None = None) -> Variable:
+    """The next whole number; halves go to the even one, or away from zero."""
+    if mode == "half_away_from_zero":
+        return round_half_away_from_zero(x)
+    return lifted(F.round)(x)
+
+
+def round_half_to_even(x: Any) -> Variable:
+    """The next whole number; halves go to the even one."""
+    return lifted(F.round)(x)
+
+
+def round_half_away_from_zero(x: Any) -> Variable:
+    """The next whole number; halves go away from zero."""
+    x = as_tensor_variable(x)._value
+    return wrapped(F.sign(x) * F.floor(F.abs(x) + 0.5))
+
+
+def iround(x: Any, mode: str | None = None) -> Variable:
+    """:func:`round` as int64."""
+    return cast(round(x, mode), "int64")
+
+
+def tri_gamma(x: Any) -> Variable:
+    """The second derivative of the logarithm of the gamma function."""
+    return lifted(special.polygamma)(1, x)
+
+
+def chi2sf(x: Any, k: Any) -> Variable:
+    """The probability that chi-squared of k degrees of freedom is above x."""
+    return lifted(special.gammaincc)(as_tensor_variable(k) / 2, as_tensor_variable(x) / 2)
+
+
+def gammau(k: Any, x: Any) -> Variable:
+    """The upper incomplete gamma function, not regularised."""
+    return lifted(special.gammaincc)(k, x) * lifted(special.gamma)(k)
+
+
+def gammal(k: Any, x: Any) -> Variable:
+    """The lower incomplete gamma function, not regularised."""
+    return lifted(special.gammainc)(k, x) * lifted(special.gamma)(k)
+
+
+def log1mexp(x: Any) -> Variable:
+    """log(1 - exp(x)) for x < 0."""
+    x = as_tensor_variable(x)._value
+    return wrapped(F.log(-F.expm1(x)))
+
+
+def isinf(x: Any) -> Variable:
+    """Whether elements are infinite."""
+    return lifted(F.isinf)(x)
+
+
+def clip(x: Any, min: Any, max: Any) -> Variable:
+    """Elements no smaller than ``min`` and no larger than ``max``."""
+    return lifted(F.clip)(x, min, max)
+
+
+def abs_(x: Any) -> Variable:
+    """Sizes of the elements."""
+    return lifted(F.abs)(x)
+
+
+def divmod(a: Any, b: Any) -> tuple[Variable, Variable]:
+    """Floored quotient and remainder."""
+    return as_tensor_variable(a) // b, as_tensor_variable(a) % b
+
+
+def ceil_intdiv(a: Any, b: Any) -> Variable:
+    """The quotient of integers, rounded up."""
+    return -((-as_tensor_variable(a)) // b)
+
+
+def complex_from_polar(abs: Any, angle: Any) -> Variable:
+    """Complex numbers from their sizes and angles."""
+    return lifted(F.polar)(abs, angle)
+
+
+def default(x: Any, other: Any) -> Any:
+    """x, or another variable where x is None."""
+    return other if x is None else as_tensor_variable(x)
+
+
+def tensor_copy(x: Any) -> Variable:
+    """A new variable of the same value."""
+    return wrapped(F.positive(as_tensor_variable(x)._value))
+
+
+def transfer(x: Any, target: str) -> Variable:
+    """The variable itself: all memory is the processor's."""
+    return as_tensor_variable(x)
+
+
+def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8,
+             equal_nan: bool = False) -> Variable:
+    """Whether all elements are close."""
+    return lifted(F.all)(isclose(a, b, rtol, atol, equal_nan))
+
+
+def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8,
+            equal_nan: bool = False) -> Variable:
+    """Whether elements are close."""
+    return lifted(F.isclose)(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+def power(x: Any, y: Any) -> Variable:
+    """x to the power of y."""
+    return as_tensor_variable(x) ** y
+
+
+pow = power
+
+
+def scalar_from_tensor(x: Any) -> Variable:
+    """The variable itself."""
+    return as_tensor_variable(x)
+
+
+tensor_from_scalar = scalar_from_tensor
+
+
+def get_scalar_constant_value(x: Any, **ignored: Any) -> np.ndarray:
+    """The value of a scalar that is known; ``NotScalarConstantError`` of others."""
+    from agnesi.core.graph import constant_value
+
+    found = as_tensor(bare(x))
+    value: Any = found.data
+    if value is None and found.node is not None:
+        value = constant_value(found.node)
+    if value is None or np.size(value) != 1:
+        raise NotScalarConstantError(f"{x!r} is no scalar constant")
+    return np.asarray(value).reshape(())
+
+
+class NotScalarConstantError(Exception):
+    """A value is asked for that is not known before the run."""
+
+
+class EmptyConstantError(NotScalarConstantError):
+    """A value is asked for of a constant without elements."""
+
+
+class Assert:
+    """An operation that gives its operand, and raises where a condition does not hold."""
+
+    def __init__(self, msg: str = "Theano Assert failed!") -> None:
+        self.msg = msg
+
+    def __call__(self, value: Any, *conditions: Any) -> Variable:
+        found = as_tensor_variable(value)._value
+        for condition in conditions:
+            holds = F.all(as_tensor_variable(condition)._value)
+            found = F.ensure(found, holds, self.msg)
+        return wrapped(found)
+
+
+assert_op = Assert()

@@ -1,0 +1,49 @@
+"""``theano.tensor.nlinalg``: linear algebra that Theano takes from NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.api import linalg as _ours
+from agnesi.compat.theano.tensor.creation import as_tensor_variable
+from agnesi.compat.theano.tensor.shaping import diag as _diag
+from agnesi.compat.theano.variable import lifted as _lifted
+
+_RENAMED = {"matrix_inverse": "inv", "trace": "trace"}
+
+
+def matrix_dot(*matrices: Any) -> Any:
+    """The product of matrices, from left to right."""
+    found = as_tensor_variable(matrices[0])
+    for x in matrices[1:]:
+        found = found.dot(x)
+    return found
+
+
+def alloc_diag(x: Any) -> Any:
+    """A vector as a diagonal matrix."""
+    return _diag(x)
+
+
+diag, extract_diag = _diag, _diag
+
+
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """U, s, V with a = U diag(s) V; s alone without ``compute_uv``."""
+    if not compute_uv:
+        return _lifted(_ours.svdvals)(a)
+    return list(_lifted(_ours.svd)(a, full_matrices=full_matrices))
+
+
+def norm(x: Any, ord: Any = None) -> Any:
+    """The norm of a vector or a matrix, in NumPy's words."""
+    return _lifted(_ours.norm)(x, ord=ord)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    found = getattr(_ours, _RENAMED.get(name, name), None)
+    if not callable(found):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _lifted(found)

@@ -1,0 +1,16 @@
+"""``theano.tensor.nnet``: activations, losses, convolutions, batch normalisation."""
+
+from agnesi.compat.theano.tensor.nnet.activations import *  # noqa: F403
+from agnesi.compat.theano.tensor.nnet.bn import batch_normalization as batch_normalization
+from agnesi.compat.theano.tensor.nnet.bn import (
+    batch_normalization_test as batch_normalization_test,
+)
+from agnesi.compat.theano.tensor.nnet.bn import (
+    batch_normalization_train as batch_normalization_train,
+)
+from agnesi.compat.theano.tensor.nnet.conv import conv2d as conv2d
+from agnesi.compat.theano.tensor.nnet.conv import conv2d_transpose as conv2d_transpose
+from agnesi.compat.theano.tensor.nnet.conv import conv3d as conv3d
+from agnesi.compat.theano.tensor.nnet.losses import *  # noqa: F403
+from agnesi.compat.theano.tensor.nnet.neighbours import images2neibs as images2neibs
+from agnesi.compat.theano.tensor.nnet.neighbours import neibs2images as neibs2images

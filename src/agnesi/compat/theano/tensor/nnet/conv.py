@@ -1,0 +1,93 @@
+"""Convolutions: filters are flipped, unless ``filter_flip`` is false."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.api import functions as F
+from agnesi.compat.theano.tensor.creation import as_tensor_variable, zeros
+from agnesi.compat.theano.tensor.derivatives import grad
+from agnesi.compat.theano.variable import Variable, floats, wrapped
+
+
+def conv2d(input: Any, filters: Any, input_shape: Any = None,
+           filter_shape: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1),
+           filter_flip: bool = True, image_shape: Any = None, filter_dilation: Any = (1, 1),
+           num_groups: int = 1, unshared: bool = False, **ignored: Any) -> Variable:
+    """Convolution of images with filters.
+
+    Parameters
+    ----------
+    input : Variable
+        (images, channels, rows, columns)
+    filters : Variable
+        (filters, channels, rows, columns)
+    border_mode : {"valid", "full", "half"} or int or pair
+        Where filters lie: inside, wherever they touch, centred, or with so many zeros around.
+    subsample, filter_dilation : pair of int
+    filter_flip : bool
+        Convolution (true) or cross-correlation.
+    """
+    with floats():
+        return _convolved(F.conv2d, 2, input, filters, border_mode, subsample, filter_flip,
+                          filter_dilation, num_groups, input_shape or image_shape, filter_shape)
+
+
+def conv3d(input: Any, filters: Any, input_shape: Any = None,
+           filter_shape: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1, 1),
+           filter_flip: bool = True, filter_dilation: Any = (1, 1, 1), num_groups: int = 1,
+           **ignored: Any) -> Variable:
+    """Convolution of volumes with filters; see :func:`conv2d`."""
+    with floats():
+        return _convolved(F.conv3d, 3, input, filters, border_mode, subsample, filter_flip,
+                          filter_dilation, num_groups, input_shape, filter_shape)
+
+
+def _convolved(function: Any, rank: int, x: Any, w: Any, border: Any, stride: Any, flip: bool,
+               dilation: Any, groups: int, x_shape: Any, w_shape: Any) -> Variable:
+    x, w = _sized(x, x_shape), _sized(w, w_shape)
+    sizes = w.shape[-rank:]
+    spread = [(n - 1) * d + 1 for n, d in zip(sizes, dilation, strict=True)]
+    if border == "valid":
+        padding: Any = 0
+    elif border == "full":
+        padding = tuple(n - 1 for n in spread)
+    elif border == "half":
+        padding = tuple(n // 2 for n in spread)
+    else:
+        padding = border if isinstance(border, int) else tuple(border)
+    if x.dtype != w.dtype:
+        kind = F.result_type(x, w)
+        x, w = F.astype(x, kind), F.astype(w, kind)
+    return wrapped(function(x, w, stride=tuple(stride), padding=padding, dilation=tuple(dilation),
+                            groups=groups, flip=flip))
+
+
+def _sized(x: Any, shape: Any) -> Any:
+    """A tensor with the sizes that are told."""
+    value = as_tensor_variable(x)._value
+    if shape is None:
+        return value
+    told = [n if isinstance(n, int) else None for n in shape]
+    if all(n is None or n == m for n, m in zip(told, value.shape, strict=True)):
+        return value
+    return F.reshape(value, tuple(m if n is None else n
+                                  for n, m in zip(told, value.shape, strict=True)))
+
+
+def conv2d_transpose(input: Any, filters: Any, output_shape: Any,
+                     filter_shape: Any = None, border_mode: Any = "valid",
+                     input_dilation: Any = (1, 1), filter_flip: bool = True,
+                     filter_dilation: Any = (1, 1), num_groups: int = 1,
+                     **ignored: Any) -> Variable:
+    """What :func:`conv2d` sends back to its input: the transpose of that linear map."""
+    g = as_tensor_variable(input)
+    w = as_tensor_variable(filters)
+    if num_groups == 1:  # (in, out, ...) of the map that is turned round
+        image = zeros([g.shape[0] if output_shape[0] is None else output_shape[0],
+                       w.shape[1], *output_shape[2:]], dtype=g.dtype)
+    else:
+        image = zeros(list(output_shape), dtype=g.dtype)
+    y = conv2d(image, w, None, filter_shape, border_mode, input_dilation, filter_flip,
+               None, filter_dilation, num_groups)
+    return grad((y * g).sum(), image)

@@ -1,0 +1,205 @@
+"""Sums, extremes, products of matrices, and what is sorted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import agnesi
+from agnesi.api import functions as F
+from agnesi.compat.theano.tensor.creation import as_tensor_variable, cast
+from agnesi.compat.theano.variable import Variable, bare, floats, lifted, wrapped
+
+
+def _axis(axis: Any) -> Any:
+    """Axes as numbers: a list is a tuple, an array its numbers."""
+    axis = bare(axis)
+    if isinstance(axis, list) or hasattr(axis, "tolist"):
+        found = list(axis) if isinstance(axis, list) else axis.tolist()
+        return tuple(map(int, found)) if isinstance(found, list) else int(found)
+    return axis
+
+
+def _reduced(function: Any, x: Any, axis: Any, to: Any, keepdims: bool, **more: Any) -> Variable:
+    with floats():
+        found = function(as_tensor_variable(x)._value, _axis(axis), keepdims=keepdims, **more)
+    return wrapped(found) if to is None else cast(wrapped(found), to)
+
+
+def sum(input: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,
+        acc_dtype: Any = None) -> Variable:
+    """The sum over axes."""
+    return _reduced(F.sum, input, axis, None, keepdims, dtype=dtype or acc_dtype)
+
+
+def prod(input: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False,
+         acc_dtype: Any = None, no_zeros_in_input: bool = False) -> Variable:
+    """The product over axes."""
+    return _reduced(F.prod, input, axis, None, keepdims, dtype=dtype or acc_dtype)
+
+
+def mean(input: Any, axis: Any = None, dtype: Any = None, op: bool = False,
+         keepdims: bool = False, acc_dtype: Any = None) -> Variable:
+    """The mean over axes; of integers in ``config.floatX``."""
+    x = as_tensor_variable(input)
+    if x.dtype == "bool" or x.dtype.startswith(("int", "uint")):
+        x = cast(x, dtype or "float64")
+    return _reduced(F.mean, x, axis, dtype, keepdims)
+
+
+def var(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False,
+        corrected: bool = False) -> Variable:
+    """The variance over axes."""
+    return _reduced(F.var, input, axis, None, keepdims, correction=ddof)
+
+
+def std(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False,
+        corrected: bool = False) -> Variable:
+    """The standard deviation over axes."""
+    return _reduced(F.std, input, axis, None, keepdims, correction=ddof)
+
+
+def max(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    """The largest element over axes."""
+    return _reduced(F.max, x, axis, None, keepdims)
+
+
+def min(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    """The smallest element over axes."""
+    return _reduced(F.min, x, axis, None, keepdims)
+
+
+def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    """Where the largest element is."""
+    return _reduced(F.argmax, x, axis, None, keepdims)
+
+
+def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    """Where the smallest element is."""
+    return _reduced(F.argmin, x, axis, None, keepdims)
+
+
+def max_and_argmax(x: Any, axis: Any = None, keepdims: bool = False) -> tuple[Variable, Variable]:
+    """The largest element over axes, and where it is."""
+    return max(x, axis, keepdims), argmax(x, axis, keepdims)
+
+
+def any(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    """Whether some element is not zero."""
+    return _reduced(F.any, x, axis, None, keepdims)
+
+
+def all(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    """Whether no element is zero."""
+    return _reduced(F.all, x, axis, None, keepdims)
+
+
+def smallest(*args: Any) -> Variable:
+    """The smallest of the operands, elementwise."""
+    found = as_tensor_variable(args[0])
+    for x in args[1:]:
+        found = lifted(F.minimum)(found, x)
+    return found
+
+
+def largest(*args: Any) -> Variable:
+    """The largest of the operands, elementwise."""
+    found = as_tensor_variable(args[0])
+    for x in args[1:]:
+        found = lifted(F.maximum)(found, x)
+    return found
+
+
+def ptp(a: Any, axis: Any = None) -> Variable:
+    """The largest element less the smallest."""
+    return max(a, axis) - min(a, axis)
+
+
+def dot(a: Any, b: Any) -> Variable:
+    """The product of vectors, matrices, scalars; of more axes as NumPy's."""
+    return lifted(F.dot)(as_tensor_variable(a), as_tensor_variable(b))
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Variable:
+    """Sums of products over pairs of axes."""
+    if isinstance(axes, (list, tuple)):
+        axes = tuple(tuple(x) if isinstance(x, (list, tuple)) else x for x in axes)
+    return lifted(F.tensordot)(a, b, axes=axes)
+
+
+def batched_tensordot(x: Any, y: Any, axes: Any = 2) -> Variable:
+    """``tensordot`` for each entry of the first axis."""
+    first, second = as_tensor_variable(x)._value, as_tensor_variable(y)._value
+    if isinstance(axes, (list, tuple)):
+        pairs = [[n - 1 for n in (a if isinstance(a, (list, tuple)) else [a])] for a in axes]
+        axes = (tuple(pairs[0]), tuple(pairs[1]))
+    return wrapped(agnesi.vmap(lambda a, b: F.tensordot(a, b, axes=axes))(first, second))
+
+
+def sort(x: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None) -> Variable:
+    """Elements in order along an axis; all of them for None."""
+    x = as_tensor_variable(x)
+    return lifted(F.sort)(x.flatten() if axis is None else x, axis=-1 if axis is None else axis)
+
+
+def argsort(x: Any, axis: Any = -1, kind: str = "quicksort", order: Any = None) -> Variable:
+    """Where elements are, in their order, along an axis."""
+    x = as_tensor_variable(x)
+    return lifted(F.argsort)(x.flatten() if axis is None else x, axis=-1 if axis is None else axis)
+
+
+def topk_and_argtopk(x: Any, kth: int, axis: int = -1, sorted: bool = True,
+                     idx_dtype: str = "int64") -> tuple[Variable, Variable]:
+    """The largest elements (smallest for negative ``kth``) and where they are."""
+    x = as_tensor_variable(x)
+    order = argsort(-x if kth > 0 else x, axis)
+    size = kth if kth > 0 else -kth
+    key = [slice(None)] * x.ndim
+    key[axis] = slice(0, size)
+    where = order[tuple(key)]
+    return lifted(F.take_along_axis)(x, where, axis=axis), cast(where, idx_dtype)
+
+
+def topk(x: Any, kth: int, axis: int = -1, sorted: bool = True) -> Variable:
+    """The largest elements."""
+    return topk_and_argtopk(x, kth, axis)[0]
+
+
+def argtopk(x: Any, kth: int, axis: int = -1, sorted: bool = True,
+            idx_dtype: str = "int64") -> Variable:
+    """Where the largest elements are."""
+    return topk_and_argtopk(x, kth, axis, idx_dtype=idx_dtype)[1]
+
+
+def cumsum(x: Any, axis: Any = None) -> Variable:
+    """Running sums; of all elements for None."""
+    x = as_tensor_variable(x)
+    return lifted(F.cumsum)(x.flatten() if axis is None else x, axis=0 if axis is None else axis)
+
+
+def cumprod(x: Any, axis: Any = None) -> Variable:
+    """Running products; of all elements for None."""
+    x = as_tensor_variable(x)
+    return lifted(F.cumprod)(x.flatten() if axis is None else x, axis=0 if axis is None else axis)
+
+
+def bincount(x: Any, weights: Any = None, minlength: Any = None,
+             assert_nonneg: bool = False) -> Variable:
+    """How often each number occurs."""
+    return lifted(agnesi.bincount)(x, weights, minlength=minlength or 0)
+
+
+def nonzero(a: Any, return_matrix: bool = False) -> Any:
+    """Where elements are not zero: a vector for each axis, or the rows of a matrix."""
+    found = lifted(F.nonzero)(a)
+    return lifted(F.stack)(list(found)) if return_matrix else found
+
+
+def flatnonzero(a: Any) -> Variable:
+    """Where elements of the flattened tensor are not zero."""
+    return nonzero(as_tensor_variable(a).flatten())[0]
+
+
+def nonzero_values(a: Any) -> Variable:
+    """The elements that are not zero."""
+    x = as_tensor_variable(a).flatten()
+    return x[flatnonzero(a)]

@@ -1,0 +1,258 @@
+"""Axes, shapes, joining and splitting, and parts of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.api import functions as F
+from agnesi.api import symbolic
+from agnesi.compat.theano.tensor.creation import _shape, arange, as_tensor_variable
+from agnesi.compat.theano.variable import Sizes, Variable, bare, floats, lifted, wrapped
+
+
+def shape(x: Any) -> Sizes:
+    """The sizes of a variable."""
+    return as_tensor_variable(x).shape
+
+
+def reshape(x: Any, newshape: Any, ndim: int | None = None) -> Variable:
+    """The elements in another shape; -1 stands for what is left."""
+    x, sizes = as_tensor_variable(x), bare(newshape)
+    if isinstance(newshape, Variable):
+        count = ndim if ndim is not None else newshape._value.shape[0]
+        sizes = [bare(newshape[i]) for i in range(count)] if newshape.ndim else (sizes,)
+    return wrapped(F.reshape(x._value, tuple(sizes) if isinstance(sizes, list) else sizes))
+
+
+def flatten(x: Any, ndim: int = 1, outdim: int | None = None) -> Variable:
+    """The last axes joined, so that ``ndim`` are left."""
+    value, left = as_tensor_variable(x)._value, outdim or ndim
+    if left > max(value.ndim, 1):
+        raise ValueError(f"flatten(): {left} axes of a variable with {value.ndim}")
+    if value.ndim == 0:
+        return wrapped(F.reshape(value, (1,)))
+    return wrapped(symbolic.flatten(value, left - 1))
+
+
+def dimshuffle(x: Any, *pattern: Any) -> Variable:
+    """Axes in another order, "x" for new ones of size 1."""
+    return as_tensor_variable(x).dimshuffle(*pattern)
+
+
+def transpose(x: Any, axes: Any = None) -> Variable:
+    """Axes in another order; in reverse order for None."""
+    x = as_tensor_variable(x)
+    order = tuple(range(x.ndim))[::-1] if axes is None else tuple(axes)
+    return wrapped(F.permute_dims(x._value, order))
+
+
+def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
+    """Two axes exchanged."""
+    return lifted(F.swapaxes)(x, axis1, axis2)
+
+
+def shape_padleft(t: Any, n_ones: int = 1) -> Variable:
+    """New axes of size 1 in front."""
+    t = as_tensor_variable(t)
+    return t.dimshuffle(*["x"] * n_ones, *range(t.ndim))
+
+
+def shape_padright(t: Any, n_ones: int = 1) -> Variable:
+    """New axes of size 1 behind."""
+    t = as_tensor_variable(t)
+    return t.dimshuffle(*range(t.ndim), *["x"] * n_ones)
+
+
+def shape_padaxis(t: Any, axis: int) -> Variable:
+    """A new axis of size 1 at a place."""
+    return lifted(F.expand_dims)(t, axis=axis)
+
+
+def squeeze(x: Any, axis: Any = None) -> Variable:
+    """Without axes whose size is known to be 1."""
+    x = as_tensor_variable(x)
+    if axis is None:
+        axis = tuple(i for i, one in enumerate(x.broadcastable) if one)
+    return lifted(F.squeeze)(x, axis=axis)
+
+
+def addbroadcast(x: Any, *axes: int) -> Variable:
+    """The variable with axes of which it is known that their size is 1."""
+    x = as_tensor_variable(x)._value
+    sizes = [1 if i in axes else n for i, n in enumerate(x.shape)]
+    return wrapped(F.reshape(x, tuple(sizes)))
+
+
+def unbroadcast(x: Any, *axes: int) -> Variable:
+    """The variable itself: sizes that are known stay known."""
+    return as_tensor_variable(x)
+
+
+def patternbroadcast(x: Any, broadcastable: Sequence[bool]) -> Variable:
+    """The variable with size 1 where the pattern is true."""
+    return addbroadcast(x, *(i for i, one in enumerate(broadcastable) if one))
+
+
+specify_broadcastable = addbroadcast
+
+
+def specify_shape(x: Any, shape: Any) -> Variable:
+    """The variable with sizes that are checked when it is computed; None leaves one open."""
+    x = as_tensor_variable(x)._value
+    sizes = _shape(shape)
+    for axis, n in enumerate(sizes):
+        if n is not None:
+            x = F.ensure(x, F.asarray(x.shape[axis] == n), f"the size of axis {axis} is not {n}")
+    return wrapped(x)
+
+
+def join(axis: Any, *tensors: Any) -> Variable:
+    """Tensors one behind the other along an axis; the axis comes first."""
+    with floats():
+        parts = [as_tensor_variable(t)._value for t in tensors]
+        return wrapped(F.concatenate(parts, axis=int(np.asarray(bare(axis)))))
+
+
+def concatenate(tensor_list: Any, axis: int = 0) -> Variable:
+    """Tensors one behind the other along an axis."""
+    return join(axis, *tensor_list)
+
+
+def horizontal_stack(*args: Any) -> Variable:
+    """Matrices beside each other."""
+    return join(1, *args)
+
+
+def vertical_stack(*args: Any) -> Variable:
+    """Matrices one below the other."""
+    return join(0, *args)
+
+
+def split(x: Any, splits_size: Any, n_splits: int, axis: int = 0) -> list[Variable]:
+    """Parts of given sizes along an axis."""
+    x = as_tensor_variable(x)
+    sizes = splits_size if isinstance(splits_size, (list, tuple, np.ndarray)) else [
+        as_tensor_variable(splits_size)[i] for i in range(n_splits)]
+    parts, begin = [], 0
+    for k in range(n_splits):
+        key = [slice(None)] * x.ndim
+        key[axis] = slice(begin, begin + sizes[k])
+        parts.append(x[tuple(key)])
+        begin = begin + sizes[k]
+    return parts
+
+
+def tile(x: Any, reps: Any, ndim: int | None = None) -> Variable:
+    """The tensor several times along its axes."""
+    return lifted(F.tile)(x, _shape(reps))
+
+
+def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
+    """Every element (or slice of an axis) several times."""
+    return lifted(F.repeat)(x, repeats, axis=axis)
+
+
+def roll(x: Any, shift: Any, axis: Any = None) -> Variable:
+    """Elements moved along an axis, from the end to the front."""
+    return lifted(F.roll)(x, shift, axis=axis)
+
+
+def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Variable:
+    """Elements at indices along an axis; of the flattened tensor for None."""
+    a, indices = as_tensor_variable(a), as_tensor_variable(indices)
+    a, axis = (a.flatten(), 0) if axis is None else (a, axis)
+    if mode == "clip":
+        indices = lifted(F.clip)(indices, 0, a.shape[axis] - 1)
+    elif mode == "wrap":
+        indices = indices % a.shape[axis]
+    key = [slice(None)] * (axis % a.ndim) + [indices]
+    return a[tuple(key)]
+
+
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Variable:
+    """For each element of ``a``, that of the choice with this number."""
+    a = as_tensor_variable(a)
+    rows = as_tensor_variable(choices) if not isinstance(choices, (list, tuple)) else None
+    parts = list(choices) if rows is None else [rows[i] for i in range(rows._value.shape[0])]
+    found = as_tensor_variable(parts[0])
+    for k, part in enumerate(parts[1:], 1):
+        found = lifted(symbolic.switch)(lifted(F.equal)(a, k), part, found)
+    return found
+
+
+def diag(x: Any, k: int = 0) -> Variable:
+    """A vector as a diagonal matrix, or a matrix's diagonal."""
+    return lifted(F.diag)(x, k)
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+    """A diagonal, as the last axis."""
+    return lifted(F.diagonal)(a, offset, axis1, axis2)
+
+
+extract_diag = diagonal
+
+
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+    """The sum of a diagonal."""
+    return diagonal(a, offset, axis1, axis2).sum(-1)
+
+
+def set_subtensor(x: Variable, y: Any, **ignored: Any) -> Variable:
+    """The tensor of which ``x`` is a part, with the part replaced."""
+    return lifted(symbolic.set_subtensor)(x, y)
+
+
+def inc_subtensor(x: Variable, y: Any, **ignored: Any) -> Variable:
+    """The tensor of which ``x`` is a part, with ``y`` added to the part."""
+    return lifted(symbolic.inc_subtensor)(x, y)
+
+
+def fill_diagonal(a: Any, val: Any) -> Variable:
+    """The tensor with a value on the diagonal of a matrix."""
+    return fill_diagonal_offset(a, val, 0)
+
+
+def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> Variable:
+    """The matrix with a value on a diagonal above (below, if negative) the main one."""
+    a = as_tensor_variable(a)
+    rows, columns = arange(a.shape[0]), arange(a.shape[1])
+    on = lifted(F.equal)(columns[None, :] - offset, rows[:, None])
+    return lifted(symbolic.switch)(on, as_tensor_variable(val).astype(a.dtype), a)
+
+
+def inverse_permutation(perm: Any) -> Variable:
+    """The permutation that undoes one (each row of a matrix)."""
+    return lifted(F.argsort)(as_tensor_variable(perm), axis=-1)
+
+
+def permute_row_elements(x: Any, y: Any, inverse: Any = 0) -> Variable:
+    """The elements of each row in the order of a permutation."""
+    x, y = as_tensor_variable(x), as_tensor_variable(y)
+    order = inverse_permutation(y) if bare(inverse) else y
+    if order.ndim < x.ndim:
+        order = wrapped(F.broadcast_to(order._value, x._value.shape))
+    elif x.ndim < order.ndim:
+        x = wrapped(F.broadcast_to(x._value, order._value.shape))
+    return lifted(F.take_along_axis)(x, order, axis=-1)
+
+
+def is_flat(var: Any, ndim: int | None = None, outdim: int | None = None) -> bool:
+    """Whether a variable has so many axes."""
+    return as_tensor_variable(var).ndim == (ndim or outdim or 1)
+
+
+def get_vector_length(v: Any) -> int:
+    """The number of elements of a vector where it is known before the run."""
+    n = as_tensor_variable(v)._value.shape[0]
+    if not isinstance(n, int):
+        raise ValueError(f"the length of {v!r} is not known before the run")
+    return n
+
+
+def matrix_transpose(x: Any) -> Variable:
+    """The last two axes exchanged."""
+    return lifted(F.matrix_transpose)(x)

@@ -1,0 +1,62 @@
+"""``theano.tensor.shared_randomstreams``: NumPy's draws as random variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.api.streams.legacy import RandomStreams as _Legacy
+from agnesi.compat.theano.tensor.creation import _shape
+from agnesi.compat.theano.variable import bare, floats, wrapped
+from agnesi.core.config import config
+
+#: What says nothing here: how many axes a draw has is told by its size.
+_IGNORED = ("ndim", "nstreams", "target")
+
+
+class Streams:
+    """Random variables as Theano's variables."""
+
+    _kind: Any = None
+
+    def __init__(self, seed: Any = None, use_cuda: Any = None, **ignored: Any) -> None:
+        self._ours = self._kind() if seed is None else self._kind(seed)
+
+    def seed(self, seed: Any = None) -> None:
+        """Begin all streams anew."""
+        self._ours.seed(seed)
+
+    def updates(self) -> Any:
+        """States and new states of all variables."""
+        return wrapped(self._ours.updates())
+
+    @property
+    def state_updates(self) -> Any:
+        """States and new states of all variables."""
+        return wrapped(self._ours.state_updates)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        method = getattr(self._ours, name)
+
+        def draw(*args: Any, **keywords: Any) -> Any:
+            if "size" in keywords and keywords["size"] is not None:
+                keywords["size"] = _shape(keywords["size"])
+            elif args and name != "shuffle_row_elements" and args[0] is not None:
+                args = (_shape(args[0]), *args[1:])
+            kept = {k: bare(v) for k, v in keywords.items() if k not in _IGNORED}
+            dtype = kept.pop("dtype", None) if self._kind is _Legacy else None
+            with floats():
+                found = method(*bare(args), **kept)
+            made = wrapped(found)
+            if dtype is None and made.dtype.startswith("float"):
+                dtype = config.symbolic_float
+            return made if dtype is None or made.dtype == dtype else made.astype(dtype)
+
+        return draw
+
+
+class RandomStreams(Streams):
+    """Random variables that NumPy's RandomState draws."""
+
+    _kind = _Legacy

@@ -1,0 +1,43 @@
+"""``theano.tensor.slinalg``: linear algebra that Theano takes from SciPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.api import linalg as _ours
+from agnesi.compat.theano.variable import lifted as _lifted
+
+_RENAMED: dict[str, str] = {}
+
+
+def solve(a: Any, b: Any, A_structure: str = "general", lower: bool = False,
+          **ignored: Any) -> Any:
+    """x with a @ x = b; ``A_structure`` tells what is known of ``a``."""
+    if A_structure in ("lower_triangular", "upper_triangular"):
+        return _lifted(_ours.solve_triangular)(a, b, lower=A_structure == "lower_triangular")
+    return _lifted(_ours.solve)(a, b)
+
+
+def solve_lower_triangular(a: Any, b: Any, **ignored: Any) -> Any:
+    """x with a @ x = b, for ``a`` zero above its diagonal."""
+    return _lifted(_ours.solve_triangular)(a, b, lower=True)
+
+
+def solve_upper_triangular(a: Any, b: Any, **ignored: Any) -> Any:
+    """x with a @ x = b, for ``a`` zero below its diagonal."""
+    return _lifted(_ours.solve_triangular)(a, b, lower=False)
+
+
+def cholesky(a: Any, lower: bool = True, **ignored: Any) -> Any:
+    """The triangular factor of a symmetric positive definite matrix."""
+    found = _lifted(_ours.cholesky)(a)
+    return found if lower else found.T
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    found = getattr(_ours, _RENAMED.get(name, name), None)
+    if not callable(found):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _lifted(found)

@@ -1,0 +1,109 @@
+"""Types of variables and what computes them: ``TensorType``, ``Apply``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from agnesi.api.symbolic import variable
+from agnesi.compat.theano.variable import (
+    ATTRIBUTES,
+    Constant,
+    SharedVariable,
+    Variable,
+    wrapped,
+)
+from agnesi.core.tensor import symbol
+from agnesi.ops.convert import as_tensor
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """A dtype and, for each axis, whether its size is 1; calling it makes a variable.
+
+    Parameters
+    ----------
+    dtype : str
+    broadcastable : sequence of bool
+        True where the size is 1.
+    shape : sequence of int or None, optional
+        Sizes, None where one is open, in place of ``broadcastable``.
+    """
+
+    dtype: str
+    broadcastable: tuple[bool, ...]
+    shape: tuple[int | None, ...] = field(default=(), compare=False)
+
+    def __init__(self, dtype: Any, broadcastable: Sequence[Any] = (), name: str | None = None,
+                 shape: Sequence[Any] | None = None) -> None:
+        if shape is None:
+            shape = [1 if one else None for one in broadcastable]
+        broadcastable = [n == 1 for n in shape]
+        object.__setattr__(self, "shape", tuple(shape))
+        object.__setattr__(self, "dtype", np.dtype(dtype).name)
+        object.__setattr__(self, "broadcastable", tuple(bool(b) for b in broadcastable))
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.broadcastable)
+
+    def __call__(self, name: str | None = None) -> Variable:
+        """A new input of this type."""
+        return wrapped(variable(name, self.dtype, self.shape))
+
+    make_variable = __call__
+
+    def filter(self, value: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
+        """The value as an array of this type; TypeError where it is none."""
+        array = np.asarray(value)
+        right = array.ndim == self.ndim and (
+            array.dtype == self.dtype or (not strict and
+            (bool(allow_downcast) or np.can_cast(array.dtype, self.dtype)))
+        )
+        if not right:
+            raise TypeError(f"{array.dtype}{list(array.shape)} is no {self}")
+        return np.asarray(array, self.dtype)
+
+    def is_super(self, other: TensorType) -> bool:
+        """Whether every value of the other type is one of this."""
+        return self.dtype == other.dtype and self.ndim == other.ndim and all(
+            b or not a for a, b in zip(self.broadcastable, other.broadcastable, strict=True))
+
+    def __str__(self) -> str:
+        kinds = {0: "scalar", 1: "vector", 2: "matrix"}
+        return f"TensorType({self.dtype}, {kinds.get(self.ndim, f'{self.ndim}D')})"
+
+
+class Apply:
+    """An operation on its inputs; ``inputs`` and ``outputs`` are lists of variables."""
+
+    def __init__(self, op: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        self.op, self.inputs, self.outputs = op, list(inputs), list(outputs)
+
+    def __repr__(self) -> str:
+        return f"{self.op}({', '.join(map(repr, self.inputs))})"
+
+
+def owner_of(x: Variable) -> Apply | None:
+    """What a variable is computed by; None for inputs, shared variables and constants."""
+    node = getattr(x.tensor, "node", None)
+    if isinstance(x, (Constant, SharedVariable)) or node is None or node.op is None:
+        return None
+    return Apply(node.op, [wrapped(symbol(n)) for n in node.inputs], [x])
+
+
+ATTRIBUTES["owner"] = owner_of
+ATTRIBUTES["type"] = lambda x: TensorType(x.dtype, x.broadcastable)
+
+
+def constant(x: Any, name: str | None = None, ndim: int | None = None,
+             dtype: Any = None) -> Variable:
+    """A constant of the smallest float that holds a Python number, as Theano's ``constant``."""
+    found = Constant(as_tensor(np.asarray(x, dtype)))
+    if name is not None:
+        found.name = name
+    return found

@@ -1,0 +1,351 @@
+"""Theano's variables: agnesi's symbolic tensors, with the attributes and methods Theano gives them.
+
+A :class:`Variable` holds a tensor.  :func:`lifted` makes a function of tensors one of variables.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.shared import Shared
+from agnesi.core.config import config
+from agnesi.core.dims import Dim
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor
+
+#: Variables by the node that they stand for: a node has one variable as long as it is in use.
+_VARIABLES: weakref.WeakValueDictionary[Any, Variable] = weakref.WeakValueDictionary()
+
+
+def floats() -> Any:
+    """Within it, floats that no operand tells the dtype of are ``config.floatX``."""
+    return config(default_float=config.symbolic_float)
+
+
+#: What is computed with sizes stays a size.
+_OF_SIZES = frozenset(f"__{name}__" for name in "add sub mul floordiv radd rsub rmul".split())
+
+
+def _operator(name: str) -> Any:
+    def unary(self: Variable) -> Any:
+        return wrapped(getattr(self._value, name)())
+
+    def binary(self: Variable, other: Any) -> Any:
+        if isinstance(other, Sizes):
+            other = other.vector()
+        other, mine = bare(other), self.tensor
+        if isinstance(mine, Dim) and not (name in _OF_SIZES and isinstance(other, (int, Dim))):
+            mine = self._value
+        if isinstance(other, Dim) and isinstance(mine, Tensor):
+            other = as_tensor(other)
+        with floats():
+            return wrapped(getattr(mine, name)(other))
+
+    def compared(self: Variable, other: Any) -> Any:
+        found = binary(self, other)
+        if isinstance(found, Variable):
+            found._is_comparison = True
+        return found
+
+    if name in ("__neg__", "__abs__", "__invert__", "__pos__"):
+        return unary
+    return compared if name in ("__lt__", "__le__", "__gt__", "__ge__") else binary
+
+
+#: Methods and attributes of variables that the modules above tell.
+METHODS: dict[str, Callable[..., Any]] = {}
+ATTRIBUTES: dict[str, Callable[[Any], Any]] = {}
+
+
+class Variable:
+    """A symbolic expression, an input, or a constant, as in Theano.
+
+    Operators and methods make new expressions.  ``==`` compares identities; elementwise it is
+    :func:`~agnesi.compat.theano.tensor.eq`.
+
+    Attributes
+    ----------
+    tensor : Tensor or Dim
+        What agnesi computes with; a size that only the run knows is a Dim.
+    """
+
+    __slots__ = ("__weakref__", "_is_comparison", "tag", "tensor")
+    __array_priority__ = 1000
+    __array_ufunc__ = None
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+        self.tag = _Tag()
+        self._is_comparison = False
+
+    def __reduce__(self) -> Any:
+        return wrapped, (self.tensor,)
+
+    def __repr__(self) -> str:
+        return self.name or repr(self.tensor)
+
+    def __bool__(self) -> bool:
+        if self._is_comparison:
+            raise TypeError("Variables do not support boolean operations; T.eq, T.and_, T.switch "
+                            "and ifelse make expressions of them")
+        return True
+
+    def __iter__(self) -> Any:
+        first = self._value.shape[0] if self._value.ndim else 0
+        if not isinstance(first, int):
+            raise TypeError(f"a variable of unknown length cannot be iterated over: {self!r}")
+        return (self[i] for i in range(first))
+
+    def __len__(self) -> int:
+        raise TypeError(f"len() of a symbolic variable: use {self!r}.shape[0]")
+
+    def __getitem__(self, key: Any) -> Any:
+        return wrapped(self._value[bare(key)])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise TypeError("a symbolic variable cannot be assigned to; "
+                        "T.set_subtensor(x[key], value) gives a new one")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if (own := METHODS.get(name)) is not None:
+            return functools.partial(own, self)
+        if (known := ATTRIBUTES.get(name)) is not None:
+            return known(self)
+        found = getattr(self._value, name)
+        return lifted(found) if callable(found) else wrapped(found)
+
+    __add__ = _operator("__add__")
+    __sub__ = _operator("__sub__")
+    __mul__ = _operator("__mul__")
+    __truediv__ = _operator("__truediv__")
+    __floordiv__ = _operator("__floordiv__")
+    __mod__ = _operator("__mod__")
+    __pow__ = _operator("__pow__")
+    __matmul__ = _operator("__matmul__")
+    __and__ = _operator("__and__")
+    __or__ = _operator("__or__")
+    __xor__ = _operator("__xor__")
+    __lshift__ = _operator("__lshift__")
+    __rshift__ = _operator("__rshift__")
+    __radd__ = _operator("__radd__")
+    __rsub__ = _operator("__rsub__")
+    __rmul__ = _operator("__rmul__")
+    __rtruediv__ = _operator("__rtruediv__")
+    __rfloordiv__ = _operator("__rfloordiv__")
+    __rmod__ = _operator("__rmod__")
+    __rpow__ = _operator("__rpow__")
+    __rmatmul__ = _operator("__rmatmul__")
+    __rand__ = _operator("__rand__")
+    __ror__ = _operator("__ror__")
+    __rxor__ = _operator("__rxor__")
+    __lt__ = _operator("__lt__")
+    __le__ = _operator("__le__")
+    __gt__ = _operator("__gt__")
+    __ge__ = _operator("__ge__")
+    __neg__ = _operator("__neg__")
+    __abs__ = _operator("__abs__")
+    __invert__ = _operator("__invert__")
+    __pos__ = _operator("__pos__")
+
+    @property
+    def _value(self) -> Tensor:
+        """The tensor, also where the variable stands for a size."""
+        return as_tensor(self.tensor)
+
+    @property
+    def name(self) -> str | None:
+        """Its name, for printing, or None."""
+        return getattr(self.tensor, "name", None)
+
+    @name.setter
+    def name(self, name: str | None) -> None:
+        self.tensor.name = name
+
+    @property
+    def dtype(self) -> str:
+        """The type of the elements, as a string."""
+        return self._value.dtype.name
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self._value.ndim
+
+    @property
+    def shape(self) -> Sizes:
+        """The sizes: an integer variable for each axis."""
+        return Sizes(wrapped(as_size(n)) for n in self._value.shape)
+
+    @property
+    def broadcastable(self) -> tuple[bool, ...]:
+        """For each axis, whether its size is known to be 1."""
+        return tuple(isinstance(n, int) and n == 1 for n in self._value.shape)
+
+    @property
+    def T(self) -> Variable:  # noqa: N802
+        """The axes in reverse order."""
+        return wrapped(self._value.T)
+
+    @property
+    def real(self) -> Variable:
+        """The real part."""
+        return wrapped(self._value.real)
+
+    @property
+    def imag(self) -> Variable:
+        """The imaginary part."""
+        return wrapped(self._value.imag)
+
+
+class Constant(Variable):
+    """A variable whose value is known."""
+
+    __slots__ = ()
+
+    @property
+    def data(self) -> np.ndarray:
+        """The value."""
+        return np.asarray(self.tensor)
+
+    value = data
+
+
+class SharedVariable(Variable):
+    """A variable with a value that lasts; :func:`~agnesi.compat.theano.shared` makes one."""
+
+    __slots__ = ()
+
+    def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
+        """The value: a copy, or with ``borrow`` the memory itself."""
+        return self.tensor.get_value(borrow=borrow)
+
+    def set_value(self, value: Any, borrow: bool = False) -> None:
+        """Take another value of the same dtype and number of axes."""
+        self.tensor.set_value(bare(value), borrow=borrow)
+
+    @property
+    def default_update(self) -> Any:
+        """What it becomes after each call of a function that uses it."""
+        return wrapped(self.tensor.default_update)
+
+    @default_update.setter
+    def default_update(self, value: Any) -> None:
+        self.tensor.default_update = bare(value)
+
+    @property
+    def container(self) -> _Container:
+        """What holds the value: ``container.value``, ``container.data``."""
+        return _Container(self)
+
+
+class _Container:
+    """The value of a shared variable as an attribute."""
+
+    def __init__(self, variable: SharedVariable) -> None:
+        self.variable = variable
+
+    @property
+    def value(self) -> Any:
+        return self.variable.get_value()
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        self.variable.set_value(value)
+
+    data = storage = value
+
+
+class _Tag:
+    """Attributes that users hang on a variable, such as ``test_value``."""
+
+
+class Sizes(tuple):
+    """The sizes of a variable: a tuple, and a vector where arithmetic is done with it."""
+
+    __slots__ = ()
+
+    def vector(self) -> Variable:
+        """All sizes as one int64 vector."""
+        return METHODS["vector"](list(self))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.vector(), name)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return Sizes(tuple.__getitem__(self, key))
+        return tuple.__getitem__(self, key) if isinstance(key, int) else self.vector()[key]
+
+    def __add__(self, other: Any) -> Any:
+        return Sizes((*self, *other)) if isinstance(other, tuple) else self.vector() + other
+
+    def __mul__(self, other: Any) -> Any:
+        return self.vector() * other
+
+    __rmul__ = __mul__
+
+
+def as_size(n: Any) -> Any:
+    """A size as what a variable holds: run-time sizes stay sizes, known ones are constants."""
+    return n if isinstance(n, Dim) else as_tensor(np.int64(n))
+
+
+def wrapped(x: Any) -> Any:
+    """Variables in place of tensors, in nests of tuples, lists and dicts."""
+    if isinstance(x, Variable):
+        return x
+    if isinstance(x, Shared):
+        return _made(SharedVariable, x, x.node)
+    if isinstance(x, Tensor):
+        return _made(Variable, x, x.node) if x.data is None else Constant(x)
+    if isinstance(x, Dim):
+        return Variable(x)
+    if type(x) in (tuple, list):
+        return type(x)(wrapped(v) for v in x)
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*(wrapped(v) for v in x))
+    if isinstance(x, dict):
+        return type(x)((wrapped(k), wrapped(v)) for k, v in x.items())
+    return x.name if isinstance(x, np.dtype) else x
+
+
+def _made(cls: type[Variable], x: Tensor, key: Any) -> Variable:
+    found = _VARIABLES.get(key)
+    if found is None:
+        found = _VARIABLES[key] = cls(x)
+    return found
+
+
+def bare(x: Any) -> Any:
+    """Tensors in place of variables: the inverse of :func:`wrapped`."""
+    if isinstance(x, Variable):
+        return x.tensor
+    if isinstance(x, Sizes):
+        return tuple(bare(v) for v in x)
+    if isinstance(x, slice):
+        return slice(bare(x.start), bare(x.stop), bare(x.step))
+    if type(x) in (tuple, list):
+        return type(x)(bare(v) for v in x)
+    if isinstance(x, dict):
+        return type(x)((bare(k), bare(v)) for k, v in x.items())
+    return x
+
+
+def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of tensors as one of variables."""
+    @functools.wraps(function, updated=())
+    def call(*args: Any, **keywords: Any) -> Any:
+        with floats():
+            found = function(*bare(args), **{k: bare(v) for k, v in keywords.items()})
+        return wrapped(found)
+
+    return call
