@@ -13,7 +13,7 @@ from agnesi.compat.theano.variable import SharedVariable, Variable, bare, wrappe
 from agnesi.compiler.function import function as compiled
 from agnesi.compiler.inputs import In as OurIn
 from agnesi.compiler.shared import shared as our_shared
-from agnesi.core.graph import clone as our_clone
+from agnesi.core.substitution import clone as our_clone
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, cast
 

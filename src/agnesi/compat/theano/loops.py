@@ -9,6 +9,7 @@ from agnesi.api import taps
 from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.compiler.shared import Shared
 from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor
 
 
 class until:  # noqa: N801 - used as a function
@@ -42,8 +43,6 @@ def _step(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _result(x: Any) -> Any:
-    from agnesi.ops.convert import as_tensor
-
     return as_tensor(bare(x))
 
 
@@ -83,8 +82,6 @@ def _listed(x: Any) -> list[Any]:
 def _tensors(given: Any) -> Any:
     if given is None:
         return None
-    from agnesi.ops.convert import as_tensor
-
     def one(x: Any) -> Any:
         if isinstance(x, Mapping):
             found = {k: bare(v) for k, v in x.items()}

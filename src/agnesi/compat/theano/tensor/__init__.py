@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+import agnesi
 from agnesi.api import special as _special
 from agnesi.api import symbolic as _symbolic
 from agnesi.compat.theano.tensor.creation import *  # noqa: F403
@@ -58,8 +59,6 @@ def __getattr__(name: str) -> Any:
     ours = _RENAMED.get(name, name)
     found = getattr(_symbolic, ours, None) or getattr(_special, ours, None)
     if found is None:
-        import agnesi
-
         found = getattr(agnesi, ours, None)
     if not callable(found) or isinstance(found, type):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_hint(name)}")

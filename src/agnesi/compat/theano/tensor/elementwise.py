@@ -10,6 +10,7 @@ from agnesi.api import functions as F
 from agnesi.api import special, symbolic
 from agnesi.compat.theano.tensor.creation import as_tensor_variable, cast
 from agnesi.compat.theano.variable import Variable, bare, lifted, wrapped
+from agnesi.core.graph import constant_value
 from agnesi.ops.convert import as_tensor
 
 eq, neq = lifted(F.equal), lifted(F.not_equal)
@@ -166,8 +167,6 @@ tensor_from_scalar = scalar_from_tensor
 
 def get_scalar_constant_value(x: Any, **ignored: Any) -> np.ndarray:
     """The value of a scalar that is known; ``NotScalarConstantError`` of others."""
-    from agnesi.core.graph import constant_value
-
     found = as_tensor(bare(x))
     value: Any = found.data
     if value is None and found.node is not None:

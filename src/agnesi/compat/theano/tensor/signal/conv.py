@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
+from agnesi.compat.theano.tensor.nnet import conv2d as of_stacks
 from agnesi.compat.theano.variable import Variable
 
 
@@ -12,8 +13,6 @@ def conv2d(input: Any, filters: Any, image_shape: Any = None,
            filter_shape: Any = None, border_mode: str = "valid", subsample: Any = (1, 1),
            **ignored: Any) -> Variable:
     """Every matrix of the input with every filter."""
-    from agnesi.compat.theano.tensor.nnet import conv2d as of_stacks
-
     x, w = as_tensor_variable(input), as_tensor_variable(filters)
     images = x.dimshuffle("x", "x", 0, 1) if x.ndim == 2 else x.dimshuffle(0, "x", 1, 2)
     kernels = w.dimshuffle("x", "x", 0, 1) if w.ndim == 2 else w.dimshuffle(0, "x", 1, 2)
