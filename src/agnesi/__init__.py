@@ -49,6 +49,7 @@ from agnesi.core.dtypes import uint64 as uint64
 from agnesi.core.errors import DTypeError as DTypeError
 from agnesi.core.errors import GradientError as GradientError
 from agnesi.core.errors import MissingInputError as MissingInputError
+from agnesi.core.errors import NestingError as NestingError
 from agnesi.core.errors import ShapeError as ShapeError
 from agnesi.core.errors import TraceError as TraceError
 from agnesi.core.errors import no_attribute as _no_attribute

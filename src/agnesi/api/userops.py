@@ -17,7 +17,7 @@ from agnesi.core import op as core
 from agnesi.core.cached import cached_property
 from agnesi.core.dims import Dim, is_static
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import ShapeError, at
+from agnesi.core.errors import ShapeError, at, shown
 from agnesi.core.extents import Extent, UnknownSizeError
 from agnesi.core.foreign import POINTERS, RESOLVERS, SIZES, Call
 from agnesi.core.op import explain
@@ -392,6 +392,8 @@ def op(function: Rule | None = None, *, outputs: int = 1, like: int | None = Non
         )
     rules = {"like": like, "infer": infer, "vjp": vjp, "jvp": jvp, "lower": lower, "batch": batch,
              "differentiable": differentiable}
+    if not callable(function):
+        raise TypeError(at(f"op() takes a function, not {shown(function)}"))
     address = None if c is None else _address(c)
     return CustomFunction(function, outputs, address, c, rules)
 

@@ -16,6 +16,7 @@ from agnesi.core.op import typed
 from agnesi.core.substitution import copied
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.tracing import current_reads, current_trace
+from agnesi.core.views import looking_through
 from agnesi.ops.body import Body
 
 #: How deep bodies may lie in each other; deeper ones come from recursion without an end.
@@ -115,7 +116,12 @@ class BodyTrace:
             if found is not None:
                 return found.now
             kept = self.inner.get(id(x))
-            return self._lifted(x) if kept is None else kept[1]
+            if kept is not None:
+                return kept[1]
+            *bases, x = looking_through(x, self._is_base)
+            for t in bases:
+                self._lifted(t)
+            return self._lifted(x)
         if x.node is None:
             raise TraceError(at("this tensor has neither a value nor a node"))
         node, told = x.node, x.requires_grad and not x.node.requires_grad
@@ -161,6 +167,12 @@ class BodyTrace:
                 inner.handle = lambda: outer  # type: ignore[union-attr] # for backward()
             found = self.captures[key] = Capture(key, outer, inner)  # type: ignore[arg-type]
         return found.inner
+
+    def _is_base(self, x: Tensor) -> bool:
+        """Whether a concrete tensor is asked for without those that it looks into."""
+        view: Any = x._view
+        known = id(view.base) in self.captures or id(view.base) in self.inner
+        return known or view.base.data is None or (x.requires_grad and is_leaf(x))
 
     def _lifted(self, x: Tensor) -> Node:
         """A concrete tensor's first use."""
@@ -275,15 +287,16 @@ class BodyTrace:
 
     def _seen(self, x: Tensor) -> Node | None:
         """What a tensor from outside is when a step begins, if the body changes its memory."""
-        if x._view is None:
-            before = self.restored.get(id(x))
-            capture = self.captures.get(id(x) if before is None else before[3])
-            return capture.inner if capture is not None and capture.changed else None
-        base = self._seen(x._view.base)
-        if base is None:
+        root, *views = looking_through(x)
+        before = self.restored.get(id(root))
+        capture = self.captures.get(id(root) if before is None else before[3])
+        if capture is None or not capture.changed:
             return None
-        op: Any = x._view.op
-        return node_of_type(op, (base,), op.infer(base), user_where(2))
+        node = capture.inner
+        for view in views:
+            op: Any = view._view.op
+            node = node_of_type(op, (node,), op.infer(node), user_where(2))
+        return node
 
     def clear(self) -> None:
         """Forget the gradients outside that the body makes forgotten."""

@@ -17,7 +17,7 @@ from agnesi.autodiff.recompute import segment
 from agnesi.autodiff.recording import alias, detach, enable_grad, last_change
 from agnesi.autodiff.reverse import backprop
 from agnesi.core.config import STATE, switched, witnessed
-from agnesi.core.dispatch import current, record_many, share
+from agnesi.core.dispatch import current, record_many
 from agnesi.core.errors import GradientError, at
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
@@ -26,6 +26,7 @@ from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.core.tracing import is_tracing
 from agnesi.core.tree import Tree, flatten
 from agnesi.core.undo import Block
+from agnesi.core.views import share
 from agnesi.ops.creation import zeros_like
 
 

@@ -9,15 +9,16 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from agnesi.core.config import STATE, Switch
-from agnesi.core.dispatch import apply, current, share
+from agnesi.core.dispatch import apply, current
 from agnesi.core.dtypes import is_inexact
-from agnesi.core.errors import GradientError, at, user_where
+from agnesi.core.errors import GradientError, at, shown, user_where
 from agnesi.core.leaves import argument
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public, told
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.core.tracing import is_known
+from agnesi.core.views import share
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,7 +35,7 @@ class _Recording(Switch):
             return switch
         if not callable(function):
             raise TypeError(at(f"{cls.__name__}() takes nothing, or the function that it "
-                               f"decorates, not {function!r}"))
+                               f"decorates, not {shown(function)}"))
         Switch.__init__(switch)
         return switch(function)
 

@@ -107,16 +107,19 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None
 
 def _spread_axes(what: str, axes: Any, nest: Any) -> list[int | None]:
     """An axis for each leaf of a nest, from a nest that may end before."""
-    if axes is None or isinstance(axes, int):
-        return [axes] * tree.flatten(nest)[1].leaves
-    parts, inner = tree.children(axes), tree.children(nest)
-    if parts is None or inner is None or len(parts) != len(inner):
-        raise ValueError(
-            at(f"vmap: {what} is {axes!r}, which does not begin like {tree.flatten(nest)[1]}")
-        )
     found: list[int | None] = []
-    for a, part in zip(parts, inner, strict=True):
-        found += _spread_axes(what, a, part)
+    stack = [(axes, nest)]
+    while stack:
+        axes, nest = stack.pop()
+        if axes is None or isinstance(axes, int):
+            found += [axes] * tree.flatten(nest)[1].leaves
+            continue
+        parts, inner = tree.children(axes), tree.children(nest)
+        if parts is None or inner is None or len(parts) != len(inner):
+            raise ValueError(at(
+                f"vmap: {what} is {typed(axes)}, which does not begin like {tree.flatten(nest)[1]}"
+            ))
+        stack += reversed([*zip(parts, inner, strict=True)])
     return found
 
 

@@ -195,27 +195,27 @@ def _put_down(value: Any) -> Any:
 
 def _is_simple(tree: Tree) -> bool:
     """Whether all containers are such that ``_put`` knows."""
-    kind = tree.kind
-    return kind is None or (
-        (kind in (list, tuple, dict, type(None)) or hasattr(kind, "__dataclass_fields__")
-         or (issubclass(kind, tuple) and hasattr(kind, "_fields")))
-        and all(map(_is_simple, tree.children)))
+    return all(
+        kind is None or kind in (list, tuple, dict, type(None))
+        or hasattr(kind, "__dataclass_fields__")
+        or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+        for kind in (t.kind for t in tree.walk()))
 
 
 def _put(tree: Tree, nest: Any, i: int, value: Any) -> None:
     """Replace a leaf of a nest, in the container that holds it."""
-    _, extra = tree.take(nest)
-    for place, child in enumerate(tree.children):
-        if i >= child.leaves:
-            i -= child.leaves
-            continue
+    while True:
+        _, extra = tree.take(nest)
+        place = 0
+        while i >= tree.children[place].leaves:
+            i -= tree.children[place].leaves
+            place += 1
+        tree = tree.children[place]
         key = extra[place] if extra is not None else place
-        inner: Callable[[Any], Any] = _reader(nest, key)
-        if child.kind is None:
+        if tree.kind is None:
             _setter(nest)(nest, key, value)
-        else:
-            _put(child, inner(nest), i, value)
-        return
+            return
+        nest = _reader(nest, key)(nest)
 
 
 def _reader(nest: Any, key: Any) -> Callable[[Any], Any]:

@@ -6,7 +6,7 @@ import re
 from numbers import Real
 from typing import Any
 
-from agnesi.core.errors import at
+from agnesi.core.errors import at, shown
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 1 << 10, "MI": 1 << 20, "GI": 1 << 30}
 
@@ -25,10 +25,11 @@ def byte_count(limit: Any, name: str = "memory_limit") -> int | None:
     number = isinstance(limit, Real) and not isinstance(limit, bool)
     if number and limit > 0 and limit % 1 == 0:
         return int(limit)
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?I?)B?\s*", str(limit).upper())
-    if not isinstance(limit, str) or found is None or found[2] not in _UNITS:
+    text = limit.upper() if isinstance(limit, str) else ""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?I?)B?\s*", text)
+    if found is None or found[2] not in _UNITS:
         raise ValueError(
-            at(f"{name} must be a number of bytes or text such as '512MB', not {limit!r}")
+            at(f"{name} must be a number of bytes or text such as '512MB', not {shown(limit)}")
         )
     return int(float(found[1]) * _UNITS[found[2]])
 

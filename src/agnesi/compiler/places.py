@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.tree import exact
+from agnesi.core.tree import exact, nested_beyond
 from agnesi.runtime.watched import (
     CELL_AT,
     CODE_AT,
@@ -36,6 +36,8 @@ class _Missing:
 
 
 MISSING: Any = _Missing()
+#: Tuples in each other that are shown.
+_SHOWN = 8
 _PLAIN = (int, str, bytes, bool, type(None))
 
 
@@ -48,6 +50,17 @@ def same(a: Any, b: Any) -> bool:
     >>> same((1, "a"), (1, "a")), same(0.0, -0.0), same(1, True), same(float("nan"), float("nan"))
     (True, False, False, True)
     """
+    pairs = [(a, b)]
+    while pairs:
+        a, b = pairs.pop()
+        if a is not b and type(a) is type(b) is tuple and len(a) == len(b):
+            pairs.extend(zip(a, b, strict=True))
+        elif not _same(a, b):
+            return False
+    return True
+
+
+def _same(a: Any, b: Any) -> bool:
     if a is b:
         return True
     kind = type(a)
@@ -59,8 +72,6 @@ def same(a: Any, b: Any) -> bool:
         return exact(a) == exact(b)
     if kind is complex:
         return exact(a) == exact(b)
-    if kind is tuple:
-        return len(a) == len(b) and all(map(same, a, b))
     return isinstance(a, np.generic) and bool(a.dtype == b.dtype) and a.tobytes() == b.tobytes()
 
 
@@ -353,7 +364,8 @@ def told(value: Any) -> str:
     """A value in a sentence."""
     if value is MISSING:
         return "missing"
-    text = repr(value) if isinstance(value, (*_PLAIN, float, complex, tuple)) else ""
+    plain = isinstance(value, (*_PLAIN, float, complex, tuple))
+    text = repr(value) if plain and not nested_beyond(value, _SHOWN) else ""
     return text if 0 < len(text) < 60 else f"a {type(value).__name__}"
 
 

@@ -43,6 +43,8 @@ from agnesi.core.tensor import Tensor
 from agnesi.core.tree import flatten
 from agnesi.core.undo import Block
 
+#: Letters of the name of a thing.
+_LETTERS = 200
 _SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), np.generic, np.dtype,
             Tensor, np.ndarray)
 #: Bytes of arrays whose elements are compared.
@@ -100,10 +102,29 @@ class Reads:
         #: Classes that code reads itself, and names of attributes in code.
         self._classes: dict[type, str] = {}
         self._names: set[str] = set()
+        #: What is still to be looked into; None while nothing is.
+        self._waiting: list[tuple[Any, str]] | None = None
 
     # -- what is found ----------------------------------------------------------------------
     def meet(self, value: Any, path: str) -> None:
-        """Look into something that the function can reach."""
+        """Look into something that the function can reach, and into all that it holds."""
+        if self._waiting is not None:
+            self._waiting.append((value, path))
+            return
+        stack = [(value, path)]
+        try:
+            while stack:
+                value, path = stack.pop()
+                if len(path) > _LETTERS:
+                    path = f"{path[:_LETTERS // 2]}...{path[-_LETTERS // 4:]}"
+                self._waiting = []
+                self._look(value, path)
+                stack += reversed(self._waiting)
+        finally:
+            self._waiting = None
+
+    def _look(self, value: Any, path: str) -> None:
+        """Look into a thing itself, if that is new."""
         if isinstance(value, _SCALARS) or id(value) in self._met:
             self._look_into(value, path)
             return

@@ -18,6 +18,7 @@ from agnesi.core.forks import Lock
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.tensor import CONSUMED, Tensor, symbol
+from agnesi.core.views import looking_through
 
 
 class GradRecord:
@@ -80,8 +81,9 @@ class Trace:
             return x.node if x.node.requires_grad or not x.requires_grad else begun(self.begun, x)
         found = self.nodes.get(id(x))
         if found is None:
-            found = self._lifted(x)
-        return found
+            for t in looking_through(x, lambda t: id(t._view.base) in self.nodes):
+                found = self._lifted(t)
+        return found  # type: ignore[return-value]
 
     def _lifted(self, x: Tensor) -> Node:
         """A concrete tensor's first use: a live leaf, or a view of its base."""

@@ -36,6 +36,8 @@ from agnesi.core.tensor import CONSUMED, Tensor
 from agnesi.core.tree import Tree, flatten
 from agnesi.runtime.watched import Watched
 
+#: Containers in each other that calls without the general way take apart and put together.
+_NESTED = 20
 _NONE: Mapping[Any, Place] = MappingProxyType({})
 
 
@@ -263,7 +265,8 @@ class Version:
     @property
     def direct(self) -> Any:
         """What the user's own calls can go to; None where Python has to prepare them."""
-        native = None if self.effects.arguments else self.compiled.direct
+        deep = max(self.argument_tree.depth, self.tree.depth) > _NESTED
+        native = None if deep or self.effects.arguments else self.compiled.direct
         return native if self.flat or native is None else self._call(native, self.owner.ask_others)
 
     @property

@@ -17,7 +17,10 @@ from agnesi.core.dims import Dim
 from agnesi.core.errors import ShapeError, typed
 from agnesi.core.integers import integer, is_integer
 from agnesi.core.tensor import Tensor
+from agnesi.core.tree import nested_beyond
 
+#: Containers in each other that no function minds.
+_DEEP = 100
 #: Integers that are declared, see :func:`counts`.
 Counts = tuple[tuple[str, int, bool, int | None], ...]
 
@@ -58,6 +61,14 @@ def culprit(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> s
         for name, declared, default, value in given:
             if value is not default and (wanted := test(name, declared, value)):
                 return f"{name} must be {wanted}, not {typed(value)}"
+    return ""
+
+
+def nested(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> str:
+    """Which argument has containers too deep in each other for Python's stack, or nothing."""
+    for name, _, _, value in _given(function, args, keywords):
+        if nested_beyond(value, _DEEP):
+            return f"containers lie in each other more than {_DEEP} deep in {name}"
     return ""
 
 
@@ -201,7 +212,7 @@ def _is_operand(value: Any) -> bool:
     if isinstance(value, (Tensor, Dim, bool, int, float, complex)) or callable(value):
         return True
     if isinstance(value, (tuple, list)):
-        return all(map(_is_operand, value))
+        return not nested_beyond(value, _DEEP) and all(map(_is_operand, value))
     found = getattr(value, "dtype", None)
     if isinstance(found, np.dtype):
         plain = not (isinstance(value, np.ndarray) and hasattr(value, "mask"))

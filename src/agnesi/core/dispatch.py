@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +26,7 @@ from agnesi.core.node import Node, next_serial
 from agnesi.core.op import EXPLAINED, Op, explain, typed
 from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor, keep, symbol, wrap
+from agnesi.core.views import let_go, looking_through, root, share
 
 _new = Tensor.__new__
 _new_node = Node.__new__
@@ -173,45 +173,6 @@ def record_many(results: Sequence[Tensor], op: Op, xs: tuple[Tensor, ...]) -> No
 
 
 # -- views ----------------------------------------------------------------------------------
-class View:
-    """How a tensor looks into another: its base, the operation, and the base's version it saw."""
-
-    __slots__ = ("base", "op", "seen")
-
-    def __init__(self, base: Tensor, op: Op, seen: int) -> None:
-        self.base = base
-        self.op = op
-        self.seen = seen
-
-
-def share(t: Tensor, op: Op, base: Tensor) -> None:
-    """Note that ``t`` may look into ``base``: changes of one then show in the other's record."""
-    counter = base._version
-    if counter is None:
-        counter = base._version = [0]
-    if base.data is not None and t.data is not None and not _alias(t.data, base.data):
-        return
-    t._version = counter
-    t._view = View(base, op, counter[0])
-    if t.data is not None:
-        _register(counter, t)
-
-
-def _alias(view: np.ndarray, base: np.ndarray) -> bool:
-    """Whether two arrays may lie in the same memory."""
-    owner = view.base
-    if owner is not None and (owner is base or owner is base.base):
-        return True
-    return np.may_share_memory(view, base)
-
-
-def _register(family: list[Any], t: Tensor) -> None:
-    """Let the family of tensors on one memory know a view, weakly (see :func:`_spread`)."""
-    family.append(weakref.ref(t))
-    if len(family) > 32 and len(family) & (len(family) - 1) == 0:
-        family[1:] = [ref for ref in family[1:] if ref() is not None]
-
-
 def _spread(root: Tensor) -> None:
     """Views that look again will find what ``root`` is now: with gradients, or without."""
     for ref in root._version[1:]:  # type: ignore[index]
@@ -226,30 +187,32 @@ def current(x: Tensor) -> Node:
     trace = MODE.get().trace if TRACES.running else None
     if view is not None:
         if trace is not None:
-            _let_go(x)
+            let_go(x)
         if view.seen != x._version[0]:  # type: ignore[index]
-            _refresh(x, view)
+            _refresh(x)
     if trace is not None:
         return trace.node_of(x)
     return node_of(x)
 
 
-def _let_go(x: Tensor) -> None:
-    """Forget what a tensor looks into where ``x.data = ...`` parted them."""
-    while (view := x._view) is not None and x.data is not None:
-        if view.base.data is not None and not _alias(x.data, view.base.data):
-            x._view = None
-        x = view.base
-
-
-def _refresh(x: Tensor, view: View) -> None:
+def _refresh(x: Tensor) -> None:
     """Look again: the base was changed since ``x`` was taken from it."""
-    _let_go(x)
-    if x._view is None:
-        return
-    if MODE.get().trace is not None and x.data is not None:
-        with switched(trace=None):
-            _refresh(x, view)  # the trace's end will not tell the record outside
+    let_go(x)
+    stale = [t for t in looking_through(x) if t._view is not None
+             and t._view.seen != t._version[0]]  # type: ignore[index]
+    live = [t for t in stale if t.data is not None]
+    if live and MODE.get().trace is not None:
+        with switched(trace=None):  # the trace's end will not tell the record outside
+            for t in live:
+                _look_again(t)
+        stale = stale[len(live) - 1:]
+    for t in stale:
+        _look_again(t)
+
+
+def _look_again(x: Tensor) -> None:
+    """Look into a base that has done so itself."""
+    view: Any = x._view
     base_node = current(view.base)
     view.seen = x._version[0]  # type: ignore[index]
     told = x.requires_grad and _begins(x)
@@ -388,7 +351,7 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False) -> Tensor:
         )
     traced = MODE.get().trace is not None
     if target._view is not None:
-        _let_go(target)
+        let_go(target)
     if MODE.get().examples is not None and value.data is None:
         value = MODE.get().examples.common(target, value)
     if not traced and target.data is not None and value.data is None:
@@ -423,7 +386,7 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False) -> Tensor:
         np.copyto(target.data, value.data)
     if flows:
         _assign_node(target, node)
-        _spread(_root(target))
+        _spread(root(target))
     else:
         touch(target)
     return target
@@ -435,12 +398,6 @@ def _preserve(target: Tensor) -> None:
     if node is not None and node.value is target.data:
         node.value = target.data.copy()  # type: ignore[union-attr]
         node.version = node.version and node.version[:1]
-
-
-def _root(target: Tensor) -> Tensor:
-    while target._view is not None:
-        target = target._view.base
-    return target
 
 
 def _refuse_leaf(target: Tensor) -> None:
@@ -480,22 +437,24 @@ def touch(target: Tensor) -> int:
 
 def _assign_node(target: Tensor, node: Node, recorded: bool = True) -> None:
     """Let ``target`` and what it looks into stand for the new value."""
-    from_view = target._view
-    if from_view is not None:
-        base = from_view.base
-        old = current(base)
-        undo = getattr(from_view.op, "undo", None)
-        if undo is None and not hasattr(from_view.op, "put"):
+    views: list[tuple[Tensor, Node]] = []
+    while (view := target._view) is not None:
+        views.append((target, node))
+        old = current(view.base)
+        undo = getattr(view.op, "undo", None)
+        if undo is None and not hasattr(view.op, "put"):
             raise ValueError(
-                f"a result of {from_view.op.name} lies in read-only memory and cannot be changed "
+                f"a result of {view.op.name} lies in read-only memory and cannot be changed "
                 "in place; change a copy"
             )
-        op, inputs = (from_view.op.put, (old, node)) if undo is None else (undo(old.shape), (node,))
-        changed = node_of_type(op, inputs, (old.shape, old.dtype), user_where(3))
-        _assign_node(base, changed, recorded)
-        if base.requires_grad and not recorded:
-            return  # it looks again when next used
-        from_view.seen = target._version[0]  # type: ignore[index]
-    else:
-        touch(target)
+        op, inputs = (view.op.put, (old, node)) if undo is None else (undo(old.shape), (node,))
+        node = node_of_type(op, inputs, (old.shape, old.dtype), user_where(3))
+        target = view.base
+    touch(target)
     rebind(target, node, recorded)
+    for target, node in reversed(views):
+        view = target._view
+        if view.base.requires_grad and not recorded:
+            continue  # it looks again when next used
+        view.seen = target._version[0]  # type: ignore[index]
+        rebind(target, node, recorded)

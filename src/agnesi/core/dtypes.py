@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.config import config as config
-from agnesi.core.errors import DTypeError
+from agnesi.core.errors import DTypeError, shown
 
 bool_ = np.dtype("bool")
 int8, int16, int32, int64 = (np.dtype(f"int{n}") for n in (8, 16, 32, 64))
@@ -68,7 +68,7 @@ def as_dtype(dtype: Any) -> np.dtype:
         return _bfloat16()
     try:
         found = np.dtype(dtype)
-    except TypeError:
+    except (TypeError, RecursionError):
         found = None
     if found is not None and found.name == "bfloat16":
         return _bfloat16()
@@ -76,7 +76,7 @@ def as_dtype(dtype: Any) -> np.dtype:
         found = found.newbyteorder("=")
     if found is None or found not in ALL:  # None equals float64 for NumPy
         names = ", ".join([*(d.name for d in ALL), "bfloat16"])
-        raise DTypeError(f"unsupported dtype {dtype!r}; choose one of {names}")
+        raise DTypeError(f"unsupported dtype {shown(dtype)}; choose one of {names}")
     return ALL[ALL.index(found)]  # one object for each, so that `is` finds equals
 
 

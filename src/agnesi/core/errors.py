@@ -61,6 +61,10 @@ class OversizeError(MemoryError):
         self.nbytes = nbytes
 
 
+class NestingError(ValueError):
+    """Containers, modules or calls lie deeper in each other than can be followed."""
+
+
 class MissingInputError(ValueError):
     """A compiled function depends on a variable that nobody gives it."""
 
@@ -132,14 +136,23 @@ def plain_where(where: Where) -> Where:
     return file, int(line), where[2]
 
 
-def typed(x: Any) -> str:
+def typed(x: Any, levels: int = 4) -> str:
     """``float32(3, 4)`` for anything with dtype and shape, also in lists; ``repr`` otherwise."""
     if hasattr(x, "dtype") and hasattr(x, "shape") and not isinstance(x, type):
         return f"{x.dtype}({', '.join(map(str, x.shape))})"
-    if isinstance(x, (list, tuple)) and any(hasattr(v, "dtype") for v in x):
-        return f"[{', '.join(map(typed, x[:4]))}{', ...' if len(x) > 4 else ''}]"
-    text = repr(x)
+    if isinstance(x, (list, tuple)) and levels and any(hasattr(v, "dtype") for v in x):
+        inner = ", ".join([typed(v, levels - 1) for v in x[:4]])
+        return f"[{inner}{', ...' if len(x) > 4 else ''}]"
+    text = shown(x)
     return text if len(text) < 40 else text[:37] + "..."
+
+
+def shown(x: Any) -> str:
+    """``repr``, but of what is nested so deeply that this has none."""
+    try:
+        return repr(x)
+    except RecursionError:
+        return f"a deeply nested {type(x).__name__}"
 
 
 def at(message: str, where: Where = None) -> str:

@@ -13,7 +13,7 @@ from agnesi.core.aside import LONG
 from agnesi.core.config import MODE
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.elsewhere import with_keyword
-from agnesi.core.errors import DTypeError, ShapeError, at
+from agnesi.core.errors import DTypeError, NestingError, ShapeError, at
 from agnesi.core.op import EXPLAINED, Op, in_user_code, is_accident, retold, typed
 from agnesi.core.shapes import fits
 from agnesi.core.spellings import DEVICE as DEVICE
@@ -78,6 +78,8 @@ def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
 
     What a function of the user's raised, and what ours raise that is about no operand, passes.
     """
+    if isinstance(error, RecursionError) and (deep := arguments.nested(function, args, keywords)):
+        raise NestingError(at(f"{name}: {deep}")) from None
     unbound = str(error).startswith(f"{function.__name__}() ")  # Python's words for a wrong call
     if unbound or not is_accident(error) or in_user_code(error):
         if not isinstance(error, EXPLAINED):

@@ -41,6 +41,8 @@ def exact(value: Any) -> Any:
 class Tree:
     """The shape of a nest: hashable, equal for equal nests, with the leaves left out.
 
+    Nests may be of any depth: nothing here calls itself.
+
     Attributes
     ----------
     kind : type or None
@@ -49,53 +51,102 @@ class Tree:
         What its class needs beside the children (keys of a dict, names of fields).
     children : tuple of Tree
         The nests inside.
+    leaves, depth : int
+        How many leaves it has, and how many containers lie in each other at most.
     """
 
-    __slots__ = ("children", "extra", "kind", "leaves")
+    __slots__ = ("_hash", "children", "depth", "extra", "kind", "leaves")
 
     def __init__(self, kind: type | None, extra: Any, children: tuple[Tree, ...]) -> None:
         self.kind = kind
         self.extra = extra
         self.children = children
-        self.leaves: int = sum(c.leaves for c in children) if kind is not None else 1
+        self.leaves: int = sum([c.leaves for c in children]) if kind is not None else 1
+        self.depth: int = 1 + max([c.depth for c in children], default=0) if kind else 0
+        self._hash: int | None = None
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, Tree)
-            and self.kind is other.kind
-            and (self.extra is other.extra or exact(self.extra) == exact(other.extra))
-            and self.children == other.children
-        )
+        if self is other or not isinstance(other, Tree):
+            return self is other
+        pairs = [(self, other)]
+        while pairs:
+            a, b = pairs.pop()
+            if a is b:
+                continue
+            if not (a.kind is b.kind and len(a.children) == len(b.children)
+                    and (a.extra is b.extra or exact(a.extra) == exact(b.extra))):
+                return False
+            pairs.extend(zip(a.children, b.children, strict=True))
+        return True
 
     def __hash__(self) -> int:
-        return hash((self.kind, self.extra, self.children))
+        if self._hash is None:
+            for tree in reversed([t for t in self.walk() if t._hash is None]):
+                inner = tuple([c._hash for c in tree.children])
+                tree._hash = hash((tree.kind, tree.extra, inner))
+        return self._hash  # type: ignore[return-value]
+
+    def walk(self) -> Iterator[Tree]:
+        """The tree and all inside, each before what is inside of it."""
+        stack = [self]
+        while stack:
+            tree = stack.pop()
+            yield tree
+            stack.extend(tree.children)
 
     def __repr__(self) -> str:
+        return self._shown(_SHOWN)
+
+    def _shown(self, levels: int) -> str:
         if self.kind is None:
             return "*"
-        inner = ", ".join(map(repr, self.children))
-        return f"{self.kind.__name__}({inner})"
+        inner = [c._shown(levels - 1) for c in self.children] if levels else ["..."]
+        return f"{self.kind.__name__}({', '.join(inner)})"
 
     def paths(self, name: str = "") -> list[str]:
-        """How to reach each leaf from a nest called ``name``: ``name['w'][0]``."""
-        if self.kind is None:
-            return [name]
-        keys: Iterable[str] = (f"[{i}]" for i in range(len(self.children)))
-        if issubclass(self.kind, dict):
-            keys = (f"[{key!r}]" for key in self.extra)
-        elif hasattr(self.kind, "__dataclass_fields__"):
-            keys = (f".{field}" for field in self.extra)
-        return [p for key, c in zip(keys, self.children, strict=True) for p in c.paths(name + key)]
+        """How to reach each leaf from a nest called ``name``: ``name['w'][0]``; what lies deeper
+        than a few containers is told by the outer ones."""
+        found = []
+        stack = [(self, name, 0)]
+        while stack:
+            tree, name, depth = stack.pop()
+            if tree.kind is None:
+                found.append(name)
+                continue
+            names = [name + key for key in tree._keys()] if depth < _SHOWN else [
+                name if depth > _SHOWN else name + "..."] * len(tree.children)
+            stack += [(c, n, depth + 1) for c, n in zip(tree.children, names, strict=True)][::-1]
+        return found
+
+    def _keys(self) -> Iterable[str]:
+        """How each child is reached."""
+        kind: Any = self.kind
+        if issubclass(kind, dict):
+            return [f"[{key!r}]" for key in self.extra]
+        if hasattr(kind, "__dataclass_fields__"):
+            return [f".{field}" for field in self.extra]
+        return [f"[{i}]" for i in range(len(self.children))]
 
     def build(self, leaves: Iterable[Any]) -> Any:
         """The nest of this shape that holds ``leaves``."""
-        return self._build(iter(leaves))
-
-    def _build(self, leaves: Iterator[Any]) -> Any:
-        if self.kind is None:
-            return next(leaves)
-        children = [c._build(leaves) for c in self.children]
-        return _REGISTRY[self._entry()][1]((self.kind, self.extra), children)
+        leaves = iter(leaves)
+        made: list[Any] = []
+        rest, outer = iter((self,)), []
+        while True:
+            for tree in rest:
+                if tree.kind is None:
+                    made.append(next(leaves))
+                    continue
+                outer.append((tree, made, rest))
+                made, rest = [], iter(tree.children)
+                break
+            else:
+                if not outer:
+                    return made[0]
+                children = made
+                tree, made, rest = outer.pop()
+                build = _REGISTRY[tree._entry()][1]
+                made.append(build((tree.kind, tree.extra), children))
 
     def take(self, nest: Any) -> tuple[Iterable[Any], Any]:
         """What a nest of this kind holds, and what else its class needs."""
@@ -106,6 +157,8 @@ class Tree:
         return kind if kind in _REGISTRY else _family(kind)
 
 
+#: Containers in each other of which texts tell, and from how many on one may lie in itself.
+_SHOWN, _UNSUSPECTED = 8, 1000
 _LEAF = Tree(None, None, ())
 _DATACLASS = object()
 _NAMED_TUPLE = object()
@@ -206,19 +259,57 @@ def flatten(nest: Any) -> tuple[list[Any], Tree]:
     {'w': 'a', 'b': ['b', ('c', None)]}
     """
     leaves: list[Any] = []
-    return leaves, _flatten(nest, leaves)
+    trees: list[Tree] = []
+    rest: Iterator[Any] = iter((nest,))
+    outer: list[Any] = []
+    limit = _UNSUSPECTED
+    while True:
+        for value in rest:
+            kind = type(value)
+            entry = _REGISTRY.get(kind)
+            if entry is None and (entry := _REGISTRY.get(_family(kind))) is None:
+                leaves.append(value)
+                trees.append(_LEAF)
+                continue
+            inner, extra = entry[0](value)
+            outer.append((value, extra, trees, rest))
+            trees, rest = [], iter(inner)
+            if len(outer) > limit:
+                limit *= 2
+                check_ends([o[0] for o in outer])
+            break
+        else:
+            if not outer:
+                return leaves, trees[0]
+            children = tuple(trees)
+            value, extra, trees, rest = outer.pop()
+            trees.append(Tree(type(value), extra, children))
 
 
-def _flatten(nest: Any, leaves: list[Any]) -> Tree:
-    kind = type(nest)
-    entry = _REGISTRY.get(kind)
-    if entry is None:
-        entry = _REGISTRY.get(_family(kind))
-        if entry is None:
-            leaves.append(nest)
-            return _LEAF
-    children, extra = entry[0](nest)
-    return Tree(kind, extra, tuple([_flatten(c, leaves) for c in children]))
+def check_ends(outer: Iterable[Any]) -> None:
+    """Refuse containers of which one lies in itself."""
+    seen: set[int] = set()
+    for nest in outer:
+        if id(nest) in seen:
+            raise ValueError(f"a {type(nest).__name__} contains itself, which has no end")
+        seen.add(id(nest))
+
+
+def nested_beyond(nest: Any, levels: int) -> bool:
+    """Whether lists and tuples lie in each other more than ``levels`` deep; dicts, too.
+
+    Examples
+    --------
+    >>> from agnesi.core.tree import nested_beyond
+    >>> nested_beyond([[1, [2]]], 3), nested_beyond([[1, [2]]], 2)
+    (False, True)
+    """
+    level = [nest]
+    while levels >= 0 and level:
+        levels -= 1
+        inner = {id(v): v for v in level if isinstance(v, (list, tuple, dict))}.values()
+        level = [w for v in inner for w in (v.values() if isinstance(v, dict) else v)]
+    return bool(level)
 
 
 def children(nest: Any) -> list[Any] | None:

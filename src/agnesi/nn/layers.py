@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from agnesi.core.dispatch import assign
-from agnesi.core.errors import at
+from agnesi.core.errors import at, shown
 from agnesi.core.shapes import axis_of
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
@@ -56,7 +56,7 @@ class Sequential(Module):
     def __init__(self, *layers: Callable[[Any], Any]) -> None:
         for i, layer in enumerate(layers):
             if not callable(layer):
-                what = f"layer {i} is no module and no function: {layer!r}"
+                what = f"layer {i} is no module and no function: {shown(layer)}"
                 if isinstance(layer, (list, tuple)):
                     what += "; give the layers one by one: Sequential(*layers)"
                 raise TypeError(at(f"Sequential: {what}"))

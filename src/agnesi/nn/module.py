@@ -10,13 +10,14 @@ import numpy as np
 
 from agnesi.core import dtypes
 from agnesi.core.dispatch import assign
-from agnesi.core.errors import TraceError, at, no_attribute
+from agnesi.core.errors import TraceError, at, no_attribute, shown
 from agnesi.core.op import typed
 from agnesi.core.public import check_call, is_device, on_host
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import current_reads, is_tracing
+from agnesi.nn.copies import ordered
 from agnesi.nn.owned import begins, followed, is_owned, is_parameter, is_saved, refused
-from agnesi.nn.tree import entries, replaced, table
+from agnesi.nn.tree import containers, dotted, entries, refuse_depth, replaced, table
 from agnesi.ops.loading import write_all
 
 P = ParamSpec("P")
@@ -82,10 +83,18 @@ class Module:
 
     def __call__(self: _Forward[P, R], *args: P.args, **keywords: P.kwargs) -> R:
         """Run ``forward``; the types are those of ``forward``."""
-        return self.forward(*args, **keywords)
+        try:
+            return self.forward(*args, **keywords)
+        except RecursionError:
+            refuse_depth(Module.__call__.__code__)
+            raise
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return super().__reduce_ex__(max(protocol, 2))  # older ones leave slots out
+        found: Any = super().__reduce_ex__(max(protocol, 2))  # older ones leave slots out
+        how, kind, state, *rest = found
+        if type(state) is tuple and type(state[0]) is dict and state[0]:
+            state = ordered(self, state[0], lambda m: list(m.children())), *state[1:]
+        return how, kind, state, *rest
 
     # -- attributes -----------------------------------------------------------------------
     if not TYPE_CHECKING:
@@ -151,7 +160,7 @@ class Module:
         Iterator of Module
             In the order in which they were assigned.
         """
-        return (module for _, module in self.named_modules())
+        return (module for _, module in self._walk(named=False))
 
     def named_modules(self) -> Iterator[tuple[str, Module]]:
         """The module itself (named ``""``) and all modules inside, with dotted names, each once.
@@ -161,6 +170,10 @@ class Module:
         Iterator of (str, Module)
             Outer modules before those inside.
         """
+        return self._walk()
+
+    def _walk(self, named: bool = True) -> Iterator[tuple[str, Module]]:
+        """The module itself and all modules inside, each once, by their names if asked for."""
         seen: set[int] = set()
         stack: list[tuple[str, Module]] = [("", self)]
         while stack:
@@ -170,23 +183,24 @@ class Module:
             seen.add(id(module))
             yield name, module
             inside = [(n, v) for n, v in module._entries() if isinstance(v, Module)]
-            stack.extend((_dotted(name, n), v) for n, v in reversed(inside))
+            stack.extend((dotted(name, n) if named else "", v) for n, v in reversed(inside))
 
     def _entries(self) -> Iterator[tuple[str, Any]]:
         """Tensors and modules that the attributes hold, with their names."""
         held = object.__getattribute__(self, "__dict__")
         reads = current_reads()
         if reads is not None:
-            reads.answer(self, lambda: _found(held), lambda: [held, *_containers(held)])
+            reads.answer(self, lambda: _found(held), lambda: [held, *containers(held)])
         return _found(held)
 
-    def _held(self, recurse: bool = True) -> Iterator[tuple[str, Tensor, Module, str]]:
-        """Every parameter and buffer by each of its names, with its module and the name there;
-        those of a module before those of its children."""
-        for prefix, module in self.named_modules() if recurse else [("", self)]:
+    def _held(self, recurse: bool = True, named: bool = True
+              ) -> Iterator[tuple[str, Tensor, Module, str]]:
+        """Every parameter and buffer by each of its names, if asked for, with its module and the
+        name there; those of a module before those of its children."""
+        for prefix, module in self._walk(named) if recurse else [("", self)]:
             for name, value in module._entries():
                 if isinstance(value, Tensor) and is_owned(module, name, value):
-                    yield _dotted(prefix, name), value, module, name
+                    yield dotted(prefix, name) if named else name, value, module, name
 
     def _named_tensors(self) -> Iterator[tuple[str, Tensor]]:
         """Every parameter and buffer that is saved, by each of its names."""
@@ -209,7 +223,7 @@ class Module:
         Iterator of (str, Tensor)
             In the order in which they were assigned.
         """
-        return _once((_dotted(prefix, n), t) for n, t, owner, name in self._held(recurse)
+        return _once((dotted(prefix, n), t) for n, t, owner, name in self._held(recurse)
                      if is_parameter(owner, name, t))
 
     def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
@@ -232,7 +246,8 @@ class Module:
         >>> [tuple(p.shape) for p in nn.Linear(3, 2).parameters()]
         [(2, 3), (2,)]
         """
-        return (t for _, t in self.named_parameters(recurse=recurse))
+        return (t for _, t in _once((n, t) for n, t, owner, name in self._held(recurse, False)
+                                    if is_parameter(owner, name, t)))
 
     def with_parameters(self, values: Mapping[str, Tensor]) -> Self:
         """The same module with other tensors as parameters; buffers and all else are shared.
@@ -266,7 +281,7 @@ class Module:
                 at(f"{type(self).__name__} has no parameters {unknown}, but {list(mine)}")
             )
         tensors = {id(mine[name]): value for name, value in values.items()}
-        found: Self = replaced(self, tensors, {}, Module)
+        found: Self = replaced(self, tensors, Module)
         return found
 
     def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
@@ -289,7 +304,8 @@ class Module:
         Iterator of Tensor
             In the order of :meth:`named_buffers`.
         """
-        return (t for _, t in self.named_buffers())
+        return (t for _, t in _once((n, t) for n, t, owner, name in self._held(named=False)
+                                    if not is_parameter(owner, name, t)))
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Set an attribute that is a buffer, as other tensors are that ``__init__`` assigns.
@@ -467,7 +483,7 @@ class Module:
         kind = dtypes.as_dtype(dtype)
         if kind.kind not in "fV":
             raise TypeError(at(f"a module is converted to a float dtype, not to {kind}"))
-        for _, t, *_ in self._held():
+        for _, t, *_ in self._held(named=False):
             if t.dtype.kind in "fV" and t.dtype != kind:
                 t.data, t._grad = t.data.astype(kind), None
         return self
@@ -520,7 +536,8 @@ class Module:
 def size_of(layer: Module, value: Any, what: str, least: int = 1) -> int:
     """A size that a layer is made with; errors name both."""
     if not hasattr(value, "__index__"):
-        raise TypeError(at(f"{type(layer).__name__}: {what} must be an integer, not {value!r}"))
+        raise TypeError(at(
+            f"{type(layer).__name__}: {what} must be an integer, not {shown(value)}"))
     number = operator.index(value)
     if number < least:
         raise ValueError(
@@ -532,19 +549,6 @@ def size_of(layer: Module, value: Any, what: str, least: int = 1) -> int:
 def _found(held: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in held.items():
         yield from entries(name, value, Module)
-
-
-def _containers(value: Any) -> Iterator[Any]:
-    """Lists and dicts in which ``entries`` looks."""
-    for inner in value.values() if isinstance(value, dict) else value:
-        if isinstance(inner, (list, tuple, dict)):
-            if not isinstance(inner, tuple):
-                yield inner
-            yield from _containers(inner)
-
-
-def _dotted(prefix: str, name: str) -> str:
-    return f"{prefix}.{name}" if prefix else name
 
 
 def _once(named: Iterator[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]]:

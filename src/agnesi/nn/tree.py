@@ -2,64 +2,181 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from types import CodeType
 from typing import Any
 
 from agnesi.core.dims import product
+from agnesi.core.errors import NestingError, at
 from agnesi.core.tensor import Tensor
+from agnesi.core.tree import check_ends
+
+#: Modules in each other that a picture shows, and letters of a dotted name at most.
+_SHOWN, _LETTERS = 50, 1 << 15
+#: Calls of modules in each other that tell of a deep model, or of one without an end.
+_CALLS = 50
+#: Containers in each other, from how many on one may lie in itself.
+_UNSUSPECTED = 1000
 
 
 def entries(name: str, value: Any, module: type) -> Iterator[tuple[str, Any]]:
     """Tensors and modules in the value of an attribute; lists, tuples and dicts are opened."""
-    if isinstance(value, (Tensor, module)):
-        yield name, value
-    elif isinstance(value, (list, tuple)):
-        for i, inner in enumerate(value):
-            yield from entries(f"{name}.{i}", inner, module)
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield from entries(f"{name}.{key}", inner, module)
+    rest: Iterator[tuple[str, Any]] = iter(((name, value),))
+    outer: list[Any] = []
+    limit = _UNSUSPECTED
+    while True:
+        for name, value in rest:
+            if isinstance(value, (Tensor, module)):
+                yield name, value
+            elif isinstance(value, (list, tuple, dict)):
+                outer.append((value, rest))
+                rest = _named(name, value)
+                if len(outer) > limit:
+                    limit *= 2
+                    check_ends([nest for nest, _ in outer])
+                break
+        else:
+            if not outer:
+                return
+            _, rest = outer.pop()
 
 
-def replaced(value: Any, tensors: dict[int, Tensor], done: dict[int, Any], module: type) -> Any:
-    """A module, or what its attributes hold, with other tensors; what needs no copy is shared."""
-    if isinstance(value, Tensor):
-        return tensors.get(id(value), value)
-    if isinstance(value, module):
-        if id(value) not in done:
-            inside: Any = value
-            kind: Any = type(inside)
-            copy = kind.__new__(kind)
-            done[id(value)] = copy
-            copy._training = inside._training
-            copy._owned, copy._made = inside._owned, inside._made
-            copy._lent = frozenset(
-                n for n, v in inside._entries() if id(v) in tensors
-            ) | inside._lent
-            copy.__dict__.update(
-                {n: replaced(v, tensors, done, module) for n, v in vars(value).items()}
-            )
-        return done[id(value)]
-    if type(value) in (list, tuple):
-        return type(value)(replaced(v, tensors, done, module) for v in value)
-    if type(value) is dict:
-        return {key: replaced(v, tensors, done, module) for key, v in value.items()}
-    return value
+def containers(value: Any) -> Iterator[Any]:
+    """Lists and dicts in which ``entries`` looks."""
+    stack = [value]
+    while stack:
+        outer = stack.pop()
+        for inner in outer.values() if isinstance(outer, dict) else outer:
+            if isinstance(inner, (list, tuple, dict)):
+                if not isinstance(inner, tuple):
+                    yield inner
+                stack.append(inner)
+
+
+def _named(name: str, nest: Any) -> Iterator[tuple[str, Any]]:
+    keyed: Iterable[Any] = nest.items() if isinstance(nest, dict) else enumerate(nest)
+    return ((dotted(name, key), value) for key, value in keyed)
+
+
+def dotted(prefix: str, name: Any) -> str:
+    """The name of what lies in something that has a name."""
+    if len(prefix) > _LETTERS:
+        raise NestingError(at(f"modules or containers lie too deep in each other to have names: "
+                              f"{prefix[:40]}... would have more than {_LETTERS} letters"))
+    return f"{prefix}.{name}" if prefix else str(name)
+
+
+def replaced(value: Any, tensors: dict[int, Tensor], module: type) -> Any:
+    """A module with other tensors, in it and in all inside; what needs no copy is shared."""
+    done: dict[int, Any] = {}
+    waiting: list[tuple[Any, Any]] = []
+
+    def new(held: Any) -> Any:
+        if isinstance(held, Tensor):
+            return tensors.get(id(held), held)
+        if not isinstance(held, module):
+            return held
+        if id(held) not in done:
+            done[id(held)] = _empty(held, tensors)
+            waiting.append((held, done[id(held)]))
+        return done[id(held)]
+
+    found = new(value)
+    while waiting:
+        inside, copy = waiting.pop()
+        copy.__dict__.update({n: _rebuilt(v, new) for n, v in vars(inside).items()})
+    return found
+
+
+def _empty(inside: Any, tensors: dict[int, Tensor]) -> Any:
+    """A module without attributes that is to be like another one."""
+    kind: Any = type(inside)
+    copy = kind.__new__(kind)
+    copy._training = inside._training
+    copy._owned, copy._made = inside._owned, inside._made
+    copy._lent = frozenset(n for n, v in inside._entries() if id(v) in tensors) | inside._lent
+    return copy
+
+
+def _rebuilt(value: Any, new: Callable[[Any], Any]) -> Any:
+    """``new`` of a value, or of all that is in it where it is a list, tuple or dict."""
+    made: list[Any] = []
+    rest: Iterator[Any] = iter((value,))
+    outer: list[Any] = []
+    while True:
+        for held in rest:
+            if type(held) in (list, tuple, dict):
+                outer.append((held, made, rest))
+                made, rest = [], iter(held.values() if type(held) is dict else held)
+                break
+            made.append(new(held))
+        else:
+            if not outer:
+                return made[0]
+            inner = made
+            held, made, rest = outer.pop()
+            made.append(dict(zip(held, inner, strict=True)) if type(held) is dict
+                        else type(held)(inner))
 
 
 def table(module: Any) -> str:
     """The tree with the number of parameters of each module at the right."""
-    lines = list(_lines(module, "", ""))
+    lines = list(_lines(module))
     width = max(len(text) for text, _ in lines) + 2
     return "\n".join(f"{text:<{width}}{count:,}" if count else text for text, count in lines)
 
 
-def _lines(module: Any, name: str, indent: str) -> Iterator[tuple[str, int]]:
-    count = sum(int(product(p.shape)) for p in module.parameters())
-    head = f"{indent}({name}): " if name else indent
-    yield f"{head}{type(module).__name__}({module.extra_repr()})", count
-    for inner, child in module._entries():
-        if hasattr(child, "_entries"):
-            yield from _lines(child, inner, indent + "  ")
-        elif not isinstance(child, Tensor):
-            yield f"{indent}  ({inner}): {getattr(child, '__name__', child)}", 0
+def _lines(module: Any) -> Iterator[tuple[str, int]]:
+    totals = _totals(module)
+    around: list[int] = []  # modules in which the one at hand lies
+    stack = [(0, "", module)]
+    while stack:
+        depth, name, value = stack.pop()
+        head = "  " * depth + (f"({name}): " if name else "")
+        if not hasattr(value, "_entries"):
+            yield f"{head}{getattr(value, '__name__', value)}", 0
+            continue
+        del around[depth:]
+        if id(value) in around:
+            yield f"{head}{type(value).__name__} from above", 0
+            continue
+        around.append(id(value))
+        count = totals[id(value)] if totals else _count(value)
+        yield f"{head}{type(value).__name__}({value.extra_repr()})", count
+        inside = [(depth + 1, n, v) for n, v in value._entries() if not isinstance(v, Tensor)]
+        if depth == _SHOWN and inside:
+            yield "  " * depth + "  ...", 0
+        else:
+            stack += reversed(inside)
+
+
+def _count(module: Any, recurse: bool = True) -> int:
+    return sum(int(product(p.shape)) for p in module.parameters(recurse))
+
+
+def _totals(root: Any) -> dict[int, int]:
+    """How many parameters each module has, with all inside; none where modules share something."""
+    order = list(root.modules())
+    children = [(id(m), id(child)) for m in order for child in m.children()]
+    holder = {child: m for m, child in children}
+    counts = {id(m): _count(m, recurse=False) for m in order}
+    if len(holder) < len(children) or sum(counts.values()) > _count(root):
+        return {}
+    for module in reversed(order[1:]):
+        counts[holder[id(module)]] += counts[id(module)]
+    return counts
+
+
+def refuse_depth(call: CodeType) -> None:
+    """Where the stack has come to its end: say so if it is modules that call each other."""
+    frame, calls = sys._getframe(1), 0
+    while frame is not None:
+        calls += frame.f_code is call
+        frame = frame.f_back  # type: ignore[assignment]
+    if calls > _CALLS:
+        raise NestingError(at(
+            f"{calls} modules call each other, for which Python's stack of "
+            f"{sys.getrecursionlimit()} calls is too small: give layers to a Sequential side by "
+            "side, or call sys.setrecursionlimit; or a module calls itself without an end"
+        )) from None

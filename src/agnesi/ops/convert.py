@@ -11,12 +11,13 @@ from agnesi.core import dtypes, loops
 from agnesi.core.config import LENT, STATE
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.errors import DTypeError, NestingError, ShapeError
 from agnesi.core.layouts import as_operands
 from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.core.tracing import is_known
+from agnesi.core.tree import nested_beyond
 
 SCALARS = (bool, int, float, complex)
 #: What is said of masked arrays.
@@ -174,6 +175,7 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
     try:
         array = exported(x)
     except ValueError as error:
+        check_depth(x)
         if "inhomogeneous" not in str(error):
             raise
         raise ShapeError(f"cannot make a tensor from {typed(x)}: its parts differ in length; "
@@ -193,6 +195,13 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
             "tensors hold bool, integer, float and complex numbers"
         )
     return array.astype(dtypes.as_dtype(dtype), copy=False)
+
+
+def check_depth(x: Any) -> None:
+    """Refuse lists in lists for which arrays have not enough axes."""
+    if isinstance(x, (list, tuple)) and nested_beyond(x, _MOST_AXES):
+        raise NestingError(f"lists lie in each other more than {_MOST_AXES} deep, which is as many "
+                           "axes as an array can have; give a flat list and reshape it")
 
 
 def check_unmasked(x: Any) -> None:
@@ -220,15 +229,22 @@ def joined(x: Any) -> Any:
     """One tensor of a nested list that holds tensors, with their gradients; all else as it is."""
     if not isinstance(x, (list, tuple)) or not _holds_tensor(x):
         return x
+    check_depth(x)
     return import_module("agnesi.ops.join").stack([joined(v) for v in x])
 
 
 def _holds_tensor(x: Any) -> bool:
-    kinds = set(map(type, x))
-    if any(issubclass(kind, Tensor) for kind in kinds):
-        return True
-    nested = any(issubclass(kind, (list, tuple)) for kind in kinds)
-    return nested and any(_holds_tensor(v) for v in x if isinstance(v, (list, tuple)))
+    nests, seen = [x], {id(x)}
+    while nests:
+        nest = nests.pop()
+        kinds = set(map(type, nest))
+        if any(issubclass(kind, Tensor) for kind in kinds):
+            return True
+        if any(issubclass(kind, (list, tuple)) for kind in kinds):
+            inner = [v for v in nest if isinstance(v, (list, tuple)) and id(v) not in seen]
+            seen.update(map(id, inner))
+            nests += inner
+    return False
 
 
 def _default(found: np.dtype) -> np.dtype:
@@ -257,6 +273,8 @@ def accumulator(x: Any, dtype: Any) -> Tensor:
     return cast(x, dtypes.uint64 if kind == "u" else dtypes.int64)
 
 
+#: Axes that an array may have.
+_MOST_AXES = 64
 _CONSTANTS: dict[tuple[np.dtype, Any], Tensor] = {}
 
 

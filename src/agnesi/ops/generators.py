@@ -11,11 +11,13 @@ from agnesi.core import dtypes
 from agnesi.core.config import LENT, STATE, config
 from agnesi.core.dims import Size
 from agnesi.core.dispatch import apply, assign, touch
+from agnesi.core.errors import at, shown
 from agnesi.core.forks import Lock, at_fork
 from agnesi.core.lineage import LINEAGE
 from agnesi.core.op import Op
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_known
+from agnesi.core.tree import nested_beyond
 from agnesi.ops.convert import cast
 from agnesi.ops.creation import made
 from agnesi.ops.noise import Noise, numbers_per_block
@@ -33,6 +35,8 @@ TURNS = Lock()
 
 def start(seed: int | Sequence[int] | None, lineage: tuple[int, ...] = ()) -> np.ndarray:
     """The first state of a stream."""
+    if nested_beyond(seed, 1):
+        raise TypeError(at(f"a seed is a number or a list of numbers, not {shown(seed)}"))
     sequence = np.random.SeedSequence(seed, spawn_key=lineage)
     return np.array([*sequence.generate_state(2, np.uint32), 0, 0], _UINT32)
 

@@ -12,7 +12,7 @@ from agnesi.core.errors import ShapeError, TraceError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_known
-from agnesi.ops.convert import as_tensor, cast, pair
+from agnesi.ops.convert import as_tensor, cast, check_depth, pair
 from agnesi.ops.index import getitem, take
 from agnesi.ops.join import concat, split, vstack
 from agnesi.ops.movement import atleast_1d, moveaxis, reshape, swapaxes
@@ -429,6 +429,7 @@ def block(arrays: Any, *, out: Tensor | None = None) -> Tensor:
     tensor([[1., 1., 2.],
             [3., 0., 0.]])
     """
+    check_depth(arrays)
     depth = _depth(arrays)
     ndim = max(depth, *(as_tensor(x).ndim for x in _leaves(arrays)))
 

@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from agnesi.core import shapes
 from agnesi.core.dims import Dim, Shape, Size, is_open
-from agnesi.core.dispatch import apply, share, symbolic
+from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.errors import ShapeError, TraceError
 from agnesi.core.integers import integer
 from agnesi.core.leaves import COPY
@@ -19,6 +19,7 @@ from agnesi.core.record import record
 from agnesi.core.shapes import broadcast as broadcast_of
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_known
+from agnesi.core.views import share
 from agnesi.ops import expand as spread
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import made, sizes_of

@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from agnesi.core import loops
 from agnesi.core.dims import Dim, Shape
-from agnesi.core.errors import ShapeError
+from agnesi.core.errors import ShapeError, shown
 from agnesi.core.extents import Extent, surely
 from agnesi.core.loops import Affine, At, Expr
 from agnesi.core.record import record
@@ -249,9 +249,11 @@ def per_axis(value: Any, rank: int, what: str, least: int = 1) -> Ints:
     """One integer for each spatial axis, from one for all or one each."""
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * rank
     if len(values) != rank:
-        raise ValueError(f"{what} {value} must be one number, or one for each of {rank} axes")
+        raise ValueError(
+            f"{what} {shown(value)} must be one number, or one for each of {rank} axes")
     if not all(hasattr(v, "__index__") for v in values):
-        raise TypeError(f"{what} {value} must be an integer, or one for each of {rank} axes")
+        raise TypeError(
+            f"{what} {shown(value)} must be an integer, or one for each of {rank} axes")
     numbers = tuple(operator.index(v) for v in values)
     if any(v < least for v in numbers):
         raise ValueError(f"{what} {value} must be at least {least}")

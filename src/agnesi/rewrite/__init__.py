@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from agnesi.core.dispatch import graph_node
-from agnesi.core.errors import at
+from agnesi.core.errors import at, shown
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
@@ -80,7 +80,7 @@ def rewrite(graph: FunctionGraph, preset: str | None = "fast_run", include: Iter
     """
     preset = "None" if preset is None else preset
     if preset not in PRESETS:
-        raise ValueError(f"the preset must be one of {tuple(PRESETS)}, not {preset!r}")
+        raise ValueError(f"the preset must be one of {tuple(PRESETS)}, not {shown(preset)}")
     include, exclude = tuple(include), tuple(exclude)
     known = library.rules() if include or exclude else library.rules(PRESETS[preset])
     for name in (*include, *exclude):

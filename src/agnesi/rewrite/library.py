@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 
-from agnesi.core.errors import at
+from agnesi.core.errors import at, shown
 from agnesi.rewrite.rules import STAGES, Book, Rule
 
 _FIRST, _STABLE, _LAST = STAGES
@@ -114,4 +114,4 @@ def forget(name: str) -> None:
             if rule.name == name:
                 book.rules.remove(rule)
                 return
-    raise ValueError(at(f"there is no rewrite rule of one's own with the name {name!r}"))
+    raise ValueError(at(f"there is no rewrite rule of one's own with the name {shown(name)}"))

@@ -9,7 +9,7 @@ from typing import Any
 from agnesi.core import shapes
 from agnesi.core.dims import Shape, is_open
 from agnesi.core.dispatch import graph_node
-from agnesi.core.errors import DTypeError, ShapeError, at
+from agnesi.core.errors import DTypeError, ShapeError, at, shown
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
@@ -68,7 +68,8 @@ class Rule:
     def __post_init__(self) -> None:
         if self.stage not in STAGES:
             raise ValueError(
-                f"rule {self.name!r}: the stage must be one of {STAGES}, not {self.stage!r}"
+                f"rule {shown(self.name)}: the stage must be one of {STAGES}, not "
+                f"{shown(self.stage)}"
             )
 
     def __call__(self, node: Node) -> Node | None:

@@ -1,0 +1,74 @@
+"""Tensors that look into others: what they know of those, and who they are."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.op import Op
+from agnesi.core.tensor import Tensor
+
+
+class View:
+    """How a tensor looks into another: its base, the operation, and the base's version it saw."""
+
+    __slots__ = ("base", "op", "seen")
+
+    def __init__(self, base: Tensor, op: Op, seen: int) -> None:
+        self.base = base
+        self.op = op
+        self.seen = seen
+
+
+def share(t: Tensor, op: Op, base: Tensor) -> None:
+    """Note that ``t`` may look into ``base``: changes of one then show in the other's record."""
+    counter = base._version
+    if counter is None:
+        counter = base._version = [0]
+    if base.data is not None and t.data is not None and not _alias(t.data, base.data):
+        return
+    t._version = counter
+    t._view = View(base, op, counter[0])
+    if t.data is not None:
+        _register(counter, t)
+
+
+def _alias(view: np.ndarray, base: np.ndarray) -> bool:
+    """Whether two arrays may lie in the same memory."""
+    owner = view.base
+    if owner is not None and (owner is base or owner is base.base):
+        return True
+    return np.may_share_memory(view, base)
+
+
+def _register(family: list[Any], t: Tensor) -> None:
+    """Let the family of tensors on one memory know a view, weakly (see :func:`_spread`)."""
+    family.append(weakref.ref(t))
+    if len(family) > 32 and len(family) & (len(family) - 1) == 0:
+        family[1:] = [ref for ref in family[1:] if ref() is not None]
+
+
+def let_go(x: Tensor) -> None:
+    """Forget what a tensor looks into where ``x.data = ...`` parted them."""
+    while (view := x._view) is not None and x.data is not None:
+        if view.base.data is not None and not _alias(x.data, view.base.data):
+            x._view = None
+        x = view.base
+
+
+def looking_through(x: Tensor, ends: Callable[[Tensor], bool] | None = None) -> list[Tensor]:
+    """A tensor and what it looks into, up to one where that ``ends``, the outermost first."""
+    found = [x]
+    while (view := found[-1]._view) is not None and not (ends and ends(found[-1])):
+        found.append(view.base)
+    return found[::-1]
+
+
+def root(target: Tensor) -> Tensor:
+    """Whose memory a tensor looks into."""
+    while target._view is not None:
+        target = target._view.base
+    return target

@@ -1,0 +1,92 @@
+"""Copies and pickles of modules that lie deep in each other.
+
+Both follow attributes and would come to the end of Python's stack.  So the attributes of the
+outermost module name all modules inside before, innermost first: each then finds those inside of
+it done.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from agnesi.core.errors import NestingError, at
+from agnesi.core.tree import nested_beyond
+
+#: Modules in each other for which the stack is deep enough anyway, and containers.
+_DEEP, _CONTAINERS = 32, 64
+_THREAD = threading.local()
+
+
+class Attributes(dict[str, Any]):
+    """Attributes of a module, which is written with all modules inside before."""
+
+    def __init__(self, held: dict[str, Any], inside: list[Any]) -> None:
+        super().__init__(held)
+        self._inside = inside
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return dict, (), None, None, self._written()
+
+    def _written(self) -> Iterator[tuple[str, Any]]:
+        first = next(iter(self))  # where modules stand for a moment
+        before = under_way()
+        _THREAD.modules = before | set(map(id, self._inside))
+        try:
+            for module in self._inside:
+                yield first, module
+        finally:
+            _THREAD.modules = before
+        yield from self.items()
+
+
+def under_way() -> frozenset[int]:
+    """The modules that are being written by one around them in this thread."""
+    found: frozenset[int] = getattr(_THREAD, "modules", frozenset())
+    return found
+
+
+def ordered(module: Any, held: dict[str, Any], children: Callable[[Any], list[Any]]
+            ) -> dict[str, Any]:
+    """The attributes ``held`` of a module such that what follows them need not go deep.
+
+    ``children`` gives the modules right inside of one.
+    """
+    if nested_beyond(held, _CONTAINERS):
+        raise NestingError(at(f"an attribute of {type(module).__name__} has containers more than "
+                              f"{_CONTAINERS} deep in each other, which cannot be copied"))
+    if id(module) in under_way():
+        return held
+    inside, depth, circle = _inside(module, children)
+    if depth <= _DEEP:
+        return held
+    if circle is not None:
+        raise NestingError(at(f"modules lie {depth} deep in each other, and one refers back to the "
+                              f"{type(circle).__name__} around it: such cannot be copied"))
+    return Attributes(held, inside)
+
+
+def _inside(module: Any, children: Callable[[Any], list[Any]]) -> tuple[list[Any], int, Any]:
+    """The modules in one, innermost first, how deep they lie, and one to which others refer back.
+    """
+    order: list[Any] = []
+    seen, around = {id(module)}, {id(module)}
+    stack = [(module, iter(children(module)))]
+    depth, circle = 0, None
+    while stack:
+        holder, rest = stack[-1]
+        for child in rest:
+            if id(child) not in seen:
+                seen.add(id(child))
+                around.add(id(child))
+                stack.append((child, iter(children(child))))
+                depth = max(depth, len(stack) - 1)
+                break
+            if id(child) in around and child is not module and child is not holder:
+                circle = child
+        else:
+            stack.pop()
+            around.discard(id(holder))
+            order.append(holder)
+    return order[:-1], depth, circle
