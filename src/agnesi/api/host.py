@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import sys
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
@@ -13,12 +14,13 @@ import numpy as np
 from agnesi.api import show
 from agnesi.api.sharedmemory import memory_of, seen_in
 from agnesi.autodiff.recording import is_leaf
-from agnesi.compiler import packed as packed  # how nodes are pickled
 from agnesi.core import dims
 from agnesi.core.dims import Dim, Size
 from agnesi.core.errors import GradientError, TraceError, at, location
+from agnesi.core.graph import FunctionGraph
 from agnesi.core.layouts import is_row_major
 from agnesi.core.leaves import is_followed
+from agnesi.core.node import Node
 from agnesi.core.op import typed
 from agnesi.core.public import higher
 from agnesi.core.tensor import Tensor, symbol, wrap
@@ -347,6 +349,17 @@ def _rebuild(data: np.ndarray, requires_grad: bool, name: str | None,
     t.requires_grad = requires_grad
     t._name = name
     return t
+
+
+def _reduced(thing: Any) -> Any:
+    """What pickles keep of a node or a graph; what knows it is loaded when it is asked."""
+    from agnesi.compiler import packed
+
+    return packed.reduced(thing)
+
+
+for _kind in (Node, FunctionGraph):
+    copyreg.pickle(_kind, _reduced)
 
 
 def _symbol_again(node: Any, name: str | None) -> Tensor:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import copyreg
 import pickle
 import sys
 from collections.abc import Iterable, Sequence
@@ -60,6 +59,11 @@ def _graph(rows: Sequence[Row], inputs: Sequence[int], outputs: Sequence[int]) -
     return FunctionGraph.of([nodes[i] for i in inputs], [nodes[i] for i in outputs])
 
 
+def reduced(thing: Any) -> Any:
+    """What pickles keep of a node or a graph."""
+    return _reduce_node(thing) if isinstance(thing, Node) else _reduce_graph(thing)
+
+
 def _reduce_node(node: Node) -> Any:
     if node.op is not None:
         return _last, (rows_of([node])[0],)
@@ -74,10 +78,6 @@ def _reduce_graph(graph: FunctionGraph) -> Any:
     rows, numbers = rows_of((*graph.inputs, *graph.outputs))
     ends = [numbers[n] for n in graph.inputs], [numbers[n] for n in graph.outputs]
     return _graph, (rows, *ends)
-
-
-copyreg.pickle(Node, _reduce_node)
-copyreg.pickle(FunctionGraph, _reduce_graph)
 
 
 def named(function: Any) -> Any:
