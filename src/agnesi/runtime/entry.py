@@ -165,6 +165,15 @@ class _Pair(ctypes.Structure):
     _fields_ = tuple((f, ctypes.c_int64) for f in ("a", "a_bytes", "b", "b_bytes"))
 
 
+class _Apart(ctypes.Structure):
+    _fields_ = (("buffer", ctypes.c_int64), ("bytes", ctypes.c_int64),
+                ("count", ctypes.c_int64), ("spans", ctypes.c_void_p))
+
+
+class _Span(ctypes.Structure):
+    _fields_ = (("start", ctypes.c_uint64), ("end", ctypes.c_uint64))
+
+
 class _Output(ctypes.Structure):
     _fields_ = (
         ("descr", ctypes.c_void_p),
@@ -216,6 +225,8 @@ class Context(ctypes.Structure):
         ("watched", ctypes.c_void_p),
         ("turn_count", ctypes.c_int64),
         ("turns", ctypes.c_void_p),
+        ("apart_count", ctypes.c_int64),
+        ("aparts", ctypes.c_void_p),
     )
 
 
@@ -280,6 +291,7 @@ def bind(
     _fill_rt(table, callback, foreign, keep)
     table.body = code.address(body)
     _fill_arguments(table, spec, keep)
+    given = table.first_output
     _fill_outputs(table, spec, keep)
     if spec.sizes:
         table.measure = code.address("measure")
@@ -290,8 +302,7 @@ def bind(
     if watched is not None:
         table.watched = ctypes.addressof(watched)
         keep.append(watched)
-    table.pair_count = len(apart)
-    table.pairs = _array(_Pair, [_Pair(*pair) for pair in apart], keep)
+    _fill_apart(table, apart, given, states, keep)
     if wrapper is not None:
         _fill_wrapper(table, wrapper, keep)
         _fill_written(table, spec, states, wrapper, keep)
@@ -430,6 +441,23 @@ def _fill_buffers(
     places += [ctypes.c_size_t(-1).value] * len(spec.sizes)
     table.buffer_count = len(places)
     table.buffers = _array(ctypes.c_void_p, places, keep)
+
+
+def _fill_apart(table: Context, apart: Sequence[tuple[int, int, int, int]], count: int,
+                states: Sequence[State], keep: list[Any]) -> None:
+    """What must not overlap: states, behind ``count`` arguments, are listed by their addresses."""
+    others: list[_Pair] = []
+    spans: dict[tuple[int, int], list[_Span]] = {}
+    for a, a_bytes, b, b_bytes in apart:
+        (low, low_bytes), (high, high_bytes) = sorted(((a, a_bytes), (b, b_bytes)))
+        if low < count <= high < count + len(states):
+            start = states[high - count].array.ctypes.data
+            spans.setdefault((low, low_bytes), []).append(_Span(start, start + high_bytes))
+        else:
+            others.append(_Pair(a, a_bytes, b, b_bytes))
+    table.pair_count, table.pairs = len(others), _array(_Pair, others, keep)
+    found = [_Apart(*key, len(held), _array(_Span, held, keep)) for key, held in spans.items()]
+    table.apart_count, table.aparts = len(found), _array(_Apart, found, keep)
 
 
 def _fill_guards(table: Context, states: Sequence[State], guards: Sequence[Guard],

@@ -112,19 +112,28 @@ def class_tag(kind: type) -> Word | None:
 
 
 class _Word(ctypes.Structure):
+    _fields_ = tuple((f, ctypes.c_uint64) for f in ("address", "value"))
+
+
+class _Part(ctypes.Structure):
     _fields_ = tuple((f, ctypes.c_uint64) for f in ("address", "value", "mask"))
 
 
 class _Block(ctypes.Structure):
-    _fields_ = (("address", ctypes.c_uint64), ("values", ctypes.c_uint64 * 4),
-                ("masks", ctypes.c_uint64 * 4))
+    _fields_ = (("address", ctypes.c_uint64), ("values", ctypes.c_uint64 * 4))
+
+
+class _Family(ctypes.Structure):
+    _fields_ = (("mask", ctypes.c_uint64 * 4), ("count", ctypes.c_int64),
+                ("blocks", ctypes.c_void_p))
 
 
 class Checks(ctypes.Structure):
     """``%Checks`` of entry.ll; whoever holds it keeps what it points to."""
 
     _fields_ = tuple((f, ctypes.c_int64) for f in (
-        "block_count", "blocks", "word_count", "words", "late_count", "late"))
+        "family_count", "families", "word_groups", "words", "late_groups", "late", "part_count",
+        "parts"))
 
 
 def checks(words: Iterable[Word], late: Iterable[Word], keep: list[Any]) -> Checks:
@@ -132,8 +141,8 @@ def checks(words: Iterable[Word], late: Iterable[Word], keep: list[Any]) -> Chec
     of: dict[int, dict[int, Word]] = {}
     for w in words:
         of.setdefault(w.base, {})[w.offset] = w
-    blocks: list[_Block] = []
-    single: list[_Word] = []
+    families: dict[tuple[int, ...], list[_Block]] = {}
+    single: list[Word] = []
     for base, found in of.items():
         left = sorted(found)
         while left:
@@ -141,22 +150,32 @@ def checks(words: Iterable[Word], late: Iterable[Word], keep: list[Any]) -> Chec
             start = min(first, extent - 32)
             group = [at for at in left if start <= at < start + 32]
             if len(group) == 1 or start < 0:
-                single.append(_raw(found[left.pop(0)]))
+                single.append(found[left.pop(0)])
                 continue
-            block = _Block(base + start)
+            block, mask = _Block(base + start), [0] * 4
             for at in group:
                 block.values[(at - start) // 8] = found[at].value & found[at].mask
-                block.masks[(at - start) // 8] = found[at].mask
-            blocks.append(block)
+                mask[(at - start) // 8] = found[at].mask
+            families.setdefault(tuple(mask), []).append(block)
             left = [at for at in left if at not in group]
-    behind = [_raw(w) for w in late]
     keep.append([w.keep for held in of.values() for w in held.values()])
-    return Checks(len(blocks), _array(_Block, blocks, keep), len(single),
-                  _array(_Word, single, keep), len(behind), _array(_Word, behind, keep))
+    parts = [_Part(_address(w), w.value & w.mask, w.mask) for w in single if w.mask != ALL_BITS]
+    kinds = [_Family((ctypes.c_uint64 * 4)(*mask), len(blocks), _array(_Block, blocks, keep))
+             for mask, blocks in families.items()]
+    return Checks(len(kinds), _array(_Family, kinds, keep),
+                  *_in_groups([w for w in single if w.mask == ALL_BITS], keep),
+                  *_in_groups(late, keep), len(parts), _array(_Part, parts, keep))
 
 
-def _raw(word: Word) -> _Word:
-    return _Word(word.base + word.offset & ALL_BITS, word.value & word.mask, word.mask)
+def _address(word: Word) -> int:
+    return word.base + word.offset & ALL_BITS
+
+
+def _in_groups(words: Iterable[Word], keep: list[Any]) -> tuple[int, int]:
+    """How many groups of four words there are, the last one filled up, and where they begin."""
+    found = [_Word(_address(w), w.value) for w in words]
+    found += found[-1:] * (-len(found) % 4)
+    return len(found) // 4, _array(_Word, found, keep)
 
 
 class _Entry(ctypes.Structure):

@@ -31,12 +31,15 @@
   i64, ptr, i64,        ; 29 tensors that the body writes, offset of their counters of changes
   i64,                  ; 32 the number that they got last
   ptr,                  ; 33 what else must be as it was, a %Watched (or null)
-  i64, ptr              ; 34 memory that calls take turns with, %Turned
+  i64, ptr,             ; 34 memory that calls take turns with, %Turned
+  i64, ptr              ; 36 arguments that must not overlap states, %Apart
 }
 %Argument = type {i64, i64, i64, ptr, ptr, i64, i32} ; kind, type numbers, nd, dims, object, buffer, flags
-%Word = type {ptr, i64, i64}                      ; address, what must be there, the bits that count
-%Four = type {ptr, [4 x i64], [4 x i64]}         ; the same of four words in a row
-%Checks = type {i64, ptr, i64, ptr, i64, ptr}     ; blocks, words, late words, each with their number
+%Word = type {ptr, i64}                           ; address, what must be there
+%Part = type {ptr, i64, i64}                      ; the same, and the bits that count
+%Four = type {ptr, [4 x i64]}                     ; the same of four words in a row
+%Family = type {[4 x i64], i64, ptr}              ; the bits that count in such, and so many of them
+%Checks = type {i64, ptr, i64, ptr, i64, ptr, i64, ptr} ; families of blocks, words, late words, parts, each with their number
 %Watched = type {%Checks, i64, ptr, i64, ptr}     ; checks, dicts, lists
 %Entries = type {ptr, i64, i64, i64, ptr}         ; dict, its tag (-1: none), size (-1: any), entries
 %Entry = type {ptr, ptr}                          ; key, value (null: there is none)
@@ -45,6 +48,8 @@
 %Written = type {ptr, i64}                        ; tensor, or null for that of the argument here
 %Output = type {ptr, i64, ptr, i64, i64, i64}     ; descr, nd, dims, bytes, wrap, first of its sizes
 %Pair = type {i64, i64, i64, i64}                 ; a buffer and its bytes, twice
+%Apart = type {i64, i64, i64, ptr}                ; an argument's buffer and bytes, and other memory: how many, %Span
+%Span = type {i64, i64}                           ; where memory begins and ends
 ; Where sizes are run-time values, the last entries of the table of buffers hold them (-1: not seen
 ; yet), an expected size of -1-k-65536*t stands for t + 1 times size k, bytes of -1-i in a pair for
 ; those of argument i, and outputs have the sizes that the function at 26 writes.
@@ -436,9 +441,10 @@ no:
   ret i1 false
 }
 
-; Which bits of words differ from what they were; 0 for none.
-define internal i64 @changed_words(i64 %count, ptr %words) nounwind alwaysinline {
+; Which bits of words differ from what they were; 0 for none.  There are four in each group.
+define internal i64 @changed_words(i64 %groups, ptr %words) nounwind alwaysinline {
 entry:
+  %count = shl i64 %groups, 2
   br label %test
 test:
   %i = phi i64 [0, %entry], [%i1, %look]
@@ -447,10 +453,55 @@ test:
   br i1 %more, label %look, label %done
 look:
   %word = getelementptr %Word, ptr %words, i64 %i
-  %place = load ptr, ptr %word
-  %wanted.at = getelementptr %Word, ptr %word, i64 0, i32 1
+  %place0.at = getelementptr %Word, ptr %word, i64 0
+  %place0 = load ptr, ptr %place0.at
+  %wanted0.at = getelementptr %Word, ptr %place0.at, i64 0, i32 1
+  %wanted0 = load i64, ptr %wanted0.at
+  %there0 = load i64, ptr %place0
+  %odd0 = xor i64 %there0, %wanted0
+  %place1.at = getelementptr %Word, ptr %word, i64 1
+  %place1 = load ptr, ptr %place1.at
+  %wanted1.at = getelementptr %Word, ptr %place1.at, i64 0, i32 1
+  %wanted1 = load i64, ptr %wanted1.at
+  %there1 = load i64, ptr %place1
+  %odd1 = xor i64 %there1, %wanted1
+  %place2.at = getelementptr %Word, ptr %word, i64 2
+  %place2 = load ptr, ptr %place2.at
+  %wanted2.at = getelementptr %Word, ptr %place2.at, i64 0, i32 1
+  %wanted2 = load i64, ptr %wanted2.at
+  %there2 = load i64, ptr %place2
+  %odd2 = xor i64 %there2, %wanted2
+  %place3.at = getelementptr %Word, ptr %word, i64 3
+  %place3 = load ptr, ptr %place3.at
+  %wanted3.at = getelementptr %Word, ptr %place3.at, i64 0, i32 1
+  %wanted3 = load i64, ptr %wanted3.at
+  %there3 = load i64, ptr %place3
+  %odd3 = xor i64 %there3, %wanted3
+  %both = or i64 %odd0, %odd1
+  %others = or i64 %odd2, %odd3
+  %all = or i64 %both, %others
+  %found1 = or i64 %found, %all
+  %i1 = add i64 %i, 4
+  br label %test
+done:
+  ret i64 %found
+}
+
+; The same of words of which not all bits count.
+define internal i64 @changed_parts(i64 %count, ptr %parts) nounwind alwaysinline {
+entry:
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%i1, %look]
+  %found = phi i64 [0, %entry], [%found1, %look]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %look, label %done
+look:
+  %part = getelementptr %Part, ptr %parts, i64 %i
+  %place = load ptr, ptr %part
+  %wanted.at = getelementptr %Part, ptr %part, i64 0, i32 1
   %wanted = load i64, ptr %wanted.at
-  %mask.at = getelementptr %Word, ptr %word, i64 0, i32 2
+  %mask.at = getelementptr %Part, ptr %part, i64 0, i32 2
   %mask = load i64, ptr %mask.at
   %there = load i64, ptr %place
   %odd = xor i64 %there, %wanted
@@ -462,30 +513,45 @@ done:
   ret i64 %found
 }
 
-; The same of four words in a row each.
-define internal i64 @changed_blocks(i64 %count, ptr %blocks) nounwind alwaysinline {
+; The same of four words in a row each; of those of a family the same bits count.
+define internal i64 @changed_blocks(i64 %families, ptr %list) nounwind alwaysinline {
 entry:
+  br label %family.test
+family.test:
+  %n = phi i64 [0, %entry], [%n1, %mask]
+  %sum = phi <4 x i64> [zeroinitializer, %entry], [%counts, %mask]
+  %families.left = icmp ult i64 %n, %families
+  br i1 %families.left, label %family, label %done
+family:
+  %family.at = getelementptr %Family, ptr %list, i64 %n
+  %count.at = getelementptr %Family, ptr %family.at, i64 0, i32 1
+  %count = load i64, ptr %count.at
+  %blocks.at = getelementptr %Family, ptr %family.at, i64 0, i32 2
+  %blocks = load ptr, ptr %blocks.at
   br label %test
 test:
-  %i = phi i64 [0, %entry], [%i1, %look]
-  %found = phi <4 x i64> [zeroinitializer, %entry], [%found1, %look]
+  %i = phi i64 [0, %family], [%i1, %look]
+  %found = phi <4 x i64> [zeroinitializer, %family], [%found1, %look]
   %more = icmp ult i64 %i, %count
-  br i1 %more, label %look, label %done
+  br i1 %more, label %look, label %mask
 look:
   %block = getelementptr %Four, ptr %blocks, i64 %i
   %place = load ptr, ptr %block
   %wanted.at = getelementptr %Four, ptr %block, i64 0, i32 1
   %wanted = load <4 x i64>, ptr %wanted.at, align 8
-  %mask.at = getelementptr %Four, ptr %block, i64 0, i32 2
-  %mask = load <4 x i64>, ptr %mask.at, align 8
   %there = load <4 x i64>, ptr %place, align 8
   %odd = xor <4 x i64> %there, %wanted
-  %counts = and <4 x i64> %odd, %mask
-  %found1 = or <4 x i64> %found, %counts
+  %found1 = or <4 x i64> %found, %odd
   %i1 = add i64 %i, 1
   br label %test
+mask:
+  %bits = load <4 x i64>, ptr %family.at, align 8
+  %some = and <4 x i64> %found, %bits
+  %counts = or <4 x i64> %sum, %some
+  %n1 = add i64 %n, 1
+  br label %family.test
 done:
-  %all = call i64 @llvm.vector.reduce.or.v4i64(<4 x i64> %found)
+  %all = call i64 @llvm.vector.reduce.or.v4i64(<4 x i64> %sum)
   ret i64 %all
 }
 
@@ -501,7 +567,13 @@ entry:
   %word.at = getelementptr %Checks, ptr %checks, i64 0, i32 3
   %word = load ptr, ptr %word.at
   %b = call i64 @changed_words(i64 %words, ptr %word)
-  %early = or i64 %a, %b
+  %parts.at = getelementptr %Checks, ptr %checks, i64 0, i32 6
+  %parts = load i64, ptr %parts.at
+  %part.at = getelementptr %Checks, ptr %checks, i64 0, i32 7
+  %part = load ptr, ptr %part.at
+  %p = call i64 @changed_parts(i64 %parts, ptr %part)
+  %most = or i64 %a, %b
+  %early = or i64 %most, %p
   %same = icmp eq i64 %early, 0
   br i1 %same, label %behind, label %no
 behind:
@@ -591,11 +663,26 @@ begin:
   %items.at = getelementptr %Items, ptr %list, i64 0, i32 2
   %items = load ptr, ptr %items.at
   %now = call ptr @field(ptr %object, i64 24)
-  br label %test
+  %whole = and i64 %count, -4
+  br label %four.test
+four.test:
+  %f = phi i64 [0, %begin], [%f1, %four]
+  %odd = phi <4 x i64> [zeroinitializer, %begin], [%odd1, %four]
+  %fours = icmp ult i64 %f, %whole
+  br i1 %fours, label %four, label %test
+four:
+  %four.at = getelementptr i64, ptr %items, i64 %f
+  %four.wanted = load <4 x i64>, ptr %four.at, align 8
+  %four.now = getelementptr i64, ptr %now, i64 %f
+  %four.have = load <4 x i64>, ptr %four.now, align 8
+  %four.odd = xor <4 x i64> %four.wanted, %four.have
+  %odd1 = or <4 x i64> %odd, %four.odd
+  %f1 = add i64 %f, 4
+  br label %four.test
 test:
-  %i = phi i64 [0, %begin], [%i1, %look]
+  %i = phi i64 [%f, %four.test], [%i1, %look]
   %more = icmp ult i64 %i, %count
-  br i1 %more, label %look, label %yes
+  br i1 %more, label %look, label %done
 look:
   %wanted.at = getelementptr ptr, ptr %items, i64 %i
   %wanted = load ptr, ptr %wanted.at
@@ -604,8 +691,10 @@ look:
   %equal = icmp eq ptr %have, %wanted
   %i1 = add i64 %i, 1
   br i1 %equal, label %test, label %no
-yes:
-  ret i1 true
+done:
+  %all = call i64 @llvm.vector.reduce.or.v4i64(<4 x i64> %odd)
+  %same = icmp eq i64 %all, 0
+  ret i1 %same
 no:
   ret i1 false
 }
@@ -1185,6 +1274,59 @@ ask:
   ret i64 %bytes
 }
 
+; Whether no argument overlaps a state of which one is written; states are where they were.
+define internal i1 @apart_from_states(ptr %context, ptr %bufs, ptr %held) nounwind alwaysinline {
+entry:
+  %count.at = getelementptr %Context, ptr %context, i64 0, i32 36
+  %count = load i64, ptr %count.at
+  %list.at = getelementptr %Context, ptr %context, i64 0, i32 37
+  %list = load ptr, ptr %list.at
+  br label %test
+test:
+  %i = phi i64 [0, %entry], [%i1, %judge]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %look, label %yes
+look:
+  %apart = getelementptr %Apart, ptr %list, i64 %i
+  %number = load i64, ptr %apart
+  %told.at = getelementptr %Apart, ptr %apart, i64 0, i32 1
+  %told = load i64, ptr %told.at
+  %spans.at = getelementptr %Apart, ptr %apart, i64 0, i32 2
+  %spans = load i64, ptr %spans.at
+  %first.at = getelementptr %Apart, ptr %apart, i64 0, i32 3
+  %first = load ptr, ptr %first.at
+  %start.at = getelementptr i64, ptr %bufs, i64 %number
+  %start = load i64, ptr %start.at
+  %bytes = call i64 @told_bytes(i64 %told, ptr %held)
+  %end = add i64 %start, %bytes
+  br label %span
+span:
+  %k = phi i64 [0, %look], [%k1, %compare]
+  %met = phi i64 [0, %look], [%met1, %compare]
+  %rest = icmp ult i64 %k, %spans
+  br i1 %rest, label %compare, label %judge
+compare:
+  %span.at = getelementptr %Span, ptr %first, i64 %k
+  %low = load i64, ptr %span.at
+  %high.at = getelementptr %Span, ptr %span.at, i64 0, i32 1
+  %high = load i64, ptr %high.at
+  %below = icmp ult i64 %start, %high
+  %above = icmp ult i64 %low, %end
+  %both = and i1 %below, %above
+  %bit = zext i1 %both to i64
+  %met1 = or i64 %met, %bit
+  %k1 = add i64 %k, 1
+  br label %span
+judge:
+  %clear = icmp eq i64 %met, 0
+  %i1 = add i64 %i, 1
+  br i1 %clear, label %test, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
 ; Whether no two buffers overlap of which one is written.
 define internal i1 @apart(ptr %context, ptr %bufs, ptr %held) nounwind alwaysinline {
 entry:
@@ -1220,7 +1362,8 @@ look:
   %i1 = add i64 %i, 1
   br i1 %clear, label %test, label %no
 yes:
-  ret i1 true
+  %alone = call i1 @apart_from_states(ptr %context, ptr %bufs, ptr %held)
+  ret i1 %alone
 no:
   ret i1 false
 }
