@@ -178,19 +178,16 @@ _REFUSES = {"iufc": "bool", "biuf": "complex numbers", "iuf": "complex numbers",
             "u": "all other dtypes", "f": "complex numbers", "c": "real numbers"}
 
 
-def _kin_of() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for line in _FAMILIES.splitlines():
-        family = line.split()
-        for name in family:
-            if "." not in name:
-                known = found.setdefault(name, [])
-                others = [n.removeprefix("ag.") for n in family if n != name]
-                known += [n for n in others if n not in known]
-    return found
+_FAMILIES_OF: dict[str, list[str]] = {}
+for _line in _FAMILIES.splitlines():
+    for _name in _line.split():
+        _FAMILIES_OF.setdefault(_name, []).append(_line)
 
 
-_KIN = _kin_of()
+def kin_of(name: str) -> list[str]:
+    """The others of a function's families, each once."""
+    others = " ".join(_FAMILIES_OF.get(name, ())).split()
+    return list(dict.fromkeys(n.removeprefix("ag.") for n in others if n != name))
 
 
 def operands(names: list[str], kinds: str, whole: int) -> str:
@@ -215,7 +212,7 @@ def docstring(name: str, names: list[str], kinds: str, kind: str, whole: int, su
         errors.append(f"DTypeError\n    For {_REFUSES[kinds]}.")
     if len(names) > 1:
         errors.append("ShapeError\n    If the shapes do not broadcast.")
-    kin = _KIN.get(name)
+    kin = kin_of(name)
     dtype = ("bool" if kind == "bool" else "real" if kind == "real" else
              "floating" if kinds == "f" else "floating or complex" if kinds == "fc" else
              "of the promoted dtype" if len(names) > 1 else "of its dtype")
