@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agnesi.api import methods
+from agnesi.api.matrices import Late
 from agnesi.core import tensor
 
 _HEAD = '''"""Typing surface of core/tensor.py, written by tools/tensor_stub.py."""
@@ -66,7 +67,7 @@ def _annotation(text: Any) -> str:
     """An annotation, with the builtins that methods of Tensor hide written in full."""
     shown = "Any" if text is inspect.Parameter.empty else str(text)
     shown = re.sub(r"\b(int|float|bool)\b", r"builtins.\1", shown)
-    return re.sub(r"\bOrdered\b", "Any", shown.replace("Callable[..., Any]", "Any"))
+    return re.sub(r"\b(Ordered|SlogdetResult)\b", "Any", shown.replace("Callable[..., Any]", "Any"))
 
 
 def _default(value: Any) -> str:
@@ -144,7 +145,7 @@ def stub() -> str:
             result = _annotation(inspect.signature(entry.fget).return_annotation)
             lines.append(f"    @property\n    def {name}(self) -> {result}: ...\n")
         else:
-            lines.append(_method(name, entry))
+            lines.append(_method(name, entry.found() if isinstance(entry, Late) else entry))
     return "".join([*lines, _TAIL])
 
 

@@ -163,3 +163,13 @@ def test_divmod_of_python(way):
             np.testing.assert_array_equal(found, expected)
     with pytest.raises(TypeError, match="unsupported operand"):
         divmod(x, "two")
+
+
+@pytest.mark.parametrize(("method", "function"), [
+    ("det", ag.linalg.det), ("inverse", ag.linalg.inv), ("nanmean", ag.nanmean),
+])
+def test_methods_that_are_loaded_late_are_the_functions(method, function):
+    assert getattr(ag.Tensor, method) is function
+    assert "Parameters\n" in getattr(ag.Tensor, method).__doc__
+    bound = getattr(ag.eye(2), method)
+    assert bound.__func__ is function and bound().data is not None

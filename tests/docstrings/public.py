@@ -5,6 +5,10 @@ from types import ModuleType
 from typing import Any
 
 import agnesi
+from agnesi.api.matrices import Late
+from agnesi.compiler.function import Function
+from agnesi.compiler.jit import Jit
+from agnesi.compiler.shared import Shared
 
 MODULES = (
     agnesi, agnesi.fft, agnesi.func, agnesi.inspect, agnesi.linalg, agnesi.nn,
@@ -46,8 +50,14 @@ def _by_names() -> dict[str, Any]:
 
 
 def _methods(kind: str, value: type) -> dict[str, Any]:
-    """Methods with texts of their own: not those of public functions."""
-    found = {name: getattr(method, "__func__", method) for name, method in vars(value).items()}
+    """Methods with texts of their own: not those of public functions; of bases that are not
+    public, too."""
+    known = {id(base) for base in (*PUBLIC.values(), object, dict, tuple)}
+    bases = [base for base in value.__mro__ if base is value or (
+        id(base) not in known and base.__module__.startswith("agnesi"))]
+    found = {name: method.found() if isinstance(method, Late) else
+             getattr(method, "__func__", method)
+             for base in reversed(bases) for name, method in vars(base).items()}
     return {
         f"{kind}.{name}": method for name, method in found.items()
         if name[0] != "_" and inspect.isfunction(method) and method.__doc__
@@ -57,5 +67,8 @@ def _methods(kind: str, value: type) -> dict[str, Any]:
 
 PUBLIC = _by_names()
 _TEXTS = {value.__doc__ for value in PUBLIC.values()}
-METHODS = {name: method for kind, value in PUBLIC.items() if inspect.isclass(value)
-           for name, method in _methods(kind, value).items()}
+#: Classes of what users get, though they make none by name.
+RETURNED = {"jit": Jit, "function": Function, "shared": Shared, "config": type(agnesi.config),
+            "tree.Tree": type(agnesi.tree.flatten(())[1])}
+METHODS = {name: method for kind, value in (*PUBLIC.items(), *RETURNED.items())
+           if inspect.isclass(value) for name, method in _methods(kind, value).items()}

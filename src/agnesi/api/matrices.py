@@ -1,4 +1,4 @@
-"""Methods that are functions of a module which is loaded when one is first called."""
+"""Methods that are functions of a module which is loaded when one is first asked for."""
 
 from __future__ import annotations
 
@@ -6,38 +6,27 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from agnesi.core.tensor import Tensor
+
 #: Methods of matrices, and the functions of ``agnesi.linalg``.
 NAMES = {
     "cholesky": "cholesky", "det": "det", "inverse": "inv", "kron": "kron", "matrix_exp": "expm",
     "matrix_power": "matrix_power", "pinverse": "pinv", "slogdet": "slogdet",
 }
-_DOC = """As :func:`{name}`, of this tensor.
-
-Parameters
-----------
-*args : object
-    What the function takes behind its first operand.
-**keywords : object
-    What it takes by name.
-
-Returns
--------
-Tensor, or tuple of Tensor
-    What the function gives.
-"""
 
 
-def method(module: str, name: str) -> Callable[..., Any]:
-    """A module's function as a method."""
-    found: Any = None
+class Late:
+    """A module's function as the method ``name``; once asked for, the function stands there."""
 
-    def call(self: Any, *args: Any, **keywords: Any) -> Any:
-        nonlocal found
-        if found is None:
-            found = getattr(import_module(module), name)
-        return found(self, *args, **keywords)
+    def __init__(self, name: str, module: str, function: str) -> None:
+        self.name, self.module, self.function = name, module, function
 
-    call.__name__ = name
-    shown = "agnesi" if module.startswith("agnesi.ops") else module.replace(".api", "")
-    call.__doc__ = _DOC.format(name=f"{shown}.{name}")
-    return call
+    def found(self) -> Callable[..., Any]:
+        """The function."""
+        function: Callable[..., Any] = getattr(import_module(self.module), self.function)
+        return function
+
+    def __get__(self, instance: Tensor | None, owner: type) -> Any:
+        function: Any = self.found()
+        setattr(Tensor, self.name, function)
+        return function.__get__(instance, owner)

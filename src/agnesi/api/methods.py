@@ -95,11 +95,11 @@ SHAPING = """
     expand expand_as flatten is_complex is_floating_point permute reshape reshape_as
     t tile to transpose type_as view
 """
-#: Methods of PyTorch's, from ``pytorch``, which is loaded when one is first called.
+#: Methods of PyTorch's, from ``pytorch``, which is loaded when one is first asked for.
 PYTORCH = """
     equal median nanmedian new_empty new_full new_ones new_tensor new_zeros repeat sort split where
 """
-#: Methods that are functions which are loaded when one is first called.
+#: Methods that are functions which are loaded when one is first asked for.
 LATE = """
     argwhere bincount cummax cummin deg2rad diagflat fliplr flipud float_power frexp gcd heaviside
     kthvalue lcm ldexp logaddexp2 mode nanmean nansum nanquantile rad2deg rot90 sinc
@@ -182,9 +182,9 @@ def _own() -> dict[str, Any]:
     table.update((name, getattr(shaping, name)) for name in SHAPING.split())
     table.update((name, shaping.converter(d, name)) for name, d in CONVERSIONS.items())
     linalg = "agnesi.api.linalg"
-    table.update((name, matrices.method(linalg, f)) for name, f in matrices.NAMES.items())
-    table.update((n, matrices.method("agnesi.api.pytorch", n)) for n in PYTORCH.split())
-    table.update((n, matrices.method(*late.NAMES[n].split(":"))) for n in LATE.split())
+    table.update((name, matrices.Late(name, linalg, f)) for name, f in matrices.NAMES.items())
+    table.update((n, matrices.Late(n, "agnesi.api.pytorch", n)) for n in PYTORCH.split())
+    table.update((n, matrices.Late(n, *late.NAMES[n].split(":"))) for n in LATE.split())
     table.update(
         __array_function__=arrayfunction.__array_function__,
         __array_ufunc__=ufunc.__array_ufunc__,

@@ -177,31 +177,104 @@ FORMS: dict[str, Form] = {
 # -- methods that arrays of NumPy have not, or that mean something else there -------------------
 @public
 def median(self: Tensor, axis: int | None = None, *, keepdims: bool = False) -> Any:
-    """The middle element, the lower of two; with an axis, and where it is.  NaN wins."""
+    """The middle element, the lower of two; with an axis, and where it is.  NaN wins.
+
+    Parameters
+    ----------
+    axis : int, optional
+        The axis; also written ``dim``. All elements by default.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+
+    Returns
+    -------
+    Tensor, or pair of Tensor
+        The value; with an axis ``values, indices``, the latter int64.
+    """
     return _median(self, axis, keepdims)
 
 
 @public
 def nanmedian(self: Tensor, axis: int | None = None, *, keepdims: bool = False) -> Any:
-    """The middle of the elements that are not NaN, the lower of two; with an axis, and where."""
+    """The middle of the elements that are not NaN, the lower of two; with an axis, and where.
+
+    Parameters
+    ----------
+    axis : int, optional
+        The axis; also written ``dim``. All elements by default.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+
+    Returns
+    -------
+    Tensor, or pair of Tensor
+        The value; with an axis ``values, indices``, the latter int64.
+    """
     return _nanmedian(self, axis, keepdims)
 
 
 @public
 def equal(self: Tensor, other: Any) -> Tensor:
-    """Whether both have the same shape and elements; ``x == y`` compares each."""
+    """Whether both have the same shape and elements; ``x == y`` compares each.
+
+    Parameters
+    ----------
+    other : array_like
+        Of any shape.
+
+    Returns
+    -------
+    Tensor
+        One bool, of shape ().
+    """
     return array_equal(self, other)
 
 
 @public
 def split(self: Tensor, split_size: Any, dim: int = 0) -> list[Tensor]:
-    """Parts of an axis: of one size but for the last, or of the sizes given."""
+    """Parts of an axis: of one size but for the last, or of the sizes given.
+
+    Parameters
+    ----------
+    split_size : int or sequence of int
+        One size for all parts, or the size of each.
+    dim : int
+        The axis.
+
+    Returns
+    -------
+    list of Tensor
+        Views.
+
+    Raises
+    ------
+    ValueError
+        If the sizes do not sum up to that of the axis.
+    """
     return parts_of(self, split_size, dim)
 
 
 @public
 def sort(self: Tensor, *args: Any, **keywords: Any) -> Ordered:
-    """An axis in order, and where its elements were: as ``x.sort(dim=-1)``."""
+    """An axis in order, and where its elements were: as ``x.sort(dim=-1)``.
+
+    Parameters
+    ----------
+    *args : object
+        None: NumPy's and PyTorch's arguments by place differ.
+    **keywords : object
+        ``dim`` or ``axis``, ``descending``, ``stable``.
+
+    Returns
+    -------
+    values, indices : Tensor
+        Of the shape of the tensor; the indices are int64.
+
+    Raises
+    ------
+    TypeError
+        Unless the axis is named: NumPy sorts in place.
+    """
     if len(args) < 2 and not {"dim", "descending"} & keywords.keys():
         raise TypeError("x.sort() sorts in place in NumPy and gives values and indices in PyTorch; "
                         "write ag.sort(x) for the values, x.sort(dim=-1) for both")
@@ -213,6 +286,23 @@ def repeat(self: Tensor, *repeats: Any, axis: int | None = None) -> Tensor:
     """Elements repeated, along an axis or of the flat elements, as in NumPy.
 
     More counts than a count and an axis repeat the whole tensor, as in PyTorch.
+
+    Parameters
+    ----------
+    *repeats : int
+        One count, or a sequence of one for each element; several are a count for each axis.
+    axis : int, optional
+        The axis of elements that are repeated; also written ``dim``.
+
+    Returns
+    -------
+    Tensor
+        In memory of its own.
+
+    Raises
+    ------
+    ValueError
+        If a count is negative.
     """
     if len(repeats) == 2 and axis is None and _is_axis(repeats[1], self.ndim):
         axis = repeats[1]
@@ -230,14 +320,54 @@ def _is_axis(axis: Any, ndim: int) -> bool:
 
 @public
 def where(self: Tensor, condition: Any, other: Any) -> Tensor:
-    """The tensor's elements where a condition holds, else those of another one."""
+    """The tensor's elements where a condition holds, else those of another one.
+
+    Parameters
+    ----------
+    condition : array_like of bool
+        What decides; it broadcasts.
+    other : array_like
+        The elements elsewhere; it broadcasts.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape and the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+    """
     return select.where(condition, self, other)
 
 
 @public
 def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None,
                requires_grad: bool = False) -> Tensor:
-    """A tensor of the data, of this tensor's dtype."""
+    """A tensor of the data, of this tensor's dtype.
+
+    Parameters
+    ----------
+    data : array_like
+        Numbers, nested sequences, arrays, or a tensor.
+    dtype : dtype, optional
+        Another dtype.
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether gradients are computed for it; of float and complex dtypes only.
+
+    Returns
+    -------
+    Tensor
+        Of memory of its own.
+
+    Raises
+    ------
+    ValueError
+        If the device is not "cpu".
+    """
     on_host(device)
     return creation.tensor(data, dtype or self.dtype, requires_grad=requires_grad)
 
@@ -245,7 +375,31 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None
 @public
 def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:
-    """A shape filled with one number, of this tensor's dtype."""
+    """A shape filled with one number, of this tensor's dtype.
+
+    Parameters
+    ----------
+    size : int or tuple of int
+        Sizes of the axes.
+    fill_value : number
+        What each element is.
+    dtype : dtype, optional
+        Another dtype.
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether gradients are computed for it; of float and complex dtypes only.
+
+    Returns
+    -------
+    Tensor
+        Of that shape.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative, or the device is not "cpu".
+    """
     on_host(device)
     return creation.full(size, fill_value, dtype or self.dtype, requires_grad=requires_grad)
 

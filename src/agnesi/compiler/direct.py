@@ -21,6 +21,12 @@ class Direct:
         return super().__new__(type(cls.__name__, (cls,), {"__doc__": cls.__doc__}))
 
     def call_directly(self, run: Callable[..., Any]) -> None:
-        """Let calls go to ``run`` at once."""
+        """Let calls go to ``run`` at once.
+
+        Parameters
+        ----------
+        run : callable
+            Takes what the function takes.
+        """
         own: Any = type(self)
         own.__call__ = run

@@ -123,7 +123,25 @@ class Function(Direct, Inspectable):
         return [*args, *(keywords[n] for n in rest)]  # type: ignore[index]
 
     def dispatch(self, *args: Any, **keywords: Any) -> Any:
-        """Check the arguments, find or make the code for their sizes, run it."""
+        """Check the arguments, find or make the code for their sizes, run it.
+
+        Parameters
+        ----------
+        *args : array_like
+            A value for each input.
+        **keywords : array_like
+            Values by the names of inputs.
+
+        Returns
+        -------
+        numpy.ndarray, tuple or dict
+            As the outputs were given.
+
+        Raises
+        ------
+        TypeError
+            If an argument is missing, or is of another dtype or number of axes.
+        """
         if keywords:
             return self.dispatch(*self._ordered(args, keywords))
         if len(args) != (n := len(self._types)):
@@ -262,8 +280,8 @@ class Function(Direct, Inspectable):
         updates : bool
             Whether the copy changes state as the original does.
         share_memory : bool
-            Whether intermediate values of the copy lie in the same memory as those of others: like
-            every function, it then takes memory from the pool for a call and gives it back.
+            Whether intermediate values of the copy lie in the same memory as those of others:
+            like every function, it then takes memory from the pool for a call and gives it back.
             Otherwise it keeps what it takes for itself, until it is deleted.  Results are never
             touched by other calls.
         name : str, optional
@@ -272,6 +290,7 @@ class Function(Direct, Inspectable):
         Returns
         -------
         Function
+            Of the same inputs and outputs.
 
         Raises
         ------

@@ -75,7 +75,20 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         return self if instance is None else functools.partial(self, instance)
 
     def dispatch(self, *args: Any, **keywords: Any) -> Any:
-        """Find or make the version for these arguments, and run it."""
+        """Find or make the version for these arguments, and run it.
+
+        Parameters
+        ----------
+        *args : object
+            Arguments of the function.
+        **keywords : object
+            Arguments by name.
+
+        Returns
+        -------
+        object
+            What the function returns.
+        """
         leaves: Sequence[Any]
         leaves, tree = flatten((args, keywords))
         if not config.compiles or _stays_eager(leaves):
@@ -112,7 +125,20 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         return result
 
     def ask_others(self, *args: Any, **keywords: Any) -> Any:
-        """Run what the version in use does not take: another one's native code may."""
+        """Run what the version in use does not take: another one's native code may.
+
+        Parameters
+        ----------
+        *args : object
+            Arguments of the function.
+        **keywords : object
+            Arguments by name.
+
+        Returns
+        -------
+        object
+            What the function returns.
+        """
         for version in self.versions.ready:
             call = None if version.unrecorded and STATE.recording else version.asked
             found = MISSED if call is None else call(*args, **keywords)
@@ -136,7 +162,25 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         return staticmethod(call)
 
     def version(self, leaves: Sequence[Any], tree: Tree) -> Version:
-        """The compiled version for arguments; made now if there is none."""
+        """The compiled version for arguments; made now if there is none.
+
+        Parameters
+        ----------
+        leaves : sequence
+            Tensors and other leaves of the arguments.
+        tree : Tree
+            The shape of their nest.
+
+        Returns
+        -------
+        Version
+            The code, and what it depends on.
+
+        Raises
+        ------
+        TraceError
+            If the function only runs eagerly.
+        """
         try:
             return self.versions.of(leaves, tree)[0]
         except OnlyEagerError as reason:
@@ -150,7 +194,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
         Parameters
         ----------
-        *args
+        *args : object
             Arguments of the types and sizes that it will get; their values do not matter.
         form : {"pointers", "values", "vector"}
             "pointers": ``int f(const T *in, ..., T *out, ...)``, with a pointer to a contiguous
@@ -180,7 +224,18 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         return c_function(fresh.version, args, form)
 
     def companion(self, function: Callable[..., Any]) -> Jit[..., Any]:
-        """Another function, compiled with the same settings."""
+        """Another function, compiled with the same settings.
+
+        Parameters
+        ----------
+        function : callable
+            What to compile.
+
+        Returns
+        -------
+        Jit
+            Of that function.
+        """
         return Jit(function, keep_grads=False, mode="compile", settings=self.settings)
 
 

@@ -69,7 +69,13 @@ class Inspectable:
         known.append(Specialisation(compiled, signature, cause, traced))
 
     def release(self, gone: Sequence[Compiled]) -> None:
-        """Forget versions that are let go."""
+        """Forget versions that are let go.
+
+        Parameters
+        ----------
+        gone : sequence
+            The versions.
+        """
         here = set(map(id, gone))
         self.__dict__["_specialisations"] = [
             s for s in self.specialisations if id(s.compiled) not in here]
@@ -77,6 +83,11 @@ class Inspectable:
 
     def explain(self) -> str:
         """Every specialisation, its cause and its cost.
+
+        Returns
+        -------
+        str
+            A line for each specialisation, and what it reads besides its arguments.
 
         Examples
         --------
@@ -112,19 +123,43 @@ class Inspectable:
         return self._last().optimised
 
     def rewrites(self) -> Any:
-        """What each stage of rewriting did; printing it gives node counts and firings by rule."""
+        """What each stage of rewriting did; printing it gives node counts and firings by rule.
+
+        Returns
+        -------
+        Report
+            With ``stages`` and ``firings``.
+        """
         return self._last().rewritten[1]
 
     def plan(self) -> MemoryPlan:
-        """The memory plan of the last specialisation; printing it gives kernels and buffers."""
+        """The memory plan of the last specialisation; printing it gives kernels and buffers.
+
+        Returns
+        -------
+        MemoryPlan
+            With its kernels, buffers and peak.
+        """
         return MemoryPlan(self._last())
 
     def ir(self) -> str:
-        """LLVM IR of the last specialisation, after LLVM's passes."""
+        """LLVM IR of the last specialisation, after LLVM's passes.
+
+        Returns
+        -------
+        str
+            The module's text.
+        """
         return self._code().ir()
 
     def asm(self) -> str:
-        """Assembly of the last specialisation."""
+        """Assembly of the last specialisation.
+
+        Returns
+        -------
+        str
+            The machine's.
+        """
         return self._code().asm()
 
     def _code(self) -> Any:

@@ -88,12 +88,30 @@ class Shared(Tensor):
         self.node.handle = _Advancing(self.storage, update)  # type: ignore[union-attr]
 
     def get_value(self, borrow: bool = False) -> np.ndarray:
-        """The present value: a copy, or with ``borrow=True`` the memory itself."""
+        """The present value: a copy, or with ``borrow=True`` the memory itself.
+
+        Parameters
+        ----------
+        borrow : bool
+            Whether to give the memory itself.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of the variable's dtype.
+        """
         data: Any = self.storage.data
         return data if borrow else data.copy()
 
     def set_value(self, value: Any, borrow: bool = False) -> None:
         """Replace the value by one of the same dtype and number of axes; sizes may change.
+
+        Parameters
+        ----------
+        value : array_like
+            The new value.
+        borrow : bool
+            Whether to use the array's memory instead of a copy.
 
         Raises
         ------

@@ -96,7 +96,13 @@ class Op:
     fill: Callable[..., bool] | None = None
 
     def label(self) -> str:
-        """Name and parameters, for people."""
+        """Name and parameters, for people.
+
+        Returns
+        -------
+        str
+            Such as "name[axis=0]".
+        """
         names: tuple[str, ...] = getattr(self, "_fields", ())
         if not names:
             return self.name
@@ -107,16 +113,51 @@ class Op:
         return self
 
     def needs(self, i: int, inputs: Any) -> bool:
-        """Whether the rules for those inputs that want a gradient read the value of input ``i``."""
+        """Whether the rules for those inputs that want a gradient read the value of input ``i``.
+
+        Parameters
+        ----------
+        i : int
+            Place of the input.
+        inputs : sequence of Node
+            All inputs.
+
+        Returns
+        -------
+        bool
+            False where the value need not be kept.
+        """
         kept = self.keep_inputs is None or i in self.keep_inputs
         return kept and (not self.bilinear or inputs[1 - i].requires_grad)
 
     def reduction(self, *xs: Any) -> tuple[int, ...]:
-        """Axes of the first operand that ``lower`` reduces over."""
+        """Axes of the first operand that ``lower`` reduces over.
+
+        Parameters
+        ----------
+        *xs : Tensor
+            The inputs.
+
+        Returns
+        -------
+        tuple of int
+            Empty by default.
+        """
         return ()
 
     def sweep(self, *xs: Any) -> Any:
-        """What ``lower`` runs over for an element, to find operations that do the same, or None."""
+        """What ``lower`` runs over for an element, to find operations that do the same, or None.
+
+        Parameters
+        ----------
+        *xs : Tensor
+            The inputs.
+
+        Returns
+        -------
+        object
+            Comparable; None by default.
+        """
         axes = self.reduction(*xs)
         return (xs[0].shape, axes) if axes else None
 

@@ -93,7 +93,10 @@ def warn_of(name: str, keyworded: bool = False) -> None:
 
 
 def watched(function: Any, name: str) -> Any:
-    """The function, which says once that PyTorch answers otherwise, or refuses such calls."""
+    """The function, which says once that PyTorch answers otherwise, or refuses such calls; a
+    method, whose first parameter is ``self``, gives PyTorch's answer."""
+    if function.__code__.co_varnames[:1] == ("self",):
+        return function
     if name in REFUSED:
         return _refusing(function, *REFUSED[name])
     least = WATCHED[name][0] if name in WATCHED else 0

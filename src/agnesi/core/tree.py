@@ -87,7 +87,13 @@ class Tree:
         return self._hash  # type: ignore[return-value]
 
     def walk(self) -> Iterator[Tree]:
-        """The tree and all inside, each before what is inside of it."""
+        """The tree and all inside, each before what is inside of it.
+
+        Returns
+        -------
+        Iterator of Tree
+            Leaves, too.
+        """
         stack = [self]
         while stack:
             tree = stack.pop()
@@ -105,7 +111,18 @@ class Tree:
 
     def paths(self, name: str = "") -> list[str]:
         """How to reach each leaf from a nest called ``name``: ``name['w'][0]``; what lies deeper
-        than a few containers is told by the outer ones."""
+        than a few containers is told by the outer ones.
+
+        Parameters
+        ----------
+        name : str, optional
+            What the nest is called.
+
+        Returns
+        -------
+        list of str
+            A path for each leaf, in order.
+        """
         found = []
         stack = [(self, name, 0)]
         while stack:
@@ -128,7 +145,18 @@ class Tree:
         return [f"[{i}]" for i in range(len(self.children))]
 
     def build(self, leaves: Iterable[Any]) -> Any:
-        """The nest of this shape that holds ``leaves``."""
+        """The nest of this shape that holds ``leaves``.
+
+        Parameters
+        ----------
+        leaves : iterable
+            As many as there are.
+
+        Returns
+        -------
+        object
+            A nest of this shape.
+        """
         leaves = iter(leaves)
         made: list[Any] = []
         rest, outer = iter((self,)), []
@@ -149,7 +177,20 @@ class Tree:
                 made.append(build((tree.kind, tree.extra), children))
 
     def take(self, nest: Any) -> tuple[Iterable[Any], Any]:
-        """What a nest of this kind holds, and what else its class needs."""
+        """What a nest of this kind holds, and what else its class needs.
+
+        Parameters
+        ----------
+        nest : object
+            A nest of this kind.
+
+        Returns
+        -------
+        children : iterable
+            What it holds.
+        extra : object
+            What else its class needs.
+        """
         return _REGISTRY[self._entry()][0](nest)
 
     def _entry(self) -> Any:

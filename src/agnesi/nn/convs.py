@@ -284,7 +284,20 @@ class _ConvTranspose(_Conv):
         return before, after // self.groups
 
     def forward(self, x: Tensor, output_size: Any = None) -> Tensor:
-        """The larger images, of ``output_size`` or with it as shape where it is given."""
+        """The larger images, of ``output_size`` or with it as shape where it is given.
+
+        Parameters
+        ----------
+        x : Tensor
+            (batch, in_channels, ...), or one of them.
+        output_size : tuple of int, optional
+            The sizes wanted, or the whole shape.
+
+        Returns
+        -------
+        Tensor
+            (batch, out_channels, ...).
+        """
         x, extra = as_tensor(x), self.output_padding
         if output_size is not None and x.ndim > self.rank:
             extra = self._missing(x, output_size)

@@ -68,6 +68,29 @@ class _Layers(Module):
         ``lengths`` are those of sequences which differ in length and are filled up to one: what
         lies behind the end of a sequence is not looked at, outputs are 0 there, last states are
         those of its last step, and the other direction begins with it.
+
+        Parameters
+        ----------
+        x : Tensor
+            (length, batch, features), (batch, length, features) with ``batch_first``, or (length,
+            features).
+        state : Tensor or pair of Tensor, optional
+            The first states, (layers * directions, batch, hidden_size); zeros by default. A pair
+            ``h, c`` for an LSTM.
+        lengths : array_like of int, optional
+            The length of each sequence.
+
+        Returns
+        -------
+        outputs : Tensor
+            As ``x``, with as many features as hidden ones in all directions.
+        state : Tensor or pair of Tensor
+            The last states, as ``state``.
+
+        Raises
+        ------
+        ShapeError
+            If ``x`` or a state has another shape.
         """
         x = as_tensor(x)
         if x.ndim not in (2, 3) or x.shape[-1] != self.input_size:

@@ -35,6 +35,11 @@ class Streams:
         """States and new states of all variables, as for ``ag.function(updates=...)``.
 
         Functions make these updates by themselves, unless told not to (``no_default_updates``).
+
+        Returns
+        -------
+        list of (Shared, Tensor)
+            One for each variable.
         """
         return list(self.state_updates)
 
