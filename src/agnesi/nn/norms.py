@@ -351,8 +351,12 @@ class InstanceNorm1d(_InstanceNorm):
         Number of channels.
     eps : float
         Added to the variance.
+    momentum : float
+        Share of a batch in the running mean and variance.
     affine : bool
         Whether there are a learned scale and shift.
+    track_running_stats : bool
+        Whether there are a running mean and variance, which are used in evaluation mode.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
@@ -412,8 +416,12 @@ class InstanceNorm3d(_InstanceNorm):
         Number of channels.
     eps : float
         Added to the variance.
+    momentum : float
+        Share of a batch in the running mean and variance.
     affine : bool
         Whether there are a learned scale and shift.
+    track_running_stats : bool
+        Whether there are a running mean and variance, which are used in evaluation mode.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 

@@ -94,7 +94,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> Pair:
     Raises
     ------
     TypeError
-        For a positive ``k`` without its name: in its place PyTorch has ``m``.
+        For a positive second argument by place, which PyTorch takes for a number of columns.
 
     See Also
     --------
