@@ -10,11 +10,20 @@ import numpy as np
 from agnesi.core.errors import at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arith import sqrt
+from agnesi.ops.select import maximum
+from agnesi.optim.decay import Decaying
 from agnesi.optim.hyper import Hyper
-from agnesi.optim.optimizer import Optimizer
 
 
-class Adam(Optimizer):
+def two_betas(optimizer: Any, betas: Any) -> tuple[float, float]:
+    """The two numbers, checked."""
+    if not isinstance(betas, (tuple, list)) or len(betas) != 2:
+        name = type(optimizer).__name__
+        raise ValueError(at(f"{name}: betas must be two numbers, not {betas!r}"))
+    return betas[0], betas[1]
+
+
+class Adam(Decaying):
     """Adam (Kingma and Ba, 2015).
 
     Parameters
@@ -29,6 +38,12 @@ class Adam(Optimizer):
         Added to the root of the mean square.
     weight_decay : float
         Multiple of the parameter that is added to its gradient.
+    amsgrad : bool
+        Whether steps are scaled by the largest mean square so far (Reddi et al., 2018).
+    maximize : bool
+        Whether to go up along the gradient.
+    decoupled_weight_decay : bool
+        Whether decay shrinks the parameter instead, as in :class:`AdamW`.
 
     Raises
     ------
@@ -52,22 +67,19 @@ class Adam(Optimizer):
     tensor([0.5...], requires_grad=True)
     """
 
-    slot_names = ("mean", "mean_square")
     beta1 = Hyper(below=1.0)
     beta2 = Hyper(below=1.0)
     eps = Hyper()
-    weight_decay = Hyper(optional=True)
 
     def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-3, *,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0.0) -> None:
-        super().__init__(parameters, lr)
-        if not isinstance(betas, (tuple, list)) or len(betas) != 2:
-            raise ValueError(at(f"{type(self).__name__}: betas must be two numbers, not {betas!r}"))
-        self.beta1, self.beta2 = betas
-        self.eps = eps
-        self.weight_decay = weight_decay
-        self.decays = weight_decay != 0
+                 weight_decay: float = 0.0, amsgrad: bool = False, maximize: bool = False,
+                 decoupled_weight_decay: bool = False) -> None:
+        self.slot_names = ("mean", "mean_square", *(("largest",) if amsgrad else ()))
+        super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize,
+                         decoupled=decoupled_weight_decay)
+        self.beta1, self.beta2 = two_betas(self, betas)
+        self.eps, self.amsgrad = eps, amsgrad
         self._steps = wrap(np.array(0))
 
     def begin(self) -> tuple[Any, ...]:
@@ -83,29 +95,15 @@ class Adam(Optimizer):
         return self.lr / (1 - self.beta1**t), sqrt(1 - self.beta2**t)
 
     def update(self, p: Any, g: Any, *rest: Any) -> None:
-        mean, square, size, root = rest
-        g = self.decay(p, g)
+        mean, square, *largest, size, root = rest
+        g = self.slope(p, g)
         mean.add_((1 - self.beta1) * (g - mean))
         square.add_((1 - self.beta2) * (g * g - square))
+        for most in largest:
+            most.copy_(maximum(most, square))
+            square = most
         scale = sqrt(square) / root.astype(p.dtype) + self.eps
         p.sub_(size.astype(p.dtype) * mean / scale)
-
-    def decay(self, p: Any, g: Any) -> Any:
-        """The gradient with weight decay.
-
-        Parameters
-        ----------
-        p : Tensor
-            The parameter.
-        g : Tensor
-            Its gradient.
-
-        Returns
-        -------
-        Tensor
-            The gradient to go on with.
-        """
-        return g + self.weight_decay * p if self.decays else g
 
 
 class AdamW(Adam):
@@ -125,6 +123,10 @@ class AdamW(Adam):
         Added to the root of the mean square.
     weight_decay : float
         Share of ``lr`` by which parameters shrink in a step, apart from the gradient.
+    amsgrad : bool
+        Whether steps are scaled by the largest mean square so far.
+    maximize : bool
+        Whether to go up along the gradient.
 
     See Also
     --------
@@ -143,24 +145,6 @@ class AdamW(Adam):
 
     def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-3, *,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 1e-2) -> None:
-        super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay)
-
-    def decay(self, p: Any, g: Any) -> Any:
-        """Shrink the parameter; the gradient stays as it is.
-
-        Parameters
-        ----------
-        p : Tensor
-            The parameter.
-        g : Tensor
-            Its gradient.
-
-        Returns
-        -------
-        Tensor
-            The gradient to go on with.
-        """
-        if self.decays:
-            p.mul_(1 - self.lr * self.weight_decay)
-        return g
+                 weight_decay: float = 1e-2, amsgrad: bool = False, maximize: bool = False) -> None:
+        super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay,
+                         amsgrad=amsgrad, maximize=maximize, decoupled_weight_decay=True)

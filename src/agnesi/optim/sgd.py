@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from agnesi.core.errors import at
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.optim.decay import Decaying
 from agnesi.optim.hyper import Hyper
-from agnesi.optim.optimizer import Optimizer
 
 
-class SGD(Optimizer):
+class SGD(Decaying):
     """``p -= lr * g``, with momentum if wanted.
 
     Parameters
@@ -22,15 +24,19 @@ class SGD(Optimizer):
         Learning rate.
     momentum : float
         Share of the last step's direction that is kept.
+    dampening : float
+        Share of the gradient that does not enter the momentum, but for the first.
     weight_decay : float
         Multiple of the parameter that is added to its gradient.
     nesterov : bool
         Whether to look ahead along the momentum.
+    maximize : bool
+        Whether to go up along the gradient.
 
     Raises
     ------
     ValueError
-        If ``nesterov`` is set without momentum.
+        If ``nesterov`` is set without momentum, or with dampening.
 
     See Also
     --------
@@ -48,23 +54,36 @@ class SGD(Optimizer):
     """
 
     momentum = Hyper(optional=True)
-    weight_decay = Hyper(optional=True)
 
     def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-3, *, momentum: float = 0.0,
-                 weight_decay: float = 0.0, nesterov: bool = False) -> None:
-        if nesterov and momentum == 0:
-            raise ValueError(at("SGD: nesterov needs momentum"))
+                 dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False,
+                 maximize: bool = False) -> None:
+        if nesterov and (momentum == 0 or dampening != 0):
+            raise ValueError(at("SGD: nesterov needs momentum, and no dampening"))
         self.slot_names = ("momentum",) if momentum else ()
-        super().__init__(parameters, lr)
+        super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize)
         self.momentum = momentum
-        self.weight_decay = weight_decay
-        self.nesterov = nesterov
-        self.decays = weight_decay != 0
+        self.dampening, self.nesterov = float(dampening), nesterov
+        if momentum and dampening:
+            self._steps = wrap(np.array(0))
+
+    def begin(self) -> tuple[Any, ...]:
+        """The share of the gradient that enters the momentum: all of the first one.
+
+        Returns
+        -------
+        tuple
+            A number, or nothing without dampening.
+        """
+        if not (self.slot_names and self.dampening):
+            return ()
+        steps: Any = self._steps
+        return (1 - self.dampening * (steps.add_(1) != 1).astype("float64"),)
 
     def update(self, p: Any, g: Any, *rest: Any) -> None:
-        if self.decays:
-            g = g + self.weight_decay * p
-        for v in rest:
-            v.mul_(self.momentum).add_(g)
+        g = self.slope(p, g)
+        if self.slot_names:
+            v, *share = rest
+            v.mul_(self.momentum).add_(g * share[0].astype(p.dtype) if share else g)
             g = g + self.momentum * v if self.nesterov else v
         p.sub_(self.lr * g)

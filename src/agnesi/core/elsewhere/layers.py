@@ -153,7 +153,7 @@ grouped_mm scaled_mm scaled_grouped_mm : `ag.matmul`
 OPTIM = """
 clip_grad_norm_ : `norm = ag.sqrt(sum((p.grad**2).sum() for p in parameters))`, then `p.grad =
     p.grad * ag.minimum(1.0, limit / norm)`, which compiles with the step
-RMSprop Adagrad ASGD Adadelta Adafactor Adamax Muon NAdam RAdam Rprop : `optim.Adam`, or a subclass
+Adafactor Muon : `optim.Adam`, or a subclass
     of `optim.Optimizer` whose update says what happens to a parameter
 SparseAdam : `optim.Adam`: gradients of lookups touch the rows in use
 LBFGS : `ag.value_and_grad` with scipy.optimize.minimize
@@ -162,12 +162,6 @@ swap_in_optimizer_params_and_state : `optimizer.load_state_dict(state)`
 """
 
 SCHEDULES = """
-LRScheduler : `optim.lr_scheduler.Scheduler`
-LambdaLR MultiplicativeLR ConstantLR LinearLR ExponentialLR MultiStepLR PolynomialLR CyclicLR
-    OneCycleLR CosineAnnealingWarmRestarts SequentialLR ChainedScheduler : a subclass of
-    `optim.lr_scheduler.Scheduler` whose rate(epoch) gives the rate, or `optimizer.lr = 0.1` before
-    a step
-ReduceLROnPlateau : `optimizer.lr = optimizer.lr * 0.1` where the loss stays
 EPOCH_DEPRECATION_WARNING : `optim.lr_scheduler.Scheduler`
 """
 

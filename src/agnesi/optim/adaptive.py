@@ -1,0 +1,279 @@
+"""Steps scaled by the size of earlier gradients: AdaGrad, AdaDelta, RMSprop, Rprop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.errors import at
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.arith import sign, sqrt
+from agnesi.ops.select import clip, where
+from agnesi.optim.decay import Decaying
+from agnesi.optim.hyper import Hyper
+
+
+class Adagrad(Decaying):
+    """AdaGrad: steps scaled by the root of the sum of squared gradients (Duchi et al., 2011).
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        What to optimise.
+    lr : float
+        Learning rate.
+    lr_decay : float
+        The rate of step t is ``lr / (1 + (t - 1) * lr_decay)``.
+    weight_decay : float
+        Multiple of the parameter that is added to its gradient.
+    initial_accumulator_value : float
+        What the sums begin with.
+    eps : float
+        Added to the root.
+    maximize : bool
+        Whether to go up along the gradient.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+    TypeError
+        If a parameter is no tensor that requires grad.
+
+    See Also
+    --------
+    optim.Adadelta, optim.RMSprop
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.tensor([1.0], requires_grad=True)
+    >>> optimizer = ag.optim.Adagrad([w], lr=0.5)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.5], requires_grad=True)
+    """
+
+    slot_names = ("total",)
+    lr_decay, eps = Hyper(optional=True), Hyper()
+
+    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-2, lr_decay: float = 0.0,
+                 weight_decay: float = 0.0, initial_accumulator_value: float = 0.0,
+                 eps: float = 1e-10, *, maximize: bool = False) -> None:
+        super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize)
+        if initial_accumulator_value < 0:
+            raise ValueError(at("Adagrad: initial_accumulator_value must be at least 0, not "
+                                f"{initial_accumulator_value}"))
+        self.lr_decay, self.eps = lr_decay, eps
+        self._steps = wrap(np.array(0))
+        for total in self.slots["total"]:
+            total.data.fill(initial_accumulator_value)
+
+    def begin(self) -> tuple[Any, ...]:
+        """The rate of this step.
+
+        Returns
+        -------
+        tuple
+            A float64 number.
+        """
+        steps: Any = self._steps
+        return (self.lr / (1 + (steps.add_(1) - 1).astype("float64") * self.lr_decay),)
+
+    def update(self, p: Any, g: Any, *rest: Any) -> None:
+        total, rate = rest
+        g = self.slope(p, g)
+        total.add_(g * g)
+        p.sub_(rate.astype(p.dtype) * g / (sqrt(total) + self.eps))
+
+
+class Adadelta(Decaying):
+    """AdaDelta: steps in the ratio of running means of steps and gradients (Zeiler, 2012).
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        What to optimise.
+    lr : float
+        Learning rate.
+    rho : float
+        How much is kept of the running means.
+    eps : float
+        Added under the roots.
+    weight_decay : float
+        Multiple of the parameter that is added to its gradient.
+    maximize : bool
+        Whether to go up along the gradient.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+    TypeError
+        If a parameter is no tensor that requires grad.
+
+    See Also
+    --------
+    optim.Adagrad, optim.RMSprop
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.tensor([1.0], requires_grad=True)
+    >>> optimizer = ag.optim.Adadelta([w], lr=100.0)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.6837...], requires_grad=True)
+    """
+
+    slot_names = ("mean_square", "mean_step")
+    rho, eps = Hyper(below=1.0), Hyper()
+
+    def __init__(self, parameters: Iterable[Tensor], lr: float = 1.0, rho: float = 0.9,
+                 eps: float = 1e-6, weight_decay: float = 0.0, *, maximize: bool = False) -> None:
+        super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize)
+        self.rho, self.eps = rho, eps
+
+    def update(self, p: Any, g: Any, *rest: Any) -> None:
+        square, steps = rest
+        g = self.slope(p, g)
+        square.add_((1 - self.rho) * (g * g - square))
+        step = sqrt(steps + self.eps) / sqrt(square + self.eps) * g
+        steps.add_((1 - self.rho) * (step * step - steps))
+        p.sub_(self.lr * step)
+
+
+class RMSprop(Decaying):
+    """RMSprop: steps scaled by the running root mean square of gradients (Hinton, 2012).
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        What to optimise.
+    lr : float
+        Learning rate.
+    alpha : float
+        How much is kept of the running mean of squares.
+    eps : float
+        Added to the root.
+    weight_decay : float
+        Multiple of the parameter that is added to its gradient.
+    momentum : float
+        Share of the last step's direction that is kept.
+    centered : bool
+        Whether the mean gradient is taken off: the root is then a standard deviation.
+    maximize : bool
+        Whether to go up along the gradient.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+    TypeError
+        If a parameter is no tensor that requires grad.
+
+    See Also
+    --------
+    optim.Adagrad, optim.Adam
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.tensor([1.0], requires_grad=True)
+    >>> optimizer = ag.optim.RMSprop([w], lr=0.05)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.5], requires_grad=True)
+    """
+
+    alpha, eps = Hyper(below=1.0), Hyper()
+    momentum = Hyper(optional=True)
+
+    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-2, alpha: float = 0.99,
+                 eps: float = 1e-8, weight_decay: float = 0.0, momentum: float = 0.0,
+                 centered: bool = False, *, maximize: bool = False) -> None:
+        self.slot_names = ("mean_square", *(("mean",) if centered else ()),
+                           *(("momentum",) if momentum else ()))
+        super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize)
+        self.alpha, self.eps, self.momentum = alpha, eps, momentum
+        self.centered = centered
+
+    def update(self, p: Any, g: Any, *rest: Any) -> None:
+        square, *others = rest
+        g = self.slope(p, g)
+        square.add_((1 - self.alpha) * (g * g - square))
+        if self.centered:
+            mean = others.pop(0)
+            mean.add_((1 - self.alpha) * (g - mean))
+            square = square - mean * mean
+        step = g / (sqrt(square) + self.eps)
+        for v in others:
+            step = v.mul_(self.momentum).add_(step)
+        p.sub_(self.lr * step)
+
+
+class Rprop(Decaying):
+    """Rprop: steps whose sizes follow the signs of gradients (Riedmiller and Braun, 1993).
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        What to optimise.
+    lr : float
+        Learning rate.
+    etas : tuple of float
+        Factors of a step's size where the sign has changed, and where it has not.
+    step_sizes : tuple of float
+        The smallest and the largest step.
+    maximize : bool
+        Whether to go up along the gradient.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+    TypeError
+        If a parameter is no tensor that requires grad.
+
+    See Also
+    --------
+    optim.SGD
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.tensor([1.0], requires_grad=True)
+    >>> optimizer = ag.optim.Rprop([w], lr=0.5)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.5], requires_grad=True)
+    """
+
+    slot_names = ("before", "size")
+
+    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-2, *,
+                 etas: tuple[float, float] = (0.5, 1.2),
+                 step_sizes: tuple[float, float] = (1e-6, 50.0), maximize: bool = False) -> None:
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(at(f"Rprop: etas must be below and above 1, not {etas}"))
+        super().__init__(parameters, lr, maximize=maximize)
+        self.etas, self.step_sizes = tuple(etas), tuple(step_sizes)
+        for size in self.slots["size"]:
+            size.data.fill(lr)
+
+    def update(self, p: Any, g: Any, *rest: Any) -> None:
+        before, size = rest
+        g = self.slope(p, g)
+        turned = sign(g * before)
+        less, more = self.etas
+        moved = where(turned > 0, size * more, where(turned < 0, size * less, size))
+        size.copy_(clip(moved, *self.step_sizes))
+        g = where(turned < 0, 0.0, g)
+        p.sub_(sign(g) * size)
+        before.copy_(g)

@@ -1,0 +1,69 @@
+"""Weight decay, and the choice between going down and up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from agnesi.core.tensor import Tensor
+from agnesi.optim.hyper import Hyper
+from agnesi.optim.optimizer import Optimizer
+
+
+class Decaying(Optimizer):
+    """Base of optimizers with weight decay; a subclass calls :meth:`slope` in ``update``.
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        What to optimise.
+    lr : float
+        Learning rate.
+    weight_decay : float
+        Multiple of the parameter that is added to its gradient; with ``decoupled`` the share of
+        ``lr`` by which the parameter shrinks.
+    maximize : bool
+        Whether to go up along the gradient.
+    decoupled : bool
+        Whether decay stays apart from the gradient (Loshchilov and Hutter, 2019).
+
+    See Also
+    --------
+    optim.Optimizer
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0, weight_decay=0.5)
+    >>> optimizer.weight_decay
+    0.5
+    """
+
+    weight_decay = Hyper(optional=True)
+
+    def __init__(self, parameters: Iterable[Tensor], lr: float, *, weight_decay: float = 0.0,
+                 maximize: bool = False, decoupled: bool = False) -> None:
+        super().__init__(parameters, lr)
+        self.weight_decay = weight_decay
+        self.decays, self.maximize, self.decoupled = weight_decay != 0, maximize, decoupled
+
+    def slope(self, p: Any, g: Any) -> Any:
+        """The gradient to go down along, with weight decay.
+
+        Parameters
+        ----------
+        p : Tensor
+            The parameter; shrunk in place where decay is decoupled.
+        g : Tensor
+            Its gradient.
+
+        Returns
+        -------
+        Tensor
+            The gradient to go on with.
+        """
+        if self.maximize:
+            g = -g
+        if self.decays and self.decoupled:
+            p.mul_(1 - self.lr * self.weight_decay)
+        return g + self.weight_decay * p if self.decays and not self.decoupled else g

@@ -1,0 +1,416 @@
+"""Adam's kin: other scales of steps, and other uses of the running mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.arith import abs as size_of
+from agnesi.ops.arith import sign, sqrt
+from agnesi.ops.reduce import sum as sum_of
+from agnesi.ops.select import maximum, where
+from agnesi.optim.adam import Adam, two_betas
+from agnesi.optim.decay import Decaying
+from agnesi.optim.hyper import Hyper
+
+
+class Adamax(Adam):
+    """Adam scaled by a decaying maximum of gradients (Kingma and Ba, 2015, section 7).
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        What to optimise.
+    lr : float
+        Learning rate.
+    betas : tuple of float
+        How much is kept of the running means of the gradient, and of its maximum.
+    eps : float
+        Added to the root of the maximum.
+    weight_decay : float
+        Multiple of the parameter that is added to its gradient.
+    maximize : bool
+        Whether to go up along the gradient.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+    TypeError
+        If a parameter is no tensor that requires grad.
+
+    See Also
+    --------
+    optim.Adam
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.tensor([1.0], requires_grad=True)
+    >>> optimizer = ag.optim.Adamax([w], lr=0.5)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.5], requires_grad=True)
+    """
+
+    def __init__(self, parameters: Iterable[Tensor], lr: float = 2e-3, *,
+                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0.0, maximize: bool = False) -> None:
+        super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay,
+                         maximize=maximize)
+
+    def update(self, p: Any, g: Any, *rest: Any) -> None:
+        mean, largest, size, _ = rest
+        g = self.slope(p, g)
+        mean.add_((1 - self.beta1) * (g - mean))
+        largest.copy_(maximum(self.beta2 * largest, size_of(g) + self.eps))
+        p.sub_(size.astype(p.dtype) * mean / largest)
+
+
+class NAdam(Adam):
+    """Adam that looks ahead along the running mean (Dozat, 2016).
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        What to optimise.
+    lr : float
+        Learning rate.
+    betas : tuple of float
+        How much is kept of the running means of gradient and squared gradient.
+    eps : float
+        Added to the root of the mean square.
+    weight_decay : float
+        Multiple of the parameter that is added to its gradient.
+    momentum_decay : float
+        How fast the momentum approaches ``betas[0]``.
+    decoupled_weight_decay : bool
+        Whether decay shrinks the parameter instead.
+    maximize : bool
+        Whether to go up along the gradient.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+    TypeError
+        If a parameter is no tensor that requires grad.
+
+    See Also
+    --------
+    optim.Adam, optim.RAdam
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.tensor([1.0], requires_grad=True)
+    >>> optimizer = ag.optim.NAdam([w], lr=0.5)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.47...], requires_grad=True)
+    """
+
+    momentum_decay = Hyper()
+
+    def __init__(self, parameters: Iterable[Tensor], lr: float = 2e-3, *,
+                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0.0, momentum_decay: float = 4e-3,
+                 decoupled_weight_decay: bool = False, maximize: bool = False) -> None:
+        super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay,
+                         maximize=maximize, decoupled_weight_decay=decoupled_weight_decay)
+        self.momentum_decay = momentum_decay
+        self._product = wrap(np.array(1.0))
+
+    def begin(self) -> tuple[Any, ...]:
+        """Factors of the gradient and of the mean, and the root of the second correction.
+
+        Returns
+        -------
+        tuple
+            Three float64 numbers.
+        """
+        steps: Any = self._steps
+        product: Any = self._product
+        t = steps.add_(1).astype("float64")
+        now, then = (self.beta1 * (1 - 0.5 * 0.96 ** (k * self.momentum_decay))
+                     for k in (t, t + 1))
+        past = product.mul_(now)
+        return (self.lr * (1 - now) / (1 - past), self.lr * then / (1 - past * then),
+                sqrt(1 - self.beta2**t))
+
+    def update(self, p: Any, g: Any, *rest: Any) -> None:
+        mean, square, own, ahead, root = rest
+        g = self.slope(p, g)
+        mean.add_((1 - self.beta1) * (g - mean))
+        square.add_((1 - self.beta2) * (g * g - square))
+        scale = sqrt(square) / root.astype(p.dtype) + self.eps
+        p.sub_((own.astype(p.dtype) * g + ahead.astype(p.dtype) * mean) / scale)
+
+
+class RAdam(Adam):
+    """Adam whose scale begins when its variance is known (Liu et al., 2020).
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        What to optimise.
+    lr : float
+        Learning rate.
+    betas : tuple of float
+        How much is kept of the running means of gradient and squared gradient.
+    eps : float
+        Added to the root of the mean square.
+    weight_decay : float
+        Multiple of the parameter that is added to its gradient.
+    decoupled_weight_decay : bool
+        Whether decay shrinks the parameter instead.
+    maximize : bool
+        Whether to go up along the gradient.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+    TypeError
+        If a parameter is no tensor that requires grad.
+
+    See Also
+    --------
+    optim.Adam, optim.NAdam
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.tensor([1.0], requires_grad=True)
+    >>> optimizer = ag.optim.RAdam([w], lr=0.25)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.5], requires_grad=True)
+    """
+
+    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-3, *,
+                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 0.0, decoupled_weight_decay: bool = False,
+                 maximize: bool = False) -> None:
+        super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay,
+                         maximize=maximize, decoupled_weight_decay=decoupled_weight_decay)
+
+    def begin(self) -> tuple[Any, ...]:
+        """The step's size, its rectification (0 before it begins), the second correction's root.
+
+        Returns
+        -------
+        tuple
+            Three float64 numbers.
+        """
+        steps: Any = self._steps
+        t = steps.add_(1).astype("float64")
+        kept = self.beta2**t
+        most = 2 / (1 - self.beta2) - 1
+        now = most - 2 * t * kept / (1 - kept)
+        known = maximum(now, 5.0)
+        rectified = sqrt((known - 4) * (known - 2) * most / ((most - 4) * (most - 2) * known))
+        return (self.lr / (1 - self.beta1**t), where(now > 5, rectified, 0.0), sqrt(1 - kept))
+
+    def update(self, p: Any, g: Any, *rest: Any) -> None:
+        mean, square, size, rectified, root = rest
+        g = self.slope(p, g)
+        mean.add_((1 - self.beta1) * (g - mean))
+        square.add_((1 - self.beta2) * (g * g - square))
+        rectified = rectified.astype(p.dtype)
+        scaled = rectified * root.astype(p.dtype) / (sqrt(square) + self.eps)
+        p.sub_(size.astype(p.dtype) * mean * where(rectified > 0, scaled, 1.0))
+
+
+class Lamb(Adam):
+    """LAMB: Adam's steps in proportion to each parameter's norm (You et al., 2020).
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        What to optimise.
+    lr : float
+        Learning rate.
+    betas : tuple of float
+        How much is kept of the running means of gradient and squared gradient.
+    eps : float
+        Added to the root of the mean square.
+    weight_decay : float
+        Multiple of the parameter that is added to the step's direction.
+    maximize : bool
+        Whether to go up along the gradient.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+    TypeError
+        If a parameter is no tensor that requires grad.
+
+    See Also
+    --------
+    optim.Adam, optim.Lion
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.tensor([1.0], requires_grad=True)
+    >>> optimizer = ag.optim.Lamb([w], lr=0.5)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.5], requires_grad=True)
+    """
+
+    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-3, *,
+                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-6,
+                 weight_decay: float = 0.0, maximize: bool = False) -> None:
+        super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay,
+                         maximize=maximize)
+
+    def update(self, p: Any, g: Any, *rest: Any) -> None:
+        mean, square, size, root = rest
+        g = -g if self.maximize else g
+        mean.add_((1 - self.beta1) * (g - mean))
+        square.add_((1 - self.beta2) * (g * g - square))
+        first = (size / self.lr).astype(p.dtype)
+        step = first * mean / (sqrt(square) / root.astype(p.dtype) + self.eps)
+        if self.decays:
+            step = step + self.weight_decay * p
+        long, far = sqrt(sum_of(p * p)), sqrt(sum_of(step * step))
+        known = (long > 0) & (far > 0)
+        p.sub_(self.lr * where(known, long / where(known, far, 1.0), 1.0) * step)
+
+
+class Lion(Decaying):
+    """Lion: steps along the sign of a running mean (Chen et al., 2023).
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        What to optimise.
+    lr : float
+        Learning rate.
+    betas : tuple of float
+        How much of the mean enters the step, and how much is kept of it.
+    weight_decay : float
+        Share of ``lr`` by which parameters shrink in a step.
+    maximize : bool
+        Whether to go up along the gradient.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+    TypeError
+        If a parameter is no tensor that requires grad.
+
+    See Also
+    --------
+    optim.AdamW, optim.Lamb
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.tensor([1.0], requires_grad=True)
+    >>> optimizer = ag.optim.Lion([w], lr=0.5)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.5], requires_grad=True)
+    """
+
+    slot_names = ("mean",)
+    beta1, beta2 = Hyper(below=1.0), Hyper(below=1.0)
+
+    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-4, *,
+                 betas: tuple[float, float] = (0.9, 0.99), weight_decay: float = 0.0,
+                 maximize: bool = False) -> None:
+        super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize,
+                         decoupled=True)
+        self.beta1, self.beta2 = two_betas(self, betas)
+
+    def update(self, p: Any, g: Any, *rest: Any) -> None:
+        (mean,) = rest
+        g = self.slope(p, g)
+        p.sub_(self.lr * sign(self.beta1 * mean + (1 - self.beta1) * g))
+        mean.add_((1 - self.beta2) * (g - mean))
+
+
+class ASGD(Decaying):
+    """Gradient descent whose iterates are averaged (Polyak and Juditsky, 1992).
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        What to optimise.
+    lr : float
+        Learning rate.
+    lambd : float
+        Decay of the parameters, which lowers the rate as well.
+    alpha : float
+        Power of the rate's decay.
+    t0 : float
+        Steps before averaging begins; the means are ``slots["average"]``.
+    weight_decay : float
+        Multiple of the parameter that is added to its gradient.
+    maximize : bool
+        Whether to go up along the gradient.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+    TypeError
+        If a parameter is no tensor that requires grad.
+
+    See Also
+    --------
+    optim.SGD
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.tensor([1.0], requires_grad=True)
+    >>> optimizer = ag.optim.ASGD([w], lr=0.25, lambd=0.0)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.5], requires_grad=True)
+    """
+
+    slot_names = ("average",)
+
+    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-2, lambd: float = 1e-4,
+                 alpha: float = 0.75, t0: float = 1e6, weight_decay: float = 0.0, *,
+                 maximize: bool = False) -> None:
+        super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize)
+        self.lambd, self.alpha, self.t0 = float(lambd), float(alpha), float(t0)
+        self._steps = wrap(np.array(0))
+
+    def begin(self) -> tuple[Any, ...]:
+        """The rate of this step, and the share of the new iterate in the mean.
+
+        Returns
+        -------
+        tuple
+            Two float64 numbers.
+        """
+        steps: Any = self._steps
+        done = (steps.add_(1) - 1).astype("float64")
+        rate = self.lr / (1 + self.lambd * self.lr * done) ** self.alpha
+        return rate, 1.0 / maximum(1.0, done - self.t0)
+
+    def update(self, p: Any, g: Any, *rest: Any) -> None:
+        average, rate, share = rest
+        rate = rate.astype(p.dtype)
+        g = self.slope(p, g)
+        p.mul_(1 - self.lambd * rate)
+        p.sub_(rate * g)
+        average.add_(share.astype(p.dtype) * (p - average))

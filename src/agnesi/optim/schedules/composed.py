@@ -1,0 +1,228 @@
+"""Schedules made of schedules, and one that follows a metric."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+from agnesi.core.errors import at
+from agnesi.optim.optimizer import Optimizer
+from agnesi.optim.schedules.base import Scheduler
+
+
+def _optimizer_of(owner: Any, schedulers: Sequence[Scheduler]) -> Optimizer:
+    """The one optimizer of all schedules."""
+    found = {id(s.optimizer): s.optimizer for s in schedulers}
+    if len(found) != 1:
+        raise ValueError(at(f"{type(owner).__name__} takes schedulers of one optimizer, "
+                            f"not of {len(found)}"))
+    return next(iter(found.values()))
+
+
+class SequentialLR(Scheduler):
+    """One schedule after the other, each from its own beginning.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose ``lr`` is set.
+    schedulers : sequence of Scheduler
+        In their order.
+    milestones : sequence of int
+        The epochs at which the second and later ones begin.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many milestones as changes.
+
+    See Also
+    --------
+    optim.lr_scheduler.ChainedScheduler
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ag.optim.lr_scheduler.SequentialLR(optimizer, [
+    ...     ag.optim.lr_scheduler.ConstantLR(optimizer, 0.1, total_iters=9),
+    ...     ag.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)], milestones=[2])
+    >>> scheduler.step()
+    >>> optimizer.lr
+    0.1
+    """
+
+    def __init__(self, optimizer: Optimizer, schedulers: Sequence[Scheduler],
+                 milestones: Sequence[int]) -> None:
+        super().__init__(optimizer)
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(at(f"SequentialLR: {len(schedulers)} schedulers need "
+                                f"{len(schedulers) - 1} milestones, not {len(milestones)}"))
+        _optimizer_of(self, schedulers)
+        self.schedulers, self.milestones = list(schedulers), list(milestones)
+        self.begin()
+
+    def rate(self, epoch: int) -> float:
+        which = bisect_right(self.milestones, epoch)
+        return self.schedulers[which].rate(epoch - (self.milestones[which - 1] if which else 0))
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"epoch": self.epoch, "milestones": self.milestones,
+                "schedulers": [s.state_dict() for s in self.schedulers]}
+
+
+class ChainedScheduler(Scheduler):
+    """The product of several schedules of one optimizer.
+
+    Parameters
+    ----------
+    schedulers : sequence of Scheduler
+        Whose factors are multiplied.
+    optimizer : Optimizer, optional
+        Theirs, by default.
+
+    Raises
+    ------
+    ValueError
+        If they are not all of one optimizer.
+
+    See Also
+    --------
+    optim.lr_scheduler.SequentialLR
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ag.optim.lr_scheduler.ChainedScheduler([
+    ...     ag.optim.lr_scheduler.ConstantLR(optimizer, 0.1, total_iters=9),
+    ...     ag.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)])
+    >>> scheduler.step()
+    >>> optimizer.lr
+    0.05
+    """
+
+    def __init__(self, schedulers: Sequence[Scheduler],
+                 optimizer: Optimizer | None = None) -> None:
+        found = _optimizer_of(self, schedulers)
+        super().__init__(found)
+        self.schedulers = list(schedulers)
+        self.begin()
+
+    def rate(self, epoch: int) -> float:
+        found = self.base_lr
+        for s in self.schedulers:
+            found *= s.rate(epoch) / s.base_lr if s.base_lr else 1.0
+        return found
+
+    def step(self) -> None:
+        for s in self.schedulers:
+            s.step()
+        super().step()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"epoch": self.epoch, "schedulers": [s.state_dict() for s in self.schedulers]}
+
+
+class ReduceLROnPlateau(Scheduler):
+    """``lr`` times ``factor`` whenever a metric has not become better for a while.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose ``lr`` is set.
+    mode : {"min", "max"}
+        Whether smaller or larger is better.
+    factor : float
+        Of each reduction.
+    patience : int
+        Epochs without progress that are waited for.
+    threshold : float
+        How much better counts.
+    threshold_mode : {"rel", "abs"}
+        Whether ``threshold`` is a share of the best value.
+    cooldown : int
+        Epochs after a reduction in which nothing is counted.
+    min_lr : float
+        The lowest rate.
+    eps : float
+        Smaller changes of the rate are not made.
+
+    Raises
+    ------
+    ValueError
+        If ``factor`` is not below 1, or there is no such mode.
+
+    See Also
+    --------
+    optim.lr_scheduler.StepLR
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ag.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=0)
+    >>> for loss in (3.0, 3.0):
+    ...     scheduler.step(loss)
+    >>> optimizer.lr
+    0.5
+    """
+
+    def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1,
+                 patience: int = 10, threshold: float = 1e-4, threshold_mode: str = "rel",
+                 cooldown: int = 0, min_lr: float = 0.0, eps: float = 1e-8) -> None:
+        super().__init__(optimizer)
+        if factor >= 1.0:
+            raise ValueError(at(f"ReduceLROnPlateau: factor must be below 1, not {factor}"))
+        if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
+            raise ValueError(at("ReduceLROnPlateau: there is no mode "
+                                f"{mode!r} with {threshold_mode!r}"))
+        self.mode, self.factor, self.patience = mode, factor, patience
+        self.threshold, self.threshold_mode = threshold, threshold_mode
+        self.cooldown, self.min_lr, self.eps = cooldown, min_lr, eps
+        self.best = math.inf if mode == "min" else -math.inf
+        self.num_bad_epochs = self.cooldown_counter = 0
+        self.present = self.base_lr
+
+    def rate(self, epoch: int) -> float:
+        return self.present
+
+    def _is_better(self, metric: float) -> bool:
+        sign = 1.0 if self.mode == "min" else -1.0
+        if math.isinf(self.best):
+            return sign * metric < sign * self.best
+        margin = self.threshold * (abs(self.best) if self.threshold_mode == "rel" else 1.0)
+        return sign * metric < sign * self.best - margin
+
+    def step(self, metrics: float | None = None) -> None:
+        """Begin the next epoch.
+
+        Parameters
+        ----------
+        metrics : float
+            The metric of the epoch that is done.
+
+        Raises
+        ------
+        TypeError
+            If it is missing.
+        """
+        if metrics is None:
+            raise TypeError(at("ReduceLROnPlateau.step() follows a metric: step(loss)"))
+        self.epoch += 1
+        value = float(metrics)
+        if self._is_better(value):
+            self.best, self.num_bad_epochs = value, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+            lower = max(self.present * self.factor, self.min_lr)
+            if self.present - lower > self.eps:
+                self.present = lower
+        self.begin()

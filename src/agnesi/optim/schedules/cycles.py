@@ -1,0 +1,278 @@
+"""Rates that rise and fall."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agnesi.core.errors import at
+from agnesi.optim.optimizer import Optimizer
+from agnesi.optim.schedules.base import Scheduler
+from agnesi.optim.schedules.decay import at_least
+
+
+class CosineAnnealingLR(Scheduler):
+    """Half a cosine from ``lr`` down to ``eta_min`` in ``T_max`` epochs.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose ``lr`` is set.
+    T_max : int
+        Epochs from the highest rate to the lowest.
+    eta_min : float
+        The lowest rate.
+
+    Raises
+    ------
+    ValueError
+        If ``T_max`` is below 1.
+
+    See Also
+    --------
+    optim.lr_scheduler.StepLR
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ag.optim.lr_scheduler.CosineAnnealingLR(optimizer, 2)
+    >>> scheduler.step()
+    >>> optimizer.lr
+    0.5
+    """
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0) -> None:
+        super().__init__(optimizer)
+        if T_max < 1:
+            raise ValueError(at(f"CosineAnnealingLR: T_max must be at least 1, not {T_max}"))
+        self.T_max, self.eta_min = T_max, eta_min
+
+    def rate(self, epoch: int) -> float:
+        share = (1 + math.cos(math.pi * epoch / self.T_max)) / 2
+        return self.eta_min + (self.base_lr - self.eta_min) * share
+
+
+class CosineAnnealingWarmRestarts(Scheduler):
+    """Half a cosine down to ``eta_min``, again and again (Loshchilov and Hutter, 2017).
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose ``lr`` is set.
+    T_0 : int
+        Epochs of the first cosine.
+    T_mult : int
+        How many times as long each is as the one before.
+    eta_min : float
+        The lowest rate.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    See Also
+    --------
+    optim.lr_scheduler.CosineAnnealingLR
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ag.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 2)
+    >>> scheduler.step()
+    >>> optimizer.lr
+    0.5
+    """
+
+    def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1,
+                 eta_min: float = 0.0) -> None:
+        super().__init__(optimizer)
+        self.T_0, self.T_mult = at_least(self, "T_0", T_0, 1), at_least(self, "T_mult", T_mult, 1)
+        self.eta_min = eta_min
+
+    def rate(self, epoch: int) -> float:
+        length = self.T_0
+        while epoch >= length:
+            epoch, length = epoch - length, length * self.T_mult
+        share = (1 + math.cos(math.pi * epoch / length)) / 2
+        return self.eta_min + (self.base_lr - self.eta_min) * share
+
+
+class _Cycle(Scheduler):
+    """Rates beside which the momentum moves the other way."""
+
+    #: The momentum at the lowest rate and at the highest, or None.
+    momenta: tuple[float, float] | None = None
+
+    def share(self, epoch: int) -> float:
+        """How far the rate has risen, from 0 to 1."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        super().begin()
+        if self.momenta is not None:
+            low, high = self.momenta
+            setattr(self.optimizer, _momentum_of(self.optimizer),
+                    low + (high - low) * self.share(self.epoch))
+
+    def step(self) -> None:
+        self.epoch += 1
+        self.begin()
+
+
+def _momentum_of(optimizer: Any) -> str:
+    """The name of what keeps the last direction."""
+    if hasattr(type(optimizer), "beta1"):
+        return "beta1"
+    if getattr(optimizer, "momentum", 0.0) == 0:
+        raise ValueError(at(f"{type(optimizer).__name__} has no momentum to cycle: "
+                            "pass cycle_momentum=False"))
+    return "momentum"
+
+
+class CyclicLR(_Cycle):
+    """Up and down in a straight line between two rates (Smith, 2017).
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose ``lr`` is set.
+    base_lr, max_lr : float
+        The lowest and the highest rate.
+    step_size_up : int
+        Steps up.
+    step_size_down : int, optional
+        Steps down; as many as up.
+    mode : {"triangular", "triangular2", "exp_range"}
+        Whether the height stays, is halved with each cycle, or falls by ``gamma`` in each step.
+    gamma : float
+        For "exp_range".
+    cycle_momentum : bool
+        Whether the momentum goes down as the rate goes up.
+    base_momentum, max_momentum : float
+        The lowest and the highest momentum.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    See Also
+    --------
+    optim.lr_scheduler.OneCycleLR
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ag.optim.lr_scheduler.CyclicLR(optimizer, 0.0, 1.0, 2, cycle_momentum=False)
+    >>> scheduler.step()
+    >>> optimizer.lr
+    0.5
+    """
+
+    def __init__(self, optimizer: Optimizer, base_lr: float, max_lr: float,
+                 step_size_up: int = 2000, step_size_down: int | None = None,
+                 mode: str = "triangular", gamma: float = 1.0, cycle_momentum: bool = True,
+                 base_momentum: float = 0.8, max_momentum: float = 0.9) -> None:
+        super().__init__(optimizer)
+        if mode not in ("triangular", "triangular2", "exp_range"):
+            raise ValueError(at(f"CyclicLR: there is no mode {mode!r}"))
+        self.base_lr, self.max_lr = base_lr, max_lr
+        self.up = at_least(self, "step_size_up", step_size_up, 1)
+        self.down = step_size_up if step_size_down is None else step_size_down
+        self.mode, self.gamma = mode, gamma
+        self.momenta = (max_momentum, base_momentum) if cycle_momentum else None
+        self.begin()
+
+    def share(self, epoch: int) -> float:
+        cycle, place = divmod(epoch, self.up + self.down)
+        risen = place / self.up if place <= self.up else 1 - (place - self.up) / self.down
+        return risen * {"triangular": 1.0, "triangular2": 0.5**cycle,
+                        "exp_range": self.gamma**epoch}[self.mode]
+
+    def rate(self, epoch: int) -> float:
+        return self.base_lr + (self.max_lr - self.base_lr) * self.share(epoch)
+
+
+class OneCycleLR(_Cycle):
+    """Up once and down for the rest of the training (Smith and Topin, 2018).
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose ``lr`` is set.
+    max_lr : float
+        The highest rate.
+    total_steps : int, optional
+        Steps in all; by default ``epochs * steps_per_epoch``.
+    epochs, steps_per_epoch : int, optional
+        In place of ``total_steps``.
+    pct_start : float
+        Share of the steps that go up.
+    anneal_strategy : {"cos", "linear"}
+        Along half a cosine, or in a straight line.
+    cycle_momentum : bool
+        Whether the momentum goes down as the rate goes up.
+    base_momentum, max_momentum : float
+        The lowest and the highest momentum.
+    div_factor : float
+        The first rate is ``max_lr / div_factor``.
+    final_div_factor : float
+        The last one is the first one over this.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    See Also
+    --------
+    optim.lr_scheduler.CyclicLR
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ag.optim.lr_scheduler.OneCycleLR(optimizer, 1.0, 10, cycle_momentum=False)
+    >>> scheduler.step()
+    >>> round(optimizer.lr, 6)
+    0.52
+    """
+
+    def __init__(self, optimizer: Optimizer, max_lr: float, total_steps: int | None = None,
+                 epochs: int | None = None, steps_per_epoch: int | None = None,
+                 pct_start: float = 0.3, anneal_strategy: str = "cos",
+                 cycle_momentum: bool = True, base_momentum: float = 0.85,
+                 max_momentum: float = 0.95, div_factor: float = 25.0,
+                 final_div_factor: float = 1e4) -> None:
+        super().__init__(optimizer)
+        if total_steps is None:
+            if epochs is None or steps_per_epoch is None:
+                raise ValueError(at("OneCycleLR: total_steps, or epochs and steps_per_epoch, must "
+                                    "be given"))
+            total_steps = epochs * steps_per_epoch
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(at(f"OneCycleLR: there is no anneal_strategy {anneal_strategy!r}"))
+        self.max_lr, self.total_steps = max_lr, at_least(self, "total_steps", total_steps, 1)
+        self.top = pct_start * total_steps - 1
+        self.first, self.strategy = max_lr / div_factor, anneal_strategy
+        self.last = self.first / final_div_factor
+        self.momenta = (max_momentum, base_momentum) if cycle_momentum else None
+        self.begin()
+
+    def _eased(self, share: float) -> float:
+        return (1 - math.cos(math.pi * share)) / 2 if self.strategy == "cos" else share
+
+    def share(self, epoch: int) -> float:
+        if epoch <= self.top:
+            return self._eased(epoch / self.top)
+        return 1 - self._eased((epoch - self.top) / (self.total_steps - 1 - self.top))
+
+    def rate(self, epoch: int) -> float:
+        if epoch >= self.total_steps:
+            raise ValueError(at(f"OneCycleLR: all {self.total_steps} steps are done"))
+        low = self.first if epoch <= self.top else self.last
+        return low + (self.max_lr - low) * self.share(epoch)

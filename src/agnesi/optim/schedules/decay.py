@@ -1,0 +1,345 @@
+"""Rates that fall, or rise to begin with."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agnesi.core.errors import at
+from agnesi.optim.optimizer import Optimizer
+from agnesi.optim.schedules.base import Scheduler
+
+
+def at_least(owner: Any, name: str, value: Any, least: float) -> Any:
+    """The number, or a ValueError where it is smaller."""
+    if not value >= least:
+        kind = type(owner).__name__
+        raise ValueError(at(f"{kind}: {name} must be at least {least:g}, not {value}"))
+    return value
+
+
+class StepLR(Scheduler):
+    """``lr`` times ``gamma`` every ``step_size`` epochs.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose ``lr`` is set.
+    step_size : int
+        How many epochs there are between changes.
+    gamma : float
+        Factor of each change.
+
+    Raises
+    ------
+    ValueError
+        If ``step_size`` is below 1.
+
+    See Also
+    --------
+    optim.lr_scheduler.CosineAnnealingLR
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ag.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5)
+    >>> scheduler.step()
+    >>> optimizer.lr
+    0.5
+    """
+
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1) -> None:
+        super().__init__(optimizer)
+        if step_size < 1:
+            raise ValueError(at(f"StepLR: step_size must be at least 1, not {step_size}"))
+        self.step_size, self.gamma = step_size, gamma
+
+    def rate(self, epoch: int) -> float:
+        return float(self.base_lr * self.gamma ** (epoch // self.step_size))
+
+
+class MultiStepLR(Scheduler):
+    """``lr`` times ``gamma`` at given epochs.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose ``lr`` is set.
+    milestones : sequence of int
+        The epochs.
+    gamma : float
+        Factor of each change.
+
+    Raises
+    ------
+    ValueError
+        If the epochs do not rise.
+
+    See Also
+    --------
+    optim.lr_scheduler.StepLR
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ag.optim.lr_scheduler.MultiStepLR(optimizer, [1, 3], gamma=0.5)
+    >>> scheduler.step()
+    >>> optimizer.lr
+    0.5
+    """
+
+    def __init__(self, optimizer: Optimizer, milestones: Sequence[int],
+                 gamma: float = 0.1) -> None:
+        super().__init__(optimizer)
+        self.milestones, self.gamma = list(milestones), gamma
+        if sorted(self.milestones) != self.milestones:
+            raise ValueError(at(f"MultiStepLR: milestones must rise, not {self.milestones}"))
+
+    def rate(self, epoch: int) -> float:
+        return float(self.base_lr * self.gamma ** bisect_right(self.milestones, epoch))
+
+
+class ExponentialLR(Scheduler):
+    """``lr`` times ``gamma`` in each epoch.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose ``lr`` is set.
+    gamma : float
+        Factor of each change.
+
+    Raises
+    ------
+    ValueError
+        If ``gamma`` is negative.
+
+    See Also
+    --------
+    optim.lr_scheduler.StepLR
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ag.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> scheduler.step()
+    >>> optimizer.lr
+    0.5
+    """
+
+    def __init__(self, optimizer: Optimizer, gamma: float) -> None:
+        super().__init__(optimizer)
+        self.gamma = at_least(self, "gamma", gamma, 0.0)
+
+    def rate(self, epoch: int) -> float:
+        return float(self.base_lr * self.gamma**epoch)
+
+
+class ConstantLR(Scheduler):
+    """``lr`` times ``factor`` for the first epochs.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose ``lr`` is set.
+    factor : float
+        Of the first epochs.
+    total_iters : int
+        How many they are.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    See Also
+    --------
+    optim.lr_scheduler.LinearLR
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ag.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> scheduler.step()
+    >>> optimizer.lr
+    0.5
+    """
+
+    def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5) -> None:
+        super().__init__(optimizer)
+        self.factor = at_least(self, "factor", factor, 0.0)
+        self.total_iters = at_least(self, "total_iters", total_iters, 0)
+        self.begin()
+
+    def rate(self, epoch: int) -> float:
+        return self.base_lr * (self.factor if epoch < self.total_iters else 1.0)
+
+
+class LinearLR(Scheduler):
+    """``lr`` times a factor that goes from one number to another in equal steps.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose ``lr`` is set.
+    start_factor, end_factor : float
+        Of the first epoch, and from the last on.
+    total_iters : int
+        Epochs between them.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    See Also
+    --------
+    optim.lr_scheduler.ConstantLR
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ag.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
+    >>> scheduler.step()
+    >>> optimizer.lr
+    0.75
+    """
+
+    def __init__(self, optimizer: Optimizer, start_factor: float = 1 / 3,
+                 end_factor: float = 1.0, total_iters: int = 5) -> None:
+        super().__init__(optimizer)
+        self.start_factor = at_least(self, "start_factor", start_factor, 0.0)
+        self.end_factor = at_least(self, "end_factor", end_factor, 0.0)
+        self.total_iters = at_least(self, "total_iters", total_iters, 1)
+        self.begin()
+
+    def rate(self, epoch: int) -> float:
+        share = min(epoch, self.total_iters) / self.total_iters
+        return self.base_lr * (self.start_factor + (self.end_factor - self.start_factor) * share)
+
+
+class PolynomialLR(Scheduler):
+    """``lr`` times a power of the share of epochs that are left.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose ``lr`` is set.
+    total_iters : int
+        Epochs until the rate is 0.
+    power : float
+        Of the share.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+
+    See Also
+    --------
+    optim.lr_scheduler.LinearLR
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ag.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=2)
+    >>> scheduler.step()
+    >>> optimizer.lr
+    0.5
+    """
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0) -> None:
+        super().__init__(optimizer)
+        self.total_iters, self.power = at_least(self, "total_iters", total_iters, 1), power
+
+    def rate(self, epoch: int) -> float:
+        left = 1 - min(epoch, self.total_iters) / self.total_iters
+        return float(self.base_lr * left**self.power)
+
+
+class LambdaLR(Scheduler):
+    """``lr`` times a function of the epoch.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose ``lr`` is set.
+    lr_lambda : callable
+        Gives the factor of an epoch.
+
+    Raises
+    ------
+    ValueError
+        If it gives a negative factor.
+
+    See Also
+    --------
+    optim.lr_scheduler.MultiplicativeLR
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ag.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5**epoch)
+    >>> scheduler.step()
+    >>> optimizer.lr
+    0.5
+    """
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float]) -> None:
+        super().__init__(optimizer)
+        self.lr_lambda = lr_lambda
+        self.begin()
+
+    def rate(self, epoch: int) -> float:
+        return float(self.base_lr * self.lr_lambda(epoch))
+
+
+class MultiplicativeLR(Scheduler):
+    """The last rate times a function of the epoch.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose ``lr`` is set.
+    lr_lambda : callable
+        Gives the factor of an epoch.
+
+    Raises
+    ------
+    ValueError
+        If it gives a negative factor.
+
+    See Also
+    --------
+    optim.lr_scheduler.LambdaLR
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ag.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
+    >>> scheduler.step()
+    >>> optimizer.lr
+    0.5
+    """
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float]) -> None:
+        super().__init__(optimizer)
+        self.lr_lambda = lr_lambda
+        self.product = 1.0
+
+    def rate(self, epoch: int) -> float:
+        return self.base_lr * self.product
+
+    def step(self) -> None:
+        self.epoch += 1
+        self.product *= float(self.lr_lambda(self.epoch))
+        self.begin()

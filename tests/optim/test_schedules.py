@@ -1,0 +1,140 @@
+"""Schedules of learning rates: the rates of ten epochs as PyTorch 2.13 gives them, and states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.optim import SGD, Adam
+from agnesi.optim import lr_scheduler as M
+
+MAKE: dict[str, Any] = {
+    "multi": lambda o: M.MultiStepLR(o, [2, 5]),
+    "exp": lambda o: M.ExponentialLR(o, 0.9),
+    "const": lambda o: M.ConstantLR(o, 0.3, 3),
+    "lin": M.LinearLR,
+    "poly": lambda o: M.PolynomialLR(o, 7, 2.0),
+    "lam": lambda o: M.LambdaLR(o, lambda e: 0.5**e + 0.1),
+    "mult": lambda o: M.MultiplicativeLR(o, lambda e: 0.9),
+    "warm": lambda o: M.CosineAnnealingWarmRestarts(o, 3, 2, 0.01),
+    "cyc": lambda o: M.CyclicLR(o, 0.1, 1.0, 3, 4),
+    "cyc2": lambda o: M.CyclicLR(o, 0.1, 1.0, 3, mode="triangular2"),
+    "cyc3": lambda o: M.CyclicLR(o, 0.1, 1.0, 3, mode="exp_range", gamma=0.9),
+    "one": lambda o: M.OneCycleLR(o, 1.0, 20),
+    "onel": lambda o: M.OneCycleLR(o, 1.0, 20, anneal_strategy="linear"),
+    "seq": lambda o: M.SequentialLR(o, [M.ConstantLR(o, 0.1, 9), M.ExponentialLR(o, 0.9)], [4]),
+    "seq2": lambda o: M.SequentialLR(o, [M.LinearLR(o, 0.1, 1.0, 4), M.CosineAnnealingLR(o, 10)],
+                                     [4]),
+    "chain": lambda o: M.ChainedScheduler([M.ConstantLR(o, 0.1, 4), M.ExponentialLR(o, 0.9)]),
+    "cos": lambda o: M.CosineAnnealingLR(o, 10, 0.01),
+}
+#: Of PyTorch's schedulers of the same arguments, from a rate of 0.7.
+RATES = {
+    "multi": [0.7, 0.7, 0.07, 0.07, 0.07, 0.007, 0.007, 0.007, 0.007, 0.007],
+    "exp": [0.7, 0.63, 0.567, 0.5103, 0.45927, 0.413343, 0.3720087, 0.3348078, 0.301327, 0.2711943],
+    "const": [0.21, 0.21, 0.21, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7],
+    "lin": [0.2333333, 0.3266667, 0.42, 0.5133333, 0.6066667, 0.7, 0.7, 0.7, 0.7, 0.7],
+    "poly": [0.7, 0.5142857, 0.3571429, 0.2285714, 0.1285714, 0.05714286, 0.01428571, 0, 0, 0],
+    "lam": [0.77, 0.42, 0.245, 0.1575, 0.11375,
+            0.091875, 0.0809375, 0.07546875, 0.07273438, 0.07136719],
+    "mult": [0.7, 0.63, 0.567, 0.5103, 0.45927,
+            0.413343, 0.3720087, 0.3348078, 0.301327, 0.2711943],
+    "warm": [0.7, 0.5275, 0.1825, 0.7, 0.6537788, 0.5275, 0.355, 0.1825, 0.05622124, 0.7],
+    "cyc": [0.1, 0.4, 0.7, 1, 0.775, 0.55, 0.325, 0.1, 0.4, 0.7],
+    "cyc2": [0.1, 0.4, 0.7, 1, 0.7, 0.4, 0.1, 0.25, 0.4, 0.55],
+    "cyc3": [0.1, 0.37, 0.586, 0.7561, 0.49366, 0.277147, 0.1, 0.2434891, 0.3582803, 0.4486784],
+    "one": [0.04, 0.1316718, 0.3716718, 0.6683282, 0.9083282,
+            1, 0.987464, 0.9504846, 0.8909162, 0.8117457],
+    "onel": [0.04, 0.232, 0.424, 0.616, 0.808, 1, 0.9285717, 0.8571434, 0.7857151, 0.7142869],
+    "seq": [0.07, 0.07, 0.07, 0.07, 0.7, 0.63, 0.567, 0.5103, 0.45927, 0.413343],
+    "seq2": [0.07, 0.2275, 0.385, 0.5425, 0.7, 0.6828698, 0.6331559, 0.5557248, 0.4581559, 0.35],
+    "chain": [0.07, 0.063, 0.0567, 0.05103, 0.45927,
+            0.413343, 0.3720087, 0.3348078, 0.301327, 0.2711943],
+    "cos": [0.7, 0.6831145, 0.6341109, 0.5577859, 0.4616109,
+            0.355, 0.2483891, 0.1522141, 0.07588914, 0.0268855],
+}
+
+
+def optimizer(lr: float = 0.7) -> SGD:
+    return SGD([ag.zeros(1, requires_grad=True)], lr=lr, momentum=0.9)
+
+
+@pytest.mark.parametrize("name", RATES)
+def test_rates(name: str) -> None:
+    tool = optimizer()
+    schedule = MAKE[name](tool)
+    found = [tool.lr]
+    for epoch in range(1, 10):
+        if epoch == 5 and not hasattr(schedule, "schedulers"):  # go on from what was saved
+            state = schedule.state_dict()
+            tool = optimizer()
+            schedule = MAKE[name](tool)
+            schedule.load_state_dict(state)
+        schedule.step()
+        found.append(tool.lr)
+        assert schedule.get_last_lr() == [tool.lr]
+    np.testing.assert_allclose(found, RATES[name], rtol=1e-6)
+
+
+def test_the_momentum_goes_the_other_way() -> None:
+    tool = optimizer()
+    schedule = M.CyclicLR(tool, 0.1, 1.0, 2)
+    seen = [tool.momentum]
+    for _ in range(4):
+        schedule.step()
+        seen.append(tool.momentum)
+    np.testing.assert_allclose(seen, [0.9, 0.85, 0.8, 0.85, 0.9])
+    adam = Adam([ag.zeros(1, requires_grad=True)])
+    M.OneCycleLR(adam, 1.0, 10)
+    assert adam.beta1 == pytest.approx(0.95)
+    with pytest.raises(ValueError, match="cycle_momentum=False"):
+        M.CyclicLR(SGD([ag.zeros(1, requires_grad=True)]), 0.1, 1.0)
+
+
+def test_a_plateau_lowers_the_rate_after_patience_and_cooldown() -> None:
+    tool = optimizer(1.0)
+    schedule = M.ReduceLROnPlateau(tool, factor=0.5, patience=1, cooldown=1)
+    seen = []
+    for loss in (5, 4, 4, 4, 4, 4, 3, 3, 3, 3, 3):
+        schedule.step(loss)
+        seen.append(tool.lr)
+    assert seen == [1, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25]
+    with pytest.raises(TypeError, match=r"step\(loss\)"):
+        schedule.step()
+
+
+def test_a_schedule_never_compiles_again() -> None:
+    w = ag.tensor([1.0, 2.0], requires_grad=True)
+    tool = SGD([w], lr=0.1, momentum=0.9)
+    schedule = M.OneCycleLR(tool, 0.5, 10)
+
+    @ag.jit
+    def step() -> Any:
+        tool.zero_grad()
+        loss = (w * w).sum()
+        loss.backward()
+        tool.step()
+        return loss
+
+    for _ in range(8):
+        step()
+        schedule.step()
+    assert len(step.specialisations) == 1
+
+
+@pytest.mark.parametrize(("make", "text"), [
+    (lambda o: M.MultiStepLR(o, [5, 2]), "rise"),
+    (lambda o: M.LinearLR(o, total_iters=0), "total_iters"),
+    (lambda o: M.CyclicLR(o, 0.1, 1.0, mode="square"), "square"),
+    (lambda o: M.OneCycleLR(o, 1.0), "total_steps"),
+    (lambda o: M.SequentialLR(o, [M.ExponentialLR(o, 0.9)], [3]), "milestones"),
+    (lambda o: M.ChainedScheduler([M.ExponentialLR(o, 0.9), M.ExponentialLR(optimizer(), 0.9)]),
+     "one optimizer"),
+    (lambda o: M.ReduceLROnPlateau(o, factor=1.0), "factor"),
+])
+def test_what_cannot_be_is_refused(make: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        make(optimizer())
