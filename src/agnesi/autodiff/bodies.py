@@ -101,6 +101,8 @@ class BodyTrace:
         self.grads: dict[int, _Gradient] = {}
         #: What gradients would read of overwritten memory.
         self.reads = Reads()
+        #: Views that looked again in the body: what they saw is not known behind it.
+        self.looked: list[Tensor] = []
         #: Symbols that were told to require a gradient, and where it begins.
         self.begun: dict[int, tuple[Tensor, Node]] = {}
 
@@ -189,6 +191,8 @@ class BodyTrace:
 
     def rebind(self, x: Tensor, node: Node, recorded: bool = True) -> None:
         """Let a tensor stand for another value from now on."""
+        if x._view is not None:
+            self.looked.append(x)
         if x.data is not None:
             self._rebind_concrete(x, node, recorded)
             return
@@ -305,9 +309,15 @@ class BodyTrace:
                 record.owner.grad = None
 
     def restore(self) -> None:
-        """Let symbols from outside that were changed stand for what they did before."""
+        """Let symbols from outside that were changed stand for what they did before.
+
+        Views of what had been changed before look again when they are next used.
+        """
         for x, node, requires_grad, _ in self.restored.values():
             x.node, x.requires_grad = node, requires_grad
+        for x in self.looked:
+            if x._view is not None:
+                x._view.seen = None
 
 
 @contextmanager

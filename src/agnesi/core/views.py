@@ -13,11 +13,14 @@ from agnesi.core.tensor import Tensor
 
 
 class View:
-    """How a tensor looks into another: its base, the operation, and the base's version it saw."""
+    """How a tensor looks into another: its base, the operation, and the base's version it saw.
+
+    Where it must look again in any case, ``seen`` is None.
+    """
 
     __slots__ = ("base", "op", "seen")
 
-    def __init__(self, base: Tensor, op: Op, seen: int) -> None:
+    def __init__(self, base: Tensor, op: Op, seen: int | None) -> None:
         self.base = base
         self.op = op
         self.seen = seen
