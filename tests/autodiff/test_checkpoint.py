@@ -294,6 +294,32 @@ def test_segments_that_end_in_a_cost(run):
     np.testing.assert_allclose(found.numpy(), np.cos(x) * x + np.sin(x), rtol=1e-12)
 
 
+#: Ways to use a checkpoint of what was told to require a gradient where the function runs.
+TOLD = {
+    "argument": lambda y: ag.checkpoint(lambda a: a * a, y),
+    "twice": lambda y: ag.checkpoint(lambda a, b: a * b, y, y),
+    "closure": lambda y: ag.checkpoint(lambda a: a * y, ag.ones(3, dtype="float64")),
+    "nested": lambda y: ag.checkpoint(lambda a: ag.checkpoint(lambda b: b * a * y, a), y),
+    "loop": lambda y: ag.checkpoint(lambda a: ag.fori_loop(0, 2, lambda i, c: c * y, a), y),
+    "in a loop": lambda y: ag.fori_loop(
+        0, 2, lambda i, c: ag.checkpoint(lambda a: a * y, c), y),
+}
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, ag.jit, lambda f: ag.jit(lambda x: ag.jit(f)(x))])
+@pytest.mark.parametrize("name", TOLD)
+def test_gradients_that_begin_in_a_function_pass_its_checkpoints(name, wrap):
+    def step(x: Any) -> Any:
+        y = ag.copy(x)
+        y.requires_grad = True
+        TOLD[name](y).sum().backward()
+        return y.grad
+
+    x = ag.tensor(np.array([0.5, -1.0, 2.0]))
+    expected = ag.grad(lambda y: TOLD[name](y).sum())(x)
+    np.testing.assert_allclose(wrap(step)(x).numpy(), expected.numpy(), rtol=1e-12)
+
+
 STASH: list[Any] = []
 ROWS = ag.ones((2, 3), dtype="float64")
 

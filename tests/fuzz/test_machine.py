@@ -140,6 +140,8 @@ def test_the_oracle_allows_rounding_only_where_there_is_some():
     assert difference([one], [one * np.nan], near) is not None
     assert difference([one * 0], [one * -0.0], Spread(lambda n: [one * 0])) is not None
     assert difference([one], [one.astype("float32")], near) is not None
+    assert difference([one], [one + 1e-11], exact, rounded=2.2e-16) is None
+    assert difference([one], [one + 1e-8], exact, rounded=2.2e-16) is not None
 
 
 def test_a_number_for_none_is_right_or_wrong():
