@@ -190,7 +190,7 @@ def check_answer(name: str, case: Case, contender: Contender, want: list[np.ndar
     for g, w in zip(got, want, strict=True):
         if g.shape != w.shape or g.dtype != w.dtype:
             raise ValueError(
-                f"{name} gives {g.dtype}{g.shape}, the reference {w.dtype}{w.shape}"
+                f"{name} gives {g.dtype}{list(g.shape)}, the reference {w.dtype}{list(w.shape)}"
             )
         if not np.allclose(g, w, rtol=case.rtol, atol=case.atol, equal_nan=True):
             raise ValueError(f"{name} is off by up to {np.max(np.abs(g - w)):.3g}")

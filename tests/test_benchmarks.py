@@ -34,7 +34,7 @@ def test_a_wrong_or_missing_contender_is_reported_and_not_timed():
     )
     assert set(got.seconds) == {"right"}
     assert got.absent["wrong"].startswith("wrong: wrong is off by up to 2")
-    assert "float64(4,), the reference float32(4,)" in got.absent["wide"]
+    assert "float64[4], the reference float32[4]" in got.absent["wide"]
     assert got.absent["missing"] == "missing: no such library"
 
 

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import Apply
+from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dims import Shape, Size
 from agnesi.core.node import Node
 
@@ -122,7 +123,7 @@ def _method(name: str, function: Any) -> str:
     if name in _RESULTS:
         result = _RESULTS[name]
     if re.fullmatch(r"__i[a-z]+__", name) and name not in ("__int__", "__index__", "__iter__"):
-        parameters = ["other: Any"]
+        parameters = ["other: TensorLike"]
     inner = ", ".join(["self", *parameters])
     ignore = "  # type: ignore[override]" if name in ("__eq__", "__ne__") else ""
     return f"    def {name}({inner}) -> {result}: ...{ignore}\n"

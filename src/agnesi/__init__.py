@@ -53,6 +53,7 @@ from agnesi.core.errors import NestingError as NestingError
 from agnesi.core.errors import ShapeError as ShapeError
 from agnesi.core.errors import TraceError as TraceError
 from agnesi.core.errors import no_attribute as _no_attribute
+from agnesi.core.exports import shown as _shown
 from agnesi.core.lineage import LINEAGE as _LINEAGE  # noqa: F401 - it counts from here on
 
 __version__ = "0.1.0"
@@ -207,4 +208,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE})
+    return sorted({*_shown(__name__), *_LATE})

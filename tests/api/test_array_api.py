@@ -226,7 +226,7 @@ def test_copies_of_reshaped_tensors():
     assert np.shares_memory(ag.reshape(x, (6,), copy=False).data, x.data)
     for shape in ((6,), (2, 3)):
         assert not np.shares_memory(ag.reshape(x, shape, copy=True).data, x.data)
-    with pytest.raises(ValueError, match=r"copy=False, but int64\(3, 2\) must be copied"):
+    with pytest.raises(ValueError, match=r"copy=False, but int64\[3, 2\] must be copied"):
         ag.reshape(x.T, (6,), copy=False)
 
 

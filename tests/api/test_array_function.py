@@ -150,7 +150,7 @@ def test_gradients_are_not_lost_without_a_word() -> None:
         np.concatenate([x, x], out=np.zeros((4, 3)))
     line = caught.traceback[0].lineno + 1
     assert str(caught.value) == (
-        "numpy.concatenate with these parameters would lose the gradient of float64(2, 3): use a "
+        "numpy.concatenate with these parameters would lose the gradient of float64[2, 3]: use a "
         f"function of agnesi, or x.detach()\n  at {__file__}:{line}"
     )
 

@@ -24,7 +24,7 @@ def test_numbers_of_several_elements(use):
 
 
 def test_an_index_is_an_integer():
-    with pytest.raises(TypeError, match=r"only integer tensors .* not float32\(\)"):
+    with pytest.raises(TypeError, match=r"only integer tensors .* not float32\[\]"):
         [1, 2][ag.tensor(1.0)]
 
 
@@ -103,13 +103,13 @@ def test_repr(value, text):
 )
 def test_symbolic_values_are_refused(use, text):
     x = T.dscalar("x")
-    with pytest.raises(ag.TraceError, match=rf"(?s){text} needs the value of <scalar x.*ag\.where"):
+    with pytest.raises(ag.TraceError, match=rf"(?s){text} needs the value of <scalar x.*\.eval"):
         use(x)
 
 
 @pytest.mark.parametrize(("use", "text"), [(pickle.dumps, "pickle"), (copy.deepcopy, "deepcopy")])
 def test_values_are_not_copied_while_a_function_is_traced(use, text):
-    with pytest.raises(ag.TraceError, match=f"(?s){text} needs the value of <scalar .*ag.where"):
+    with pytest.raises(ag.TraceError, match=f"(?s){text} needs the value of <scalar .*read it"):
         ag.jit(use)(ag.tensor(1.0))
 
 

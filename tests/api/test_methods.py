@@ -61,7 +61,7 @@ def test_operands_of_foreign_types():
     with pytest.raises(TypeError):
         x + "a"
 
-    with pytest.raises(TypeError, match=r"multiply\(float32\(2\), <object .*dtype object"):
+    with pytest.raises(TypeError, match=r"multiply\(float32\[2\], <object .*dtype object"):
         x * object()
 
 
@@ -94,7 +94,7 @@ def test_in_place_broadcasts_the_operand_only():
     x += ag.tensor([1.0, 2.0, 3.0])
     assert x.tolist() == [[2, 3, 4]] * 2
     y = ag.ones(3)
-    with pytest.raises(ag.ShapeError, match=r"\+=\(float32\(3\), float32\(2, 3\)\)"):
+    with pytest.raises(ag.ShapeError, match=r"\+=\(float32\[3\], float32\[2, 3\]\)"):
         y += x
 
 

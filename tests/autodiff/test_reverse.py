@@ -25,7 +25,7 @@ def test_the_backward_of_a_matrix_needs_a_seed_that_may_stand_in_grad():
     x = ag.arange(6, dtype="float32").reshape(2, 3)
     x.requires_grad_()
     y = x**2
-    with pytest.raises(ag.GradientError, match=r"float32\(2, 3\), which is not a scalar"):
+    with pytest.raises(ag.GradientError, match=r"float32\[2, 3\], which is not a scalar"):
         y.backward()
     y.grad = ag.ones((2, 3))
     y.backward()

@@ -118,7 +118,7 @@ def test_vjp_of_nests():
                          {"a": f64(2.0), "b": f64(3.0)})
     (g,) = pullback({"s": f64(1.0), "a": f64(10.0)})
     assert y["s"].tolist() == [6] and g["a"].tolist() == [13] and g["b"].tolist() == [2]
-    with pytest.raises(ValueError, match="the cotangent is a"):
+    with pytest.raises(ValueError, match="the cotangent is g"):
         pullback(f64(1.0))
 
 
@@ -167,22 +167,22 @@ def test_symbolic_gradients_are_graphs():
 
 def test_symbolic_integers_have_no_gradient():
     x, i = T.dvector("x"), T.lvector("i")
-    with pytest.raises(ag.GradientError, match=r"'i', int64\(.*\) is of integers"):
+    with pytest.raises(ag.GradientError, match=r"'i', int64\[.*\] is of integers"):
         T.grad((x * i).sum(), i)
 
 
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda: ag.grad(lambda x: x)(f64(1.0, 2.0)), ag.GradientError, "not a scalar"),
-        (lambda: ag.grad(lambda x: 3)(f64(1.0)), TypeError, "must return a tensor, not int"),
-        (lambda: ag.grad(cube)(ag.tensor([1, 2])), TypeError, r"respect to int64\(2\)"),
+        (lambda: ag.grad(lambda x: x)(f64(1.0, 2.0)), ag.GradientError, "a scalar, not"),
+        (lambda: ag.grad(lambda x: 3)(f64(1.0)), TypeError, "must return a tensor, not 3; float"),
+        (lambda: ag.grad(cube)(ag.tensor([1, 2])), TypeError, r"respect to int64\[2\]"),
         (lambda: ag.grad(cube, argnums=1)(f64(1.0)), ValueError, "argnums names argument 1"),
         (lambda: ag.grad(cube)("x"), TypeError, "respect to 'x'"),
         (lambda: ag.grad(f64(1.0)), TypeError, "needs the tensors"),
         (lambda: ag.grad(f64(1.0), "w"), TypeError, "takes tensors"),
-        (lambda: ag.jvp(cube, (f64(1.0),), (f64(1.0, 2.0),)), ag.GradientError, "the tangent has"),
-        (lambda: ag.jvp(cube, (f64(1.0),), ()), ValueError, "tangents are a"),
+        (lambda: ag.jvp(cube, (f64(1.0),), (f64(1.0, 2.0),)), ag.GradientError, "the tangent is"),
+        (lambda: ag.jvp(cube, (f64(1.0),), ()), ValueError, "there are tangents nothing"),
     ],
 )
 def test_misuse(call, error, text):

@@ -241,7 +241,7 @@ def test_errors_of_running_code_name_operation_and_line():
         with pytest.raises(IndexError) as caught:
             f(x, bad)
         assert str(caught.value).startswith(
-            "index_put(float32(3), int64(2), float32(2)): an index is out of range"
+            "index_put(float32[3], int64[2], float32[2]): an index is out of range"
         )
         assert f"{__file__}:{line}" in str(caught.value)
     assert f(x, good).tolist() == [10, 2, 10]

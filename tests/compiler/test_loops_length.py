@@ -65,7 +65,7 @@ def test_lengths_that_cannot_be_are_refused(n: int) -> None:
 def test_open_loops_do_not_take_negative_lengths() -> None:
     f = ag.jit(lambda n: ag.scan(lambda c, _: (c + 1, None), 0.0, length=n)[0])
     assert [f(ag.tensor(n)).item() for n in (0, 3)] == [0.0, 3.0]
-    with pytest.raises(ValueError, match=r"scan\(int64\(\)\): length must be at least 0\n"):
+    with pytest.raises(ValueError, match=r"scan\(int64\[\]\): length must be at least 0\n"):
         f(ag.tensor(-1))
 
 

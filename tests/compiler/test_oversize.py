@@ -28,7 +28,7 @@ CASES: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_values_beyond_all_memory_are_named(name: str) -> None:
-    with pytest.raises(MemoryError, match=r"there is no memory for .* GB, \w+\(.*\)") as caught:
+    with pytest.raises(MemoryError, match=r"there is no memory for .* GB, \w+\[.*\]") as caught:
         ag.jit(CASES[name])(ag.tensor(1.0))
     assert "test_oversize.py" in str(caught.value)
 
@@ -38,7 +38,7 @@ def test_run_time_sizes_beyond_all_memory_are_named() -> None:
     for n in (3, 4, 5, 100, 300):
         assert float(f(ag.zeros((n, 0)))) == n * n * (n + 1)
     for n in (2**29, 2**31, 2**32, 2**40):
-        with pytest.raises(MemoryError, match=r"there is no memory for .* GB, float32\(.*\) of"):
+        with pytest.raises(MemoryError, match=r"there is no memory for .* GB, float32\[.*\] of"):
             f(ag.tensor(np.zeros((n, 0), np.float32)))
     assert float(f(ag.zeros((7, 0)))) == 7 * 7 * 8
 

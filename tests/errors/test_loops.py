@@ -26,11 +26,11 @@ def nothing(*args):
 
 CASES = [
     (lambda x: ag.scan(lambda c, r: ({"h": c["h"].sum()}, None), {"h": x[0]}, x), ag.ShapeError,
-     "scan: init['h'] begins as float32(3), but the body returns float32() for it; the shape must "
+     "scan: init['h'] begins as float32[3], but the body returns float32[] for it; the shape must "
      "stay: begin with shape (), or change the body"),
     (lambda x: ag.scan(lambda c, r: ((c[0].astype("float64"), c[1]), None), (x[0], 0), x),
      ag.DTypeError,
-     "scan: init[0] begins as float32(3), but the body returns float64(3) for it; the dtype must "
+     "scan: init[0] begins as float32[3], but the body returns float64[3] for it; the dtype must "
      "stay: begin with dtype 'float64', or return .astype('float32')"),
     (lambda x: ag.scan(lambda c, r: ((c, c), None), [x[0]], x), TypeError,
      "scan: the carry is a nest of init[0], but the body returns one of next[0][0], next[1][0]; "
@@ -39,10 +39,10 @@ CASES = [
      "scan: the body must return (next carry, result of this step), not Tensor; return carry, "
      "None if there is nothing to stack"),
     (lambda x: ag.scan(nothing, (), {"a": x, "b": x[1:]}), ag.ShapeError,
-     "scan: the sequences differ in their numbers of rows: xs['a'] float32(4, 3), xs['b'] "
-     "float32(3, 3); cut them"),
+     "scan: the sequences differ in their numbers of rows: xs['a'] float32[4, 3], xs['b'] "
+     "float32[3, 3]; cut them"),
     (lambda x: ag.scan(nothing, (), x.sum()), ag.ShapeError,
-     "scan: xs is float32(), a scalar without rows; a list is a nest of sequences, "
+     "scan: xs is float32[], a scalar without rows; a list is a nest of sequences, "
      "ag.tensor([...]) makes one of its elements"),
     (lambda x: ag.scan(nothing, x), TypeError,
      "scan needs xs to run over, or length, the number of steps"),
@@ -53,14 +53,14 @@ CASES = [
     (lambda x: ag.scan(nothing, "a", x), TypeError,
      "scan: init is 'a'; loops carry tensors, arrays and numbers"),
     (lambda x: ag.scan(nothing, x, x, until=lambda c: c.sum()), TypeError,
-     "scan: what until() returns must be a bool scalar, not float32(); compare numbers (x > 0) "
+     "scan: what until() returns must be a bool scalar, not float32[]; compare numbers (x > 0) "
      "and reduce with .any() or .all()"),
     (lambda x: ag.scan(nothing, x, x, until=lambda c: c.sum() > 0, checkpoint=True), ValueError,
      "scan: until does not go with truncate_gradient and checkpoint, which must know where the "
      "last step is"),
     (lambda x: ag.scan(lambda c, r: (c + r @ W, None), x[0], x, strict=True), ag.TraceError,
      "scan: with strict=True the body may only use what it is given, but it also uses W, "
-     "float32(3, 3); pass it with non_sequences"),
+     "float32[3, 3]; pass it with non_sequences"),
     (lambda x: ag.scan(nothing, x, x, truncate_gradient=-1), ValueError,
      "scan: truncate_gradient must be at least 0, not -1; leave it out for none"),
     (lambda x: ag.scan(nothing, x, x, checkpoint=-2), ValueError,
@@ -68,7 +68,7 @@ CASES = [
     (lambda x: ag.scan(nothing, x, x, length=3.0), TypeError,
      "scan: length must be an integer, not 3.0"),
     (lambda x: ag.scan(nothing, x, x, non_sequences=W), TypeError,
-     "scan: non_sequences must be a tuple, as (w,) is one, not float32(3, 3)"),
+     "scan: non_sequences must be a tuple, as (w,) is one, not float32[3, 3]"),
     (lambda x: ag.scan(nothing, x, x, unroll=2), TypeError,
      "scan() got an unexpected keyword argument 'unroll'; use nothing: the compiler sees to it"),
     (lambda x: ag.scan(single, x, x), TypeError,
@@ -83,29 +83,29 @@ CASES = [
      "cond: 'Tensor' object is not callable; it is called as then(*operands): lambda: x gives a "
      "value, ag.where chooses between two"),
     (lambda x: ag.fori_loop(0, x.sum(), nothing, x), TypeError,
-     "fori_loop: upper must be an integer scalar, not float32()"),
+     "fori_loop: upper must be an integer scalar, not float32[]"),
     (lambda x: ag.fori_loop(0, 2.5, nothing, x), TypeError,
      "fori_loop: upper must be an integer, not 2.5"),
     (lambda x: ag.fori_loop(0, 3, lambda i, c: c[0], x), ag.ShapeError,
-     "fori_loop: init begins as float32(4, 3), but the body returns float32(3) for it; the shape "
+     "fori_loop: init begins as float32[4, 3], but the body returns float32[3] for it; the shape "
      "must stay: begin with shape (3,), or change the body"),
     (lambda x: ag.while_loop(lambda c: c > 2, lambda c: c, x), TypeError,
-     "while_loop: the condition must be a bool scalar, not bool(4, 3); compare numbers (x > 0) "
+     "while_loop: the condition must be a bool scalar, not bool[4, 3]; compare numbers (x > 0) "
      "and reduce with .any() or .all()"),
     (lambda x: ag.while_loop(lambda c: c.sum() >= 0, lambda c: c[0], x), ag.ShapeError,
-     "while_loop: init begins as float32(4, 3), but the body returns float32(3) for it; the shape "
+     "while_loop: init begins as float32[4, 3], but the body returns float32[3] for it; the shape "
      "must stay: begin with shape (3,), or change the body"),
     (lambda x: ag.cond(x, lambda: x, lambda: x), TypeError,
-     "cond: the condition must be a bool scalar, not float32(4, 3); compare numbers (x > 0) and "
+     "cond: the condition must be a bool scalar, not float32[4, 3]; compare numbers (x > 0) and "
      "reduce with .any() or .all()"),
 ]
 #: Those that show only where both branches are looked at, or nothing has a value.
 TRACED = [
     (lambda x: ag.cond(x.sum() > 0, lambda: (x, x), lambda: (x, x[0])), ag.ShapeError,
-     "cond: the result[1] is float32(4, 3) from the first branch, but float32(3) from the second; "
+     "cond: the result[1] is float32[4, 3] from the first branch, but float32[3] from the second; "
      "both must be of one type: convert one of them"),
     (lambda x: ag.cond(x.sum() > 0, lambda: x, lambda: x.astype("float64")), ag.DTypeError,
-     "cond: the result is float32(4, 3) from the first branch, but float64(4, 3) from the second; "
+     "cond: the result is float32[4, 3] from the first branch, but float64[4, 3] from the second; "
      "both must be of one type: convert one of them"),
     (lambda x: ag.cond(x.sum() > 0, lambda: {"a": x}, lambda: {"b": x}), TypeError,
      "cond: the branches return different nests: result['a'], but result['b']"),
@@ -166,7 +166,7 @@ def test_errors_of_the_body_are_left_as_they_are():
 
     for make in MODES.values():
         found, message = told(f, make)
-        assert found is ag.ShapeError and message.startswith("matmul(float32(3), float32(4, 4)):")
+        assert found is ag.ShapeError and message.startswith("matmul(float32[3], float32[4, 4]):")
 
     def own(x):
         def step(c, r):
@@ -239,9 +239,9 @@ def test_recursion_has_an_end_eagerly_only():
 
 def test_names_in_strict_errors():
     x, v, a = T.tensor("float32", (4, 3)), T.vector("v", "float32"), ag.ones(3)
-    with pytest.raises(ag.TraceError, match=r"it also uses v, float32\(.*\), a, float32\(3\);"):
+    with pytest.raises(ag.TraceError, match=r"it also uses v, float32\[.*\], a, float32\[3\];"):
         ag.scan(lambda c, r: (c + v[0] + a, None), x[0], x, strict=True)
-    with pytest.raises(ag.TraceError, match=r"it also uses a, float32\(3\)"):
+    with pytest.raises(ag.TraceError, match=r"it also uses a, float32\[3\]"):
         T.scan(lambda r: r + a, x, strict=True)
 
 

@@ -26,8 +26,8 @@ CASES = [
     (lambda: ag.jit(WRITTEN, memory_limit=1000)(X), MemoryError,
      "<lambda> does not fit into its memory_limit of 1 kB; with everything computed again that can "
      "be, it needs 32.77 kB for arguments, state, results and temporaries"),
-    (lambda: ag.checkpoint(X), TypeError, "checkpoint takes a function and its arguments, not "
-     "float32(64, 64): write ag.checkpoint(block, x) for block(x)"),
+    (lambda: ag.checkpoint(X), TypeError, "checkpoint: function must be a function, not "
+     "float32[64, 64]; the order is checkpoint(function, *args)"),
 ]
 
 

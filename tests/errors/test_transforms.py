@@ -32,17 +32,17 @@ CASES = [
     (lambda: ag.vmap(ag.add)(ag.zeros(2), ag.zeros(3)), ag.ShapeError,
      "vmap: arguments[0][1] has 3 examples on axis 0, others have 2"),
     (lambda: ag.vmap(ag.sin, 1)(ag.zeros(2)), ag.ShapeError,
-     "vmap: arguments[0][0] is float32(2) and has no axis 1 for examples; give None in in_axes for "
+     "vmap: arguments[0][0] is float32[2] and has no axis 1 for examples; give None in in_axes for "
      "what is the same for all"),
     (lambda: ag.vmap(ag.sin, None)(ag.zeros(2)), ValueError,
      "vmap: no argument has an axis of examples; give axis_size"),
     (lambda: ag.vmap(lambda d: d["a"], out_axes=None)({"a": ag.zeros(2)}), ValueError,
      "vmap: the result differs between examples; it needs an axis in out_axes"),
     (lambda: ag.vmap(lambda x: STATE.copy_(x))(ag.zeros(2)), TypeError,
-     "vmap: what is written into float32() differs between examples, but the tensor does not; make "
+     "vmap: what is written into float32[] differs between examples, but the tensor does not; make "
      "it from an argument (x * 0), or return the value"),
     (lambda: ag.vmap(ag.sin, {"x": 0})(ag.zeros(2)), ValueError,
-     "vmap: in_axes is {'x': 0}, which does not begin like *"),
+     "vmap: in_axes is {'x': 0}, which is no axis and no nest of axes like arguments"),
     (lambda: ag.custom_vjp(untold)(1.0), TypeError,
      "untold has no derivative rule yet: define it with f.defvjp(forward, backward)"),
     (lambda: ag.custom_jvp(untold)(1.0), TypeError,

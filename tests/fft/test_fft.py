@@ -66,7 +66,7 @@ def test_examples_may_be_none():
     (lambda: ag.fft.fft(np.zeros((2, 0))), ValueError, "at least 1 number"),
     (lambda: ag.fft.fft(X, 0), ValueError, "at least 1 number"),
     (lambda: ag.fft.irfft(Z[..., :1]), ValueError, "at least 1 number, not 0"),
-    (lambda: ag.fft.rfft(Z), TypeError, "rfft(complex128(3, 5, 4)): takes real numbers"),
+    (lambda: ag.fft.rfft(Z), TypeError, "rfft(complex128[3, 5, 4]): takes real numbers"),
     (lambda: ag.fft.fft(X, norm="no"), ValueError, "none of 'backward', 'ortho', 'forward'"),
     (lambda: ag.fft.fft(X, axis=3), IndexError, "axis 3 is out of range for 3 dimensions"),
     (lambda: ag.fft.fftn(X, (2,), (0, 1)), ValueError, "must be as many"),

@@ -22,26 +22,24 @@ SINGULAR = {
 #: What is wrong, and what is told; every text ends in the user's line.
 MESSAGES = [
     (lambda: L.inv(FLAT),
-     "inv(float32(2, 3)): the matrices must be square, not 2 by 3: shape (2, 3)"),
+     "inv(float32[2, 3]): the matrices must be square, not 2 by 3: shape (2, 3)"),
     (lambda: L.det(ag.ones(3)),
-     "det(float32(3)): a matrix has at least 2 dimensions, this has shape (3,)"),
+     "det(float32[3]): a matrix has at least 2 dimensions, this has shape (3,)"),
     (lambda: L.solve(ag.eye(2), ag.ones(3)),
-     "solve(float32(2, 2), float32(3)): rows differ: 2 (axis -2 of (2, 2)) and 3 (axis -2 of "
-     "(3, 1))"),
+     "solve(float32[2, 2], float32[3]): rows differ: 2 (axis -2 of (2, 2)) and 3 (of (3,))"),
     (lambda: L.cholesky(ag.eye(2, dtype="float16")),
-     "cholesky(float16(2, 2)): linear algebra does not compute in float16: cast to float32"),
+     "cholesky(float16[2, 2]): linear algebra does not compute in float16: cast to float32"),
     (lambda: L.inv(ag.eye(2, dtype="bfloat16")),
-     "inv(bfloat16(2, 2)): linear algebra does not compute in bfloat16: cast to float32"),
+     "inv(bfloat16[2, 2]): linear algebra does not compute in bfloat16: cast to float32"),
     (lambda: L.norm(FLAT, "max"),
-     "norm(float32(2, 3), 'max'): there is no norm 'max' of matrices; there are 'fro', 'nuc', 1, "
+     "norm(float32[2, 3], 'max'): there is no norm 'max' of matrices; there are 'fro', 'nuc', 1, "
      "-1, 2, -2, inf and -inf"),
     (lambda: L.qr(FLAT, "raw"),
-     "qr(float32(2, 3), 'raw'): mode must be 'reduced', 'complete' or 'r', not 'raw'"),
+     "qr(float32[2, 3], 'raw'): mode must be 'reduced', 'complete' or 'r', not 'raw'"),
     (lambda: L.multi_dot([FLAT]),
-     "multi_dot([float32(2, 3)]): a product needs at least two matrices, not 1"),
+     "multi_dot([float32[2, 3]]): a product needs at least two matrices, not 1"),
     (lambda: L.lstsq(FLAT, ag.ones(3)),
-     "lstsq(float32(2, 3), float32(3)): rows differ: 2 (axis -2 of (2, 3)) and 3 (axis -2 of "
-     "(3, 1))"),
+     "lstsq(float32[2, 3], float32[3]): rows differ: 2 (axis -2 of (2, 3)) and 3 (of (3,))"),
 ]
 
 
@@ -63,26 +61,26 @@ NANS = ag.full((3, 3), float("nan"), dtype="float64")
 #: What compiled code tells when it runs: the operation and all of its operands.
 RUNNING = [
     (L.solve, (ag.zeros((4, 3, 3)), ag.ones((4, 3, 1))),
-     "solve(float32(4, 3, 3), float32(4, 3, 1)): Singular matrix"),
+     "solve(float32[4, 3, 3], float32[4, 3, 1]): Singular matrix"),
     (L.solve, (ag.zeros((40, 40)), ag.ones((40, 2))),
-     "solve(float32(40, 40), float32(40, 2)): Singular matrix"),
-    (L.inv, (ag.zeros((40, 40)),), "inv(float32(40, 40)): Singular matrix"),
+     "solve(float32[40, 40], float32[40, 2]): Singular matrix"),
+    (L.inv, (ag.zeros((40, 40)),), "inv(float32[40, 40]): Singular matrix"),
     (L.solve_triangular, (ag.zeros((3, 3)), ag.ones((2, 3, 1))),
-     "solve_triangular(float32(3, 3), float32(2, 3, 1)): Singular matrix"),
-    (L.cholesky, (ag.zeros((5, 2, 2)),), "cholesky(float32(5, 2, 2)): Matrix is not positive "
+     "solve_triangular(float32[3, 3], float32[2, 3, 1]): Singular matrix"),
+    (L.cholesky, (ag.zeros((5, 2, 2)),), "cholesky(float32[5, 2, 2]): Matrix is not positive "
      "definite"),
-    (L.svd, (NANS,), "svd(float64(3, 3)): SVD did not converge"),
-    (L.eig, (NANS,), "eig(float64(3, 3)): Array must not contain infs or NaNs"),
+    (L.svd, (NANS,), "svd(float64[3, 3]): SVD did not converge"),
+    (L.eig, (NANS,), "eig(float64[3, 3]): Array must not contain infs or NaNs"),
     (L.solve_sylvester, (ag.zeros((3, 3)), ag.zeros((2, 2)), ag.ones((3, 2))),
-     "solve_sylvester(float32(3, 3), float32(2, 2), float32(3, 2)): the matrices a and -b have an "
+     "solve_sylvester(float32[3, 3], float32[2, 2], float32[3, 2]): the matrices a and -b have an "
      "eigenvalue in common"),
     (lambda x, i: x[i] * 2, (ag.ones((3, 4)), ag.tensor([1, 7])),
-     "getitem(float32(3, 4), int64(2)): an index is out of range: it must be at least -3 and less "
+     "getitem(float32[3, 4], int64[2]): an index is out of range: it must be at least -3 and less "
      "than 3"),
     (lambda x, c: ag.ensure(x, c, "not so"), (ag.ones(3), ag.tensor([True, False])),
-     "ensure(float32(3), bool(2)): not so"),
+     "ensure(float32[3], bool[2]): not so"),
     (lambda i, w: ag.nn.functional.embedding(i, w), (ag.tensor([3]), ag.ones((3, 2))),
-     "embedding(float32(3, 2), int64(1)): an id is out of range: it must be at least 0 and less "
+     "embedding(float32[3, 2], int64[1]): an id is out of range: it must be at least 0 and less "
      "than 3"),
 ]
 

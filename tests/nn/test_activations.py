@@ -67,7 +67,7 @@ def test_prelu_learns_a_factor_for_each_channel():
     y.sum().backward()
     assert layer.weight.grad.tolist() == [-48.0, -48.0]
     assert list(layer.state_dict()) == ["weight"]
-    with pytest.raises(ag.ShapeError, match=r"PReLU: float32\(3, 5\) has no 2 channels"):
+    with pytest.raises(ag.ShapeError, match=r"PReLU: float32\[3, 5\] has no 2 channels"):
         layer(ag.ones((3, 5)))
 
 

@@ -37,5 +37,5 @@ def test_errors():
     with pytest.raises(ValueError, match=r"^ReflectionPad1d: padding -1 must be at least 0\n  at"):
         nn.ReflectionPad1d(-1)
     with pytest.raises(ag.ShapeError, match=r"^ZeroPad1d: the input must be \(batch, channels, size"
-                                            r"\), or one image without the batch, not float32\(4"):
+                                            r"\), or one image without the batch, not float32\[4"):
         nn.ZeroPad1d(1)(ag.ones(4))

@@ -92,7 +92,7 @@ WRONG = [
     (lambda x: ctc_loss(x[0], TARGETS, INPUTS, WANTED), ag.ShapeError, "log_probs must be (length"),
     (lambda x: ctc_loss(x, TARGETS[:2], INPUTS, WANTED), ag.ShapeError, "5 sequences of log_probs"),
     (lambda x: ctc_loss(x, TARGETS, INPUTS[:2], WANTED), ag.ShapeError,
-     "input_lengths must be (5,), one for each sequence, not int64(2)"),
+     "input_lengths must be (5,), one for each sequence, not int64[2]"),
     (lambda x: ctc_loss(x, TARGETS, [9] * 5, WANTED), ValueError,
      "input_lengths must be at least 0 and at most 4, not 9"),
     (lambda x: ctc_loss(x, TARGETS, INPUTS, [4] * 5), ValueError,

@@ -165,7 +165,7 @@ def test_wrong_bags():
         (lambda: layer(IDS, [0, 2]), "one behind the other, with offsets, not int64"),
         (lambda: layer(IDS[0], starts), r"offsets must begin with 0 and not fall, not \[1 2\]"),
         (lambda: layer(IDS[0], [0, 2, 1]), "offsets must begin with 0 and not fall"),
-        (lambda: layer(IDS[0], [[0]]), r"offsets must be \(bags,\), not int64\(1, 1\)"),
+        (lambda: layer(IDS[0], [[0]]), r"offsets must be \(bags,\), not int64\[1, 1\]"),
         (lambda: ag.jit(layer)(ag.tensor(IDS[0]), starts), "offsets must begin with 0"),
         (lambda: nn.EmbeddingBag(7, 3, "max")(IDS[0], [0]), "'max' goes without offsets"),
     ):

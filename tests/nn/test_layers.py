@@ -176,7 +176,7 @@ def test_sequences_side_by_side(batch_first):
         np.testing.assert_array_equal(found.numpy(), row)
     ag.testing.check_grads(lambda *xs: (F.pad_sequence(xs) ** 2).sum(), rows[2:])
     for call, words in (
-        (lambda: F.pad_sequence([normal(2, 3), normal(2, 4)]), r"not \[float64\(2, 3\), float64\("),
+        (lambda: F.pad_sequence([normal(2, 3), normal(2, 4)]), r"not \[float64\[2, 3\], float64\["),
         (lambda: F.pad_sequence([]), r"^pad_sequence\(\[\]\): sequences must be"),
         (lambda: F.unpad_sequence(padded, [1, 2], batch_first), "2 lengths"),
     ):

@@ -94,7 +94,7 @@ def test_random_tables_are_drawn_without_replacement_and_saved():
 @pytest.mark.parametrize(("connections", "told"), [
     ("half", "not 'half'"), ("one_to_one", "3 with 4"), (4, "4 of 3 inputs"), (0, "0 of 3"),
     ([(0, 4)], "do not exist"), ([(0, -1)], "do not exist"), ([(0, 1), (0, 1)], "twice"),
-    ([0, 1], r"not int64\(2\)"), ([(0.0, 1.0)], r"not float32\(1, 2\)"),
+    ([0, 1], r"not int64\[2\]"), ([(0.0, 1.0)], r"not float32\[1, 2\]"),
 ])
 def test_wrong_tables(connections, told):
     with pytest.raises(ValueError, match=told):

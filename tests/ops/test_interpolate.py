@@ -188,7 +188,7 @@ X = ag.ones((1, 2, 4, 4))
 WRONG = [
     (lambda: interpolate(X, 2, mode="cubic"), ValueError, "mode 'cubic' is none of 'nearest', "),
     (lambda: interpolate(X, 2, mode="linear"), ag.ShapeError,
-     "mode 'linear' is for images (batch, channels, size), not float32(1, 2, 4, 4)"),
+     "mode 'linear' is for images (batch, channels, size), not float32[1, 2, 4, 4]"),
     (lambda: interpolate(X[0, 0], 2), ag.ShapeError, "mode 'nearest' is for images (batch, "),
     (lambda: interpolate(X, 2, 2), ValueError, "a scale_factor, and not both"),
     (lambda: nn.Upsample(), ValueError, "Upsample: give the size wanted, or a scale_factor"),

@@ -148,7 +148,7 @@ def test_what_has_no_size_is_told(use: Any) -> None:
     with pytest.raises(TypeError) as caught:
         ag.jit(program)(*operands()[:2])
     line = program.__code__.co_firstlineno + 1
-    assert str(caught.value).startswith("getitem(float64(2, 3), bool(2, 3)): how many elements")
+    assert str(caught.value).startswith("getitem(float64[2, 3], bool[2, 3]): how many elements")
     assert f"{__file__}:{line}" in str(caught.value)
 
 

@@ -211,7 +211,7 @@ def test_errors_name_the_function_the_shapes_and_the_fix():
         ag.add(SQUARE, OTHER, out=ag.zeros(3))
     with pytest.raises(ag.ShapeError, match=r"softmax\(.*result has shape \(3, 3\), but out"):
         ag.softmax(SQUARE, out=ag.zeros(3))
-    with pytest.raises(ag.DTypeError, match=r"sum\(.*float64\(\), which does not fit into out, int"
+    with pytest.raises(ag.DTypeError, match=r"sum\(.*float64\[\], which does not fit into out, int"
                                             r".*out of dtype 'float64'"):
         ag.sum(SQUARE, out=ag.zeros((), "int64"))
     with pytest.raises(TypeError, match=r"exp\(.*out must be a Tensor, not ndarray"):

@@ -152,5 +152,5 @@ def test_means_in_another_dtype_as_numpy_asks_for_them(name):
         expected = getattr(np, name)(x, axis=1, dtype=dtype)
         assert isinstance(found, ag.Tensor) and found.dtype == expected.dtype
         np.testing.assert_allclose(found.numpy(), expected, 1e-6)
-    with pytest.raises(ag.DTypeError, match=r"\(float64\(2, 3\)\): .*not int64"):
+    with pytest.raises(ag.DTypeError, match=r"\(float64\[2, 3\]\): .*not int64"):
         getattr(ag, name)(ag.tensor(x), dtype="int64")

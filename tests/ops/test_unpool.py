@@ -122,8 +122,8 @@ def test_errors():
     x, indices = ag.ones((1, 1, 2)), ag.tensor([[[0, 9]]])
     for call, kind, words in (
         (lambda: UNPOOL(x, indices[:, :, :1], 2), ag.ShapeError,
-         r"max_unpool\(float32\(1, 1, 2\), int64\(1, 1, 1\), 2\): indices must be of the operand's "
-         r"shape \(1, 1, 2\), not int64\(1, 1, 1\)"),
+         r"max_unpool\(float32\[1, 1, 2\], int64\[1, 1, 1\], 2\): indices must be of the operand's "
+         r"shape \(1, 1, 2\), not int64\[1, 1, 1\]"),
         (lambda: UNPOOL(x, ag.ones((1, 1, 2)), 2), TypeError, "must be integers"),
         (lambda: UNPOOL(x, indices, 2, output_size=(1, 2)), ag.ShapeError, "1 axes"),
         (lambda: UNPOOL(x, indices, 2), IndexError, r"^max_unpool\(.*out of (bounds|range)"),

@@ -171,7 +171,7 @@ def test_state_that_does_not_fit_is_refused():
 
 
 def test_what_cannot_be_optimised_is_refused():
-    with pytest.raises(TypeError, match=r"float32\(2\).*require grad"):
+    with pytest.raises(TypeError, match=r"float32\[2\].*require grad"):
         optim.SGD([ag.ones(2)])
     with pytest.raises(ValueError, match="no parameters"):
         optim.SGD([])
@@ -242,7 +242,7 @@ def test_schedules():
     (lambda w: optim.SGD([w], lr="0.1"), ValueError,
      "SGD: lr must be a number of at least 0, not '0.1'"),
     (lambda w: optim.lr_scheduler.StepLR(w, 2), TypeError,
-     r"StepLR steers an optimizer, not float32\(2\)"),
+     r"StepLR steers an optimizer, not float32\[2\]"),
     (lambda w: optim.lr_scheduler.StepLR(optim.SGD([w]), 0), ValueError,
      "StepLR: step_size must be at least 1, not 0"),
     (lambda w: optim.lr_scheduler.CosineAnnealingLR(optim.SGD([w]), 0), ValueError,

@@ -155,7 +155,7 @@ def test_position_decides(var, rewritten, own_rule):
 
 def test_rules_that_change_types_are_refused(var, rewritten, own_rule):
     own_rule(name="narrow", ops=[ag.sin])(lambda node: symbol(node).astype("float32"))
-    with pytest.raises(DTypeError, match=r"'narrow' changes a type: it replaces float64\(3\)"):
+    with pytest.raises(DTypeError, match=r"'narrow' changes a type: it replaces float64\[3\]"):
         rewritten(ag.sin(var("x")))
     with pytest.raises(DTypeError, match=r"at .*test_engine.py"):
         rewritten(ag.sin(var("x")))
@@ -163,13 +163,13 @@ def test_rules_that_change_types_are_refused(var, rewritten, own_rule):
 
 def test_rules_that_change_shapes_are_refused(var, rewritten, own_rule):
     own_rule(name="widen", ops=[ag.sin])(lambda node: symbol(node).reshape((3, 1)))
-    with pytest.raises(ShapeError, match=r"by float64\(3, 1\)"):
+    with pytest.raises(ShapeError, match=r"by float64\[3, 1\]"):
         rewritten(ag.sin(var("x")))
 
 
 def test_rules_of_ones_own_do_not_broadcast(var, rewritten, own_rule):
     own_rule(name="shrink", ops=[ag.sin])(lambda node: symbol(node.inputs[0]).sum())
-    with pytest.raises(ShapeError, match=r"'shrink' changes a type: it replaces float64\(3\) by f"):
+    with pytest.raises(ShapeError, match=r"'shrink' changes a type: it replaces float64\[3\] by f"):
         rewritten(ag.sin(var("x")))
     own_rule(name="number", ops=[ag.cos])(lambda node: 2)
     assert rewritten(ag.cos(var("x"))) == "broadcast_to(2)"
@@ -177,7 +177,7 @@ def test_rules_of_ones_own_do_not_broadcast(var, rewritten, own_rule):
 
 def test_what_is_no_replacement_is_told(var, rewritten, own_rule):
     own_rule(name="array", ops=[ag.sin])(lambda node: np.zeros(node.shape))
-    with pytest.raises(TypeError, match=r"'array' gives float64\(3\), but must give a node"):
+    with pytest.raises(TypeError, match=r"'array' gives float64\[3\], but must give a node"):
         rewritten(ag.sin(var("x")))
     own_rule(name="broken", ops=[ag.cos])(lambda node: {}["key"])
     with pytest.raises(KeyError) as caught:

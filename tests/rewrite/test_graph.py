@@ -37,7 +37,7 @@ def test_live_tensors_are_leaves_once(var):
 
 def test_missing_input_is_named(var):
     x, y = var("x"), var("theta")
-    with pytest.raises(MissingInputError, match=r"theta \(float64\(3\)\), which is not among"):
+    with pytest.raises(MissingInputError, match=r"theta \(float64\[3\]\), which is not among"):
         FunctionGraph([x.node], [(x + y).node])
 
 
@@ -68,7 +68,7 @@ def test_what_no_output_needs_does_not_run(var):
     bad = apply(Raises(), x)
     graph = FunctionGraph([x.node], [(x + 1).node])
     interpret(graph, [np.zeros(3)])
-    with pytest.raises(ValueError, match=r"raises\(float64\(3\)\): ran\n  at .*test_graph.py"):
+    with pytest.raises(ValueError, match=r"raises\(float64\[3\]\): ran\n  at .*test_graph.py"):
         interpret(FunctionGraph([x.node], [bad.node]), [np.zeros(3)])
 
 
@@ -90,9 +90,9 @@ def test_clone_makes_an_intermediate_free(var):
 
 def test_clone_refuses_other_types(var):
     x = var("x")
-    with pytest.raises(DTypeError, match=r"float64\(3\) by float32\(3\): dtypes differ"):
+    with pytest.raises(DTypeError, match=r"float64\[3\] by float32\[3\]: dtypes differ"):
         clone(ag.exp(x), {x: var("z", dtype="float32")})
-    with pytest.raises(ShapeError, match=r"float64\(3\) by float64\(4\): shapes differ"):
+    with pytest.raises(ShapeError, match=r"float64\[3\] by float64\[4\]: shapes differ"):
         clone(ag.exp(x), {x: var("z", (4,))})
 
 
@@ -126,7 +126,7 @@ def test_sizes_that_do_not_agree():
 def test_errors_of_concrete_sizes_tell_the_line():
     x, y = T.variable("x", "float64", (None,)), T.variable("y", "float64", (None,))
     graph = FunctionGraph([x.node, y.node], [(x * y).node])
-    with pytest.raises(ShapeError, match=r"multiply\(float64\(2\), float64\(3\)\).*"):
+    with pytest.raises(ShapeError, match=r"multiply\(float64\[2\], float64\[3\]\).*"):
         graph.specialise(dict(zip(graph.inputs, [(2,), (3,)], strict=True)))
     with pytest.raises(ShapeError, match=r"at .*test_graph.py:\d+"):
         graph.specialise(dict(zip(graph.inputs, [(2,), (3,)], strict=True)))

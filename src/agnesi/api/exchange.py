@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.api import bfloats
 from agnesi.api.host import exported
 from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import PACKAGE, at
 from agnesi.core.public import DEVICE, on_host, told
 from agnesi.core.tensor import Tensor, wrap
@@ -159,7 +160,7 @@ def __buffer__(self: Tensor, flags: int) -> memoryview:  # noqa: N807
 
 
 @told
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+def from_dlpack(x: TensorLike, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
     """A tensor on the memory of another library's array, through DLPack.
 
     Parameters
@@ -199,7 +200,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
         raise AttributeError(at(f"{type(x).__name__} has no __dlpack__; see ag.asarray"))
     try:
         producer = bfloats.Producer(x)
-        array = producer.labelled(np.from_dlpack(producer, device=device, copy=copy))
+        array = producer.labelled(np.from_dlpack(
+            producer, device=None if device is None else "cpu", copy=copy))
     except RuntimeError as error:  # so NumPy says that it has no such dtype
         raise BufferError(at(f"{type(x).__name__} cannot be exchanged: {error}")) from None
     if array.dtype not in dtypes.ALL and array.dtype.kind != "V":

@@ -8,6 +8,7 @@ Examples
 tensor([1., 2., 3.])
 """
 
+from agnesi.core.exports import shown as _shown
 from agnesi.ops.fft import fft as fft
 from agnesi.ops.fft import fft2 as fft2
 from agnesi.ops.fft import fftn as fftn
@@ -31,3 +32,7 @@ __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift",
     "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)

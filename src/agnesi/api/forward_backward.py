@@ -167,7 +167,13 @@ class _Applied(Op):
 
     def _forward(self, *arrays: np.ndarray) -> list[np.ndarray]:
         inputs, before = arrays[: self.arity], dict(vars(self.function))
-        found = self._tuple("forward", self.function.forward(inputs))
+        try:
+            given = self.function.forward(inputs)
+        except (TypeError, AttributeError) as error:
+            if "tuple" in str(error):
+                error.add_note("forward is given a tuple of arrays, and gives one: (x,) = inputs")
+            raise
+        found = self._tuple("forward", given)
         changed = any(v is not before.get(k) for k, v in vars(self.function).items())
         self.seen = inputs if changed else None
         return found

@@ -25,7 +25,7 @@ from agnesi.ops.bitwise import bitwise_left_shift as bitwise_left_shift
 from agnesi.ops.bitwise import bitwise_or as bitwise_or
 from agnesi.ops.bitwise import bitwise_right_shift as bitwise_right_shift
 from agnesi.ops.bitwise import bitwise_xor as bitwise_xor
-from agnesi.ops.compare import equal as eq  # noqa: F401 - PyTorch's name
+from agnesi.ops.compare import equal as _equal
 from agnesi.ops.compare import greater as greater
 from agnesi.ops.compare import greater_equal as greater_equal
 from agnesi.ops.compare import isfinite as isfinite
@@ -270,6 +270,7 @@ right_shift = bitwise_right_shift
 rint = round
 sqr = square
 sub = subtract
+eq = _equal  # its own `equal` is another function
 true_divide = divide
 unbind = unstack
 unsqueeze = expand_dims

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from agnesi.api import show
+from agnesi.api.novalue import no_value, of_many
 from agnesi.api.sharedmemory import memory_of, seen_in
 from agnesi.autodiff.recording import is_leaf
 from agnesi.core import dims
 from agnesi.core.dims import Dim, Size
-from agnesi.core.errors import GradientError, TraceError, at, location
+from agnesi.core.errors import GradientError, TraceError, at
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.layouts import is_row_major
 from agnesi.core.leaves import is_followed
@@ -28,38 +29,18 @@ from agnesi.core.tracing import is_known, is_tracing
 from agnesi.ops import movement
 from agnesi.ops.replicate import copy
 
-_INSTEAD = (
-    "To choose between values use ag.where(condition, a, b), between computations "
-    "ag.cond(condition, then, otherwise); to repeat use ag.while_loop(condition, body, init) or "
-    "ag.scan(step, init, xs).  To let Python decide, do it outside of the compiled function, or "
-    "pass the value as a Python int, bool or str: such arguments are static, and each new value "
-    "gets a version of its own."
-)
-
 
 def value(x: Tensor, use: str) -> np.ndarray:
     """The array behind a tensor, or an error that says why ``use`` cannot have it."""
     if is_known(x):
         return x.data
-    node = x.node
-    if not is_tracing() and hasattr(x, "get_value"):
-        raise TraceError(at(f"{use} is for tensors with a value; {show.symbolic(x)} is a shared "
-                            "variable, whose value is x.get_value()"))
-    made = f" (made by {node.op.name} at {location(node.where)})" if node and node.op else ""
-    raise TraceError(
-        at(
-            f"{use} needs the value of {show.symbolic(x)}{made}, but the graph is only being "
-            f"written here and has no values yet. {_INSTEAD}"
-        )
-    )
+    raise no_value(x, use)
 
 
 def _one(x: Tensor, use: str) -> Any:
     data = value(x, use)
     if data.size != 1:
-        hint = (
-            "; reduce it first with .any() or .all()" if use == "bool()" else "; index it first"
-        )
+        hint = of_many(use)
         raise ValueError(at(f"{use} takes a tensor of one element, not {typed(x)}{hint}"))
     return data.item()
 
@@ -223,7 +204,7 @@ def __complex__(self: Tensor, /) -> complex:  # noqa: N807
 
 
 def __index__(self: Tensor, /) -> int:  # noqa: N807
-    if self.dtype.kind not in "biu":
+    if self.dtype.kind not in "biu" and is_known(self):
         raise TypeError(at(f"only integer tensors can be an index, not {typed(self)}"))
     if not is_known(self) and _caller_does("BINARY_SUBSCR"):
         raise _unwrapped(self)
@@ -233,14 +214,15 @@ def __index__(self: Tensor, /) -> int:  # noqa: N807
 def __len__(self: Tensor) -> int:  # noqa: N807
     shape = self.shape
     if not shape:
-        raise TypeError(at("len() of a tensor without axes"))
+        raise TypeError(at(f"len() of {typed(self)}, which has no axes; x.size counts elements"))
     n = shape[0]
     return n if isinstance(n, int) else n._no_number("len()")
 
 
 def __iter__(self: Tensor) -> Iterator[Tensor]:  # noqa: N807
     if not self.shape:
-        raise TypeError(at("a tensor without axes cannot be iterated over"))
+        raise TypeError(at(f"{typed(self)} has no axes, so it cannot be iterated over; x.item() is "
+                           "its value"))
     rows: Any = self
     return (rows[i] for i in range(len(rows)))
 
@@ -251,7 +233,7 @@ def __contains__(self: Tensor, element: Any) -> bool:  # noqa: N807
 
 
 def __format__(self: Tensor, spec: str) -> str:  # noqa: N807
-    if not spec or not is_known(self):
+    if not spec:
         return str(self)
     return format(_one(self, "format()"), spec)
 

@@ -10,6 +10,7 @@ from agnesi.api import functions as ag
 from agnesi.api.expressions import parsed
 from agnesi.api.loops import fori_loop
 from agnesi.compiler.jit import jit
+from agnesi.core.accepted import DTypeLike
 from agnesi.core.config import STATE
 from agnesi.core.dims import is_static
 from agnesi.core.dtypes import as_dtype
@@ -227,7 +228,7 @@ class _Reduction(_Kernel):
 
 @higher
 def reduction(map: Expression = "x", reduce: Expression = "a + b", identity: Any = None, *,
-              post: Expression | None = None, dtype: Any = None, name: str = "reduction",
+              post: Expression | None = None, dtype: DTypeLike = None, name: str = "reduction",
               parameters: str = "") -> Callable[..., Tensor]:
     """A reduction, from expressions: what to do with the elements, and with two results.
 

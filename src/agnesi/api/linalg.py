@@ -7,6 +7,7 @@ generated code's.  ``backend()`` names the library.
 
 from numpy.linalg import LinAlgError as LinAlgError
 
+from agnesi.core.exports import shown as _shown
 from agnesi.ops.linalg.banded import solve_banded as solve_banded
 from agnesi.ops.linalg.banded import solveh_banded as solveh_banded
 from agnesi.ops.linalg.cholesky import cho_factor as cho_factor
@@ -99,3 +100,7 @@ solve_lyapunov = solve_continuous_lyapunov
 # PyTorch's names of the same functions.
 inverse = inv
 triangular_solve = solve_triangular
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)

@@ -287,6 +287,9 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
     >>> ag.fori_loop(1, 6, lambda i, product: product * i, 1)
     tensor(120)
     """
+    if not callable(body):
+        raise TypeError(at(f"fori_loop: body must be a function, not {typed(body)}; the order is "
+                           "fori_loop(lower, upper, body, init)"))
     call = functools.partial(asked, "fori_loop", "body(i, carry)", body)
     lower, upper = whole("fori_loop", "lower", lower), whole("fori_loop", "upper", upper)
     if not (isinstance(lower, Tensor) or isinstance(upper, Tensor)):

@@ -7,6 +7,7 @@ from typing import Any
 
 from agnesi.autodiff.vmap import vmap
 from agnesi.core import shapes, tree
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import product
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
@@ -19,7 +20,7 @@ __all__ = ["apply_along_axis", "apply_over_axes", "vectorize"]
 
 
 @public
-def apply_along_axis(func1d: Callable[..., Any], axis: int, x: Any, *args: Any,
+def apply_along_axis(func1d: Callable[..., Any], axis: int, x: TensorLike, *args: Any,
                      out: Tensor | None = None, **keywords: Any) -> Tensor:
     """A function of vectors, for all vectors along an axis at once (by :func:`agnesi.vmap`).
 
@@ -73,7 +74,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, x: Any, *args: Any,
 
 
 @public
-def apply_over_axes(func: Callable[..., Any], x: Any, axes: Any, *,
+def apply_over_axes(func: Callable[..., Any], x: TensorLike, axes: Any, *,
                     out: Tensor | None = None) -> Tensor:
     """A reduction over one axis after another; the axes stay, with size 1.
 

@@ -20,6 +20,7 @@ from agnesi.api import (
 )
 from agnesi.autodiff import recording, reverse
 from agnesi.core import elsewhere
+from agnesi.core.accepted import TensorLike
 from agnesi.core.config import LENT
 from agnesi.core.errors import no_attribute
 from agnesi.core.tensor import Tensor as Tensor
@@ -111,7 +112,7 @@ FOREIGN: set[type] = {type(None), str, bytes, dict, set}
 def _operator(function: Method) -> Method:
     """A binary operator that leaves operands of foreign types to them."""
 
-    def method(self: Tensor, other: Any, /) -> Any:
+    def method(self: Tensor, other: TensorLike, /) -> Any:
         if type(other) in FOREIGN:
             return NotImplemented
         return function(self, other)
@@ -120,7 +121,7 @@ def _operator(function: Method) -> Method:
 
 
 def _reflected(function: Method) -> Method:
-    def method(self: Tensor, other: Any, /) -> Any:
+    def method(self: Tensor, other: TensorLike, /) -> Any:
         if type(other) in FOREIGN:
             return NotImplemented
         return function(other, self)

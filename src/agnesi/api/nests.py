@@ -14,7 +14,7 @@ from agnesi.core import tree
 from agnesi.core.dims import Dim, Size
 from agnesi.core.dispatch import apply
 from agnesi.core.dtypes import bool_, fits, promote
-from agnesi.core.errors import DTypeError, ShapeError, TraceError, at
+from agnesi.core.errors import DTypeError, ShapeError, TraceError, at, call_user
 from agnesi.core.leaves import COPY
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits as shapes_fit
@@ -202,13 +202,7 @@ def widened(carry: Nest, dtypes: Sequence[Any]) -> None:
 
 def asked(owner: str, form: str, f: Any, *args: Any) -> Any:
     """What a user's function gives; where it cannot be called, the error tells how it is."""
-    try:
-        return f(*args)
-    except TypeError as error:
-        trace = error.__traceback__
-        if trace is None or trace.tb_next is not None:
-            raise  # its own
-        raise TypeError(at(f"{owner}: {error}; it is called as {form}")) from None
+    return call_user(f, args, {}, owner, form)
 
 
 def whole(owner: str, name: str, number: Any) -> Any:

@@ -63,7 +63,9 @@ from agnesi.api.draws.plain import weibull as weibull
 from agnesi.api.draws.vectors import multinomial as multinomial
 from agnesi.api.draws.vectors import multivariate_hypergeometric as multivariate_hypergeometric
 from agnesi.api.draws.vectors import multivariate_normal as multivariate_normal
+from agnesi.core.accepted import DTypeLike
 from agnesi.core.errors import no_attribute
+from agnesi.core.exports import shown as _shown
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.generators import Generator as Generator
@@ -85,7 +87,7 @@ def _shape(sizes: tuple[Any, ...]) -> Any:
 
 
 @public
-def rand(*shape: Any, dtype: Any = None, generator: Generator | None = None,
+def rand(*shape: Any, dtype: DTypeLike = None, generator: Generator | None = None,
          out: Tensor | None = None) -> Tensor:
     """Uniform numbers in [0, 1), shape given size by size, as in NumPy and PyTorch.
 
@@ -124,7 +126,7 @@ def rand(*shape: Any, dtype: Any = None, generator: Generator | None = None,
 
 
 @public
-def randn(*shape: Any, dtype: Any = None, generator: Generator | None = None,
+def randn(*shape: Any, dtype: DTypeLike = None, generator: Generator | None = None,
           out: Tensor | None = None) -> Tensor:
     """Normal numbers of mean 0 and deviation 1, shape given size by size.
 
@@ -185,3 +187,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
         raise no_attribute("module 'agnesi.random'", name)
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)

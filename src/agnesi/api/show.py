@@ -6,6 +6,7 @@ import numpy as np
 
 from agnesi.core import dtypes
 from agnesi.core.config import config
+from agnesi.core.leaves import left_over
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_known
 
@@ -39,4 +40,6 @@ def symbolic(x: Tensor) -> str:
     node = x.node
     name = x.name or (node.op.name if node is not None and node.op is not None else "")
     sizes = ", ".join(map(str, x.shape))
-    return f"<{kind}{' ' + name if name else ''}: {x.dtype}[{sizes}]>"
+    owner = left_over(x)
+    kept = f", kept from {owner} without a value" if owner else ""
+    return f"<{kind}{' ' + name if name else ''}: {x.dtype}[{sizes}]{kept}>"

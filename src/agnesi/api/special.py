@@ -13,6 +13,7 @@ tensor([1., 2.])
 tensor(2.5066283)
 """
 
+from agnesi.core.exports import shown as _shown
 from agnesi.ops import (
     cumulative,
     cylinder,
@@ -133,3 +134,7 @@ __all__ += elliptic.__all__
 __all__ += hypergeometric.__all__
 __all__ += orthogonal.__all__
 __all__ += waves.__all__
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)

@@ -34,14 +34,17 @@ from agnesi.api.taps import until as until
 from agnesi.autodiff.forward import Lop as Lop
 from agnesi.autodiff.forward import Rop as Rop
 from agnesi.autodiff.transforms import grad as grad
+from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.config import config
 from agnesi.core.dims import Dim
 from agnesi.core.dtypes import as_dtype, is_inexact
-from agnesi.core.errors import ShapeError, at, no_attribute, user_where
+from agnesi.core.errors import DTypeError, ShapeError, at, no_attribute, typed, user_where
+from agnesi.core.exports import shown as _shown
+from agnesi.core.integers import is_integer
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
 
-Constructor = Callable[..., Tensor]
+_Constructor = Callable[..., Tensor]
 _DOC = """A symbolic {kind}: name, dtype and shape may be given.
 
 Parameters
@@ -75,7 +78,7 @@ Examples
 """
 
 
-def variable(name: str | None, dtype: Any, shape: Sequence[int | str | Dim | None]) -> Tensor:
+def variable(name: str | None, dtype: DTypeLike, shape: Sequence[int | str | Dim | None]) -> Tensor:
     """A symbolic variable: an input to come.
 
     Parameters
@@ -102,7 +105,15 @@ def variable(name: str | None, dtype: Any, shape: Sequence[int | str | Dim | Non
     >>> T.variable("x", "float32", (None, 3)).dtype
     dtype('float32')
     """
-    kind = as_dtype(config.symbolic_float if dtype is None else dtype)
+    if name is not None and not isinstance(name, str):
+        raise TypeError(at(f"a symbolic variable's name must be a string, not {typed(name)}"))
+    if not isinstance(shape, (tuple, list)):
+        raise TypeError(at("a symbolic variable's shape must be a tuple with a number, a name or "
+                           f"None for each axis, not {typed(shape)}"))
+    try:
+        kind = as_dtype(config.symbolic_float if dtype is None else dtype)
+    except TypeError as error:
+        raise DTypeError(at(f"{name or 'a symbolic variable'}: {error}")) from None
     sizes = tuple(_size(n) for n in shape)
     return symbol(
         Node(None, (), sizes, kind, requires_grad=is_inexact(kind), where=user_where(), name=name)
@@ -112,11 +123,14 @@ def variable(name: str | None, dtype: Any, shape: Sequence[int | str | Dim | Non
 def _size(n: int | str | Dim | None) -> int | Dim:
     if n is None or isinstance(n, str):
         return Dim(n)
+    if not isinstance(n, Dim) and (not is_integer(n) or n < 0):
+        raise TypeError(at("a size of a symbolic variable is a number of at least 0, a name or "
+                           f"None, not {typed(n)}"))
     return n
 
 
 def tensor(  # type: ignore[no-redef]
-    dtype: Any = None, shape: Sequence[int | str | Dim | None] = (), name: str | None = None
+    dtype: DTypeLike = None, shape: Sequence[int | str | Dim | None] = (), name: str | None = None
 ) -> Tensor:
     """A symbolic variable of any dtype and shape.
 
@@ -147,7 +161,7 @@ def tensor(  # type: ignore[no-redef]
     return variable(name, dtype, shape)
 
 
-def Variable(name: str, shape: Sequence[Any] = (None,), dtype: Any = None) -> Tensor:  # noqa: N802
+def Variable(name: str, shape: Sequence[Any] = (None,), dtype: DTypeLike = None) -> Tensor:  # noqa: N802
     """A named symbolic variable, a vector unless a shape is given.
 
     Parameters
@@ -177,7 +191,7 @@ def Variable(name: str, shape: Sequence[Any] = (None,), dtype: Any = None) -> Te
     return variable(name, dtype, shape)
 
 
-def Constant(value: Any) -> Tensor:  # noqa: N802 - a constructor
+def Constant(value: TensorLike) -> Tensor:  # noqa: N802 - a constructor
     """A constant of a graph: the value itself.
 
     Parameters
@@ -205,9 +219,9 @@ def Constant(value: Any) -> Tensor:  # noqa: N802 - a constructor
     return symbol(Node(None, (), array.shape, array.dtype, value=array, where=user_where()))
 
 
-def _constructor(default: str | None, pattern: tuple[int | None, ...], kind: str) -> Constructor:
+def _constructor(default: str | None, pattern: tuple[int | None, ...], kind: str) -> _Constructor:
     def make(
-        name: str | None = None, dtype: Any = None, *, shape: Sequence[Any] | None = None
+        name: str | None = None, dtype: DTypeLike = None, *, shape: Sequence[Any] | None = None
     ) -> Tensor:
         sizes = pattern if shape is None else tuple(shape)
         if len(sizes) != len(pattern):
@@ -227,7 +241,7 @@ _PATTERNS: dict[str, tuple[int | None, ...]] = {
 }
 
 
-def _family(dtype: str | None) -> tuple[Constructor, ...]:
+def _family(dtype: str | None) -> tuple[_Constructor, ...]:
     """Constructors for one dtype, in the order of ``_PATTERNS``."""
     return tuple(_constructor(dtype, pattern, kind) for kind, pattern in _PATTERNS.items())
 
@@ -326,3 +340,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
         raise no_attribute("module 'agnesi.symbolic'", name)
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)

@@ -11,10 +11,12 @@ from agnesi.api.steps import Loop
 from agnesi.api.traced import Row, chosen_graphs, tracing
 from agnesi.autodiff.bodies import BodyTrace
 from agnesi.compiler.valued import ValueDim
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import Dim, combine
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.errors import ShapeError, TraceError, at
 from agnesi.core.graph import constant_value
+from agnesi.core.integers import is_integer
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import current_trace, is_tracing
@@ -272,6 +274,8 @@ def _steps(taken: Sequence[_Sequence], n_steps: Any) -> Any:
         return found
     if isinstance(n_steps, Tensor):
         return _size(n_steps)
+    if not isinstance(n_steps, Dim) and not is_integer(n_steps):
+        raise TypeError(at(f"scan: n_steps must be an integer, not {typed(n_steps)}"))
     return n_steps if isinstance(n_steps, Dim) else operator.index(n_steps)
 
 
@@ -304,7 +308,7 @@ def _size(x: Tensor) -> Any:
     return ValueDim(node)
 
 
-def switch(condition: Any, then: Any, otherwise: Any) -> Tensor:
+def switch(condition: TensorLike, then: TensorLike, otherwise: TensorLike) -> Tensor:
     """Elements of one or the other operand, both of which are computed: :func:`where`.
 
     Parameters

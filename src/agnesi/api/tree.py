@@ -1,7 +1,12 @@
 """Nests of tensors: which classes are containers, taking nests apart, working on their leaves."""
 
+from agnesi.core.exports import shown as _shown
 from agnesi.core.tree import flatten as flatten
 from agnesi.core.tree import map_leaves as map
 from agnesi.core.tree import register as register
 
 __all__ = ["flatten", "map", "register"]
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)

@@ -17,7 +17,7 @@ from agnesi.core import op as core
 from agnesi.core.cached import cached_property
 from agnesi.core.dims import Dim, is_static
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import ShapeError, at, shown
+from agnesi.core.errors import DTypeError, ShapeError, at, typed
 from agnesi.core.extents import Extent, UnknownSizeError
 from agnesi.core.foreign import POINTERS, RESOLVERS, SIZES, Call
 from agnesi.core.op import explain
@@ -166,7 +166,11 @@ def _results(op: Any, value: Any) -> list[np.ndarray]:
         raise TypeError(
             f"perform returned {len(several)} results, but {op.name} has outputs={op.outputs}"
         )
-    return [np.asarray(v) for v in several]
+    arrays = [np.asarray(v) for v in several]
+    for array, value in zip(arrays, several, strict=True):
+        if array.dtype.kind not in "biufcV":
+            raise DTypeError(f"perform returned {typed(value)}, which is no array of numbers")
+    return arrays
 
 
 def _generalised(op: Any, shapes: list[Any], known: list[dict[Any, int]]) -> tuple[Any, ...]:
@@ -393,7 +397,10 @@ def op(function: Rule | None = None, *, outputs: int = 1, like: int | None = Non
     rules = {"like": like, "infer": infer, "vjp": vjp, "jvp": jvp, "lower": lower, "batch": batch,
              "differentiable": differentiable}
     if not callable(function):
-        raise TypeError(at(f"op() takes a function, not {shown(function)}"))
+        raise TypeError(at(f"op makes an operation of a function, not of {typed(function)}"))
+    for name in ("infer", "vjp", "jvp", "lower", "batch"):
+        if rules[name] is not None and not callable(rules[name]):
+            raise TypeError(at(f"op: {name} must be a function, not {typed(rules[name])}"))
     address = None if c is None else _address(c)
     return CustomFunction(function, outputs, address, c, rules)
 

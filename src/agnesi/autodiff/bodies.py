@@ -15,7 +15,7 @@ from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import typed
 from agnesi.core.substitution import copied
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.tracing import current_reads, current_trace
+from agnesi.core.tracing import current_reads, current_trace, finish
 from agnesi.core.views import looking_through
 from agnesi.ops.body import Body
 
@@ -94,6 +94,7 @@ class BodyTrace:
             )
         self.since = next_serial()
         self.noticed: set[str] = set()
+        self.variables: list[Any] = []
         self.captures: dict[Any, Capture] = {}
         self.inner: dict[int, tuple[Tensor, Node]] = {}
         #: Symbols from outside that were changed, what they were there, and by what key.
@@ -108,7 +109,9 @@ class BodyTrace:
 
     def variable(self, x: Any, weak: bool = False) -> Tensor:
         """A free variable of the body, of the type of ``x``."""
-        return stand_in(x.shape, x.dtype, weak)
+        made = stand_in(x.shape, x.dtype, weak)
+        self.variables.append(made.node)
+        return made
 
     # -- what a trace is asked ----------------------------------------------------------------
     def node_of(self, x: Tensor) -> Node:
@@ -330,6 +333,8 @@ def body_trace(record: bool = True) -> Iterator[BodyTrace]:
             yield trace
     finally:
         trace.restore()
+        finish([*trace.variables, *(c.inner for c in trace.captures.values())],
+               "the body of a loop or branch")
 
 
 # -- closing ----------------------------------------------------------------------------------

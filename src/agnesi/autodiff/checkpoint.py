@@ -16,6 +16,7 @@ from agnesi.autodiff.forward import push
 from agnesi.autodiff.recompute import segment
 from agnesi.autodiff.recording import alias, detach, enable_grad, last_change
 from agnesi.autodiff.reverse import backprop
+from agnesi.core.accepted import TensorLike
 from agnesi.core.config import STATE, switched, witnessed
 from agnesi.core.dispatch import current, record_many
 from agnesi.core.errors import GradientError, at
@@ -82,9 +83,6 @@ def checkpoint(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any
     >>> w.grad
     tensor([0.41997433, 0.07065082])
     """
-    if not callable(function):
-        raise TypeError(at(f"checkpoint takes a function and its arguments, not {typed(function)}: "
-                           "write ag.checkpoint(block, x) for block(x)"))
     if args or keywords or not _requires_arguments(function):
         return _checkpointed(function, args, keywords)
 
@@ -121,7 +119,8 @@ def _checkpointed(function: Callable[..., Any], args: Any, keywords: Any) -> Any
 
 
 @higher
-def checkpoint_sequential(functions: Sequence[Callable[[Any], Any]], segments: int, x: Any) -> Any:
+def checkpoint_sequential(functions: Sequence[Callable[[Any], Any]], segments: int, x: TensorLike
+                          ) -> Any:
     """Functions one after another, in checkpointed segments; the last segment is run once.
 
     Parameters

@@ -15,7 +15,7 @@ from agnesi.autodiff.rules import fitted, place_of
 from agnesi.autodiff.vmap import vmap
 from agnesi.core import tree
 from agnesi.core.config import STATE, switched
-from agnesi.core.errors import GradientError, at
+from agnesi.core.errors import GradientError, at, typed
 from agnesi.core.node import Node
 from agnesi.core.op import Op
 from agnesi.core.tensor import Tensor
@@ -31,6 +31,8 @@ class _Custom:
     """Base: a function, its rule, and which arguments are not differentiated."""
 
     def __init__(self, function: Function, nondiff_argnums: Sequence[int] = ()) -> None:
+        if not callable(function):
+            raise TypeError(at(f"{type(self).__name__} takes a function, not {typed(function)}"))
         self._function = function
         self._nondiff = tuple(nondiff_argnums)
         functools.update_wrapper(self, function)

@@ -11,9 +11,11 @@ from agnesi.autodiff.reverse import backprop
 from agnesi.autodiff.transforms import (
     Function,
     Inputs,
+    check_tuples,
     free,
     grad,
     jvp,
+    listed,
     opened,
     recording,
     tensors_of,
@@ -253,6 +255,7 @@ def hvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     >>> ag.hvp(lambda x: (x**3).sum(), (ag.tensor([1.0, 2.0]),), (ag.tensor([1.0, 1.0]),))
     tensor([ 6., 12.])
     """
+    check_tuples("hvp", f, primals=primals, tangents=tangents)
     numbers = 0 if len(primals) == 1 else range(len(primals))
     return jvp(grad(f, argnums=numbers), primals, tangents)[1]
 
@@ -302,7 +305,9 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Callable[..., Any]]:
     def derivative(*tangents: Any) -> Any:
         directions, its_shape = tree.flatten(opened(tangents)[0])
         if its_shape != inputs.shape:
-            raise ValueError(at(f"tangents are a {its_shape}, but primals are a {inputs.shape}"))
+            raise ValueError(at(
+                f"linearize: there are tangents {listed(its_shape, 'tangents')}, but primals "
+                f"{listed(inputs.shape, 'primals')}; give a tangent for each"))
         again = keep or any(isinstance(t, Tensor) and t.requires_grad for t in directions)
         with recording(inputs.was_recording and again):
             pairs = zip(inputs.nodes, inputs.originals, directions, strict=True)

@@ -23,7 +23,17 @@ from agnesi.core.views import share
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _Recording(Switch):
+class _Called(type):
+    """Tells of the parentheses where a block is entered without them."""
+
+    def __enter__(cls) -> Any:
+        raise TypeError(at(f"write `with ag.{cls.__name__}():`, with parentheses"))
+
+    def __exit__(cls, *error: object) -> None:
+        pass
+
+
+class _Recording(Switch, metaclass=_Called):
     """Switch recording for a ``with`` block or a function; blocks nest."""
 
     __slots__ = ()

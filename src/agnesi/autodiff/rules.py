@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agnesi.core.errors import DTypeError, ShapeError, Where, at
+from agnesi.core.errors import DTypeError, ShapeError, Where, at, call_user
 from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.shapes import fits
@@ -29,9 +29,11 @@ class Unknown:
 
 def cotangents(op: Op, g: Any, y: Any, xs: Sequence[Tensor]) -> tuple[Any, ...]:
     """Cotangents of an operation's operands, from its reverse rule."""
-    found: Any = op.vjp(g, y, *xs)  # type: ignore[misc]
     if not op.user_defined:
+        found: Any = op.vjp(g, y, *xs)  # type: ignore[misc]
         return found
+    found = call_user(op.vjp, (g, y, *xs), {}, f"the vjp of {op.name}",
+                      "vjp(g, y, *operands): cotangent, result, operands")
     parts = tuple(found) if isinstance(found, tuple | list) else (found,)
     if len(parts) != len(xs):
         raise ValueError(at(

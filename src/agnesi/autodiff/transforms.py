@@ -7,15 +7,19 @@ import operator
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+import numpy as np
+
 from agnesi.autodiff.forward import push, tangent_for
 from agnesi.autodiff.numbers import slope
 from agnesi.autodiff.recording import alias, detach, enable_grad
 from agnesi.autodiff.reverse import Apart, backprop, beginnings, seed
 from agnesi.core import tree
+from agnesi.core.accepted import TensorLike
 from agnesi.core.config import STATE, switched
 from agnesi.core.dispatch import current, notice
 from agnesi.core.dtypes import is_inexact
-from agnesi.core.errors import GradientError, at
+from agnesi.core.errors import GradientError, at, call_user
+from agnesi.core.integers import is_integer
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded, renamed
@@ -33,7 +37,7 @@ Function = Callable[..., Any]
 def grad(
     cost: Any,
     wrt: Any = None,
-    grad_outputs: Any = None,
+    grad_outputs: TensorLike | None = None,
     *,
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
@@ -140,7 +144,7 @@ def _check_operands(cost: Any, targets: list[Any]) -> None:
     for x in (cost, *targets):
         if not isinstance(x, Tensor):
             raise TypeError(
-                at(f"grad takes tensors, or a function of tensors, not {type(x).__name__}")
+                at(f"grad takes tensors, or a function of tensors, not {typed(x)}")
             )
     if not is_inexact(cost.dtype):
         raise TypeError(at(f"the cost must be float or complex, not {typed(cost)}"))
@@ -231,12 +235,16 @@ def value_and_grad(
     def both(*args: Any, **keywords: Any) -> Any:
         inputs = Inputs(args, argnums)
         result = inputs.call(f, keywords)
-        y, aux = result if has_aux else (result, None)
+        y, aux = _pair("grad", f, result) if has_aux else (result, None)
         if not isinstance(y, Tensor):
             raise TypeError(
-                at(f"grad: {_name(f)} must return a tensor, not {type(y).__name__}"
-                   + ("" if has_aux else "; return (value, ...) needs has_aux=True"))
+                at(f"grad: {_name(f)} must return a tensor, not {typed(y)}"
+                   + _returned(y, has_aux))
             )
+        if y.shape != ():
+            raise GradientError(at(
+                f"grad: {_name(f)} must return a scalar, not {typed(y)}: reduce it, as with "
+                ".sum() or .mean(); ag.jacobian has the derivatives of all elements"))
         keep = inputs.outer([y])
         with recording(keep):
             found = slope(y, inputs.nodes) or backprop({current(y): seed(y)}, inputs.nodes)
@@ -246,6 +254,36 @@ def value_and_grad(
         return ((y, aux) if has_aux else y), gradient
 
     return both
+
+
+def check_tuples(owner: str, f: Function, **given: Any) -> None:
+    """Refuse arguments of a function that do not come in a tuple."""
+    for name, value in given.items():
+        if not isinstance(value, (tuple, list)):
+            raise TypeError(at(f"{owner}: {name} must be a tuple with an entry for each argument "
+                               f"of {_name(f)}, not {typed(value)}: write {owner}(f, (x,), (t,))"))
+
+
+def _pair(owner: str, f: Function, result: Any) -> Any:
+    """What a function returned of which only the first part is differentiated."""
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise TypeError(at(f"{owner}: {_name(f)} must return (value, something else) with "
+                           f"has_aux=True, not {typed(result)}"))
+    return result
+
+
+def _returned(y: Any, has_aux: bool) -> str:
+    """What to write where a function returned no tensor, as the end of a message."""
+    if isinstance(y, (tuple, list)) and not has_aux:
+        return "; for (value, something else) pass has_aux=True"
+    if isinstance(y, (int, float, np.ndarray, np.generic)):
+        return "; float(), .item() and .numpy() give values without a record"
+    return ""
+
+
+def listed(shape: tree.Tree, name: str) -> str:
+    """The leaves of a nest by their paths."""
+    return ", ".join(shape.paths(name)) or "nothing"
 
 
 def _name(f: Function) -> str:
@@ -304,9 +342,11 @@ class Inputs:
             self.args[i] = arg
 
     def _number(self, i: int) -> int:
+        if not is_integer(i):
+            raise TypeError(at(f"grad: argnums must be integers, not {typed(i)}"))
         if not -len(self.args) <= i < len(self.args):
             raise ValueError(
-                at(f"argnums names argument {i}, but the function was given {len(self.args)}")
+                at(f"grad: argnums names argument {i}, but the function was given {len(self.args)}")
             )
         return i % len(self.args)
 
@@ -319,7 +359,7 @@ class Inputs:
             raise TypeError(
                 at(
                     f"cannot differentiate with respect to {typed(x)}: only float and complex "
-                    "tensors have gradients; choose the arguments with argnums"
+                    "tensors have gradients; choose the arguments with argnums, or convert it"
                 )
             )
         return t
@@ -327,7 +367,7 @@ class Inputs:
     def call(self, f: Function, keywords: dict[str, Any]) -> Any:
         """The function's result on the stand-ins, recorded."""
         with enable_grad():
-            return f(*self.args, **keywords)
+            return call_user(f, tuple(self.args), keywords)
 
     def outer(self, results: list[Tensor]) -> bool:
         """Whether somebody may differentiate the results again: then all is to be recorded."""
@@ -392,7 +432,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """
     inputs = Inputs(primals, None)
     result = inputs.call(f, {})
-    value, aux = result if has_aux else (result, None)
+    value, aux = _pair("vjp", f, result) if has_aux else (result, None)
     ys, shape = tensors_of(f, value)
     keep = inputs.outer(ys)
 
@@ -400,7 +440,8 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
         gs, its_shape = tree.flatten(cotangent)
         if its_shape != shape:
             raise ValueError(
-                at(f"the cotangent is a {its_shape}, but {_name(f)} returned a {shape}")
+                at(f"the cotangent is {listed(its_shape, 'g')}, but {_name(f)} returned "
+                   f"{listed(shape, 'y')}; give a cotangent of the same nest")
             )
         again = STATE.recording and (
             keep or any(isinstance(g, Tensor) and g.requires_grad for g in gs)
@@ -425,7 +466,7 @@ def tensors_of(f: Function, value: Any) -> tuple[list[Tensor], tree.Tree]:
     leaves, shape = tree.flatten(value)
     for y in leaves:
         if not isinstance(y, Tensor):
-            raise TypeError(at(f"{_name(f)} must return tensors, not {type(y).__name__}"))
+            raise TypeError(at(f"{_name(f)} must return tensors, not {typed(y)}"))
     return leaves, shape
 
 
@@ -464,10 +505,13 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
     >>> ag.jvp(lambda x: x**3, (ag.tensor(2.0),), (ag.tensor(1.0),))
     (tensor(8.), tensor(12.))
     """
+    check_tuples("jvp", f, primals=primals, tangents=tangents)
     inputs = Inputs(tuple(primals), None)
     directions, its_shape = tree.flatten(opened(tuple(tangents))[0])
     if its_shape != inputs.shape:
-        raise ValueError(at(f"tangents are a {its_shape}, but primals are a {inputs.shape}"))
+        raise ValueError(at(
+            f"jvp: there are tangents {listed(its_shape, 'tangents')}, but primals "
+            f"{listed(inputs.shape, 'primals')}; give a tangent for each"))
     value = inputs.call(f, {})
     ys, shape = tensors_of(f, value)
     again = inputs.outer(ys) or (

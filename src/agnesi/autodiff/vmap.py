@@ -6,18 +6,20 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from agnesi.autodiff.batched import Batch, Example
 from agnesi.autodiff.recording import ALIAS, detach, last_change
 from agnesi.autodiff.reverse import tensor_of
 from agnesi.core import tree
 from agnesi.core.config import STATE, switched
 from agnesi.core.dispatch import graph_node, symbolic
-from agnesi.core.errors import GradientError, ShapeError, at
+from agnesi.core.errors import GradientError, ShapeError, at, call_user
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.tracing import current_trace, is_tracing
+from agnesi.core.tracing import current_trace, finish, is_tracing
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.expand import broadcast_to
 from agnesi.ops.movement import moveaxis, reshape
@@ -96,8 +98,10 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None
         along += [0] * (len(leaves) - len(along))
         call = _Call(leaves, along, shape.paths("arguments"), axis_size, randomness)
         args, keywords = shape.build(call.stand_ins)
+        begun = list(call.batch.known)
         with call.running():
-            result = f(*args, **keywords)
+            result = call_user(f, args, keywords, "vmap")
+        finish(begun, "a function in ag.vmap")
         ends, its_shape = tree.flatten(result)
         behind = _spread_axes("out_axes", out_axes, result)
         return its_shape.build(call.results(ends, behind, its_shape.paths("the result")))
@@ -117,7 +121,8 @@ def _spread_axes(what: str, axes: Any, nest: Any) -> list[int | None]:
         parts, inner = tree.children(axes), tree.children(nest)
         if parts is None or inner is None or len(parts) != len(inner):
             raise ValueError(at(
-                f"vmap: {what} is {typed(axes)}, which does not begin like {tree.flatten(nest)[1]}"
+                f"vmap: {what} is {typed(axes)}, which is no axis and no nest of axes like "
+                f"{', '.join(tree.flatten(nest)[1].paths('arguments')) or 'nothing'}"
             ))
         stack += reversed([*zip(parts, inner, strict=True)])
     return found
@@ -263,6 +268,9 @@ class _Call:
     def results(self, ends: Sequence[Any], axes: Sequence[int | None],
                 paths: Sequence[str]) -> list[Any]:
         """Results for all examples."""
+        for y, path in zip(ends, paths, strict=True):
+            if not isinstance(y, (Tensor, np.ndarray, np.generic, int, float, complex)):
+                raise TypeError(at(f"vmap: {path} must be a tensor, not {typed(y)}"))
         tensors = [as_tensor(y) for y in ends]
         open_ = [y for y in tensors if y.data is None]
         found = dict(zip(map(id, open_), self.batch([graph_node(y) for y in open_]), strict=True))
@@ -280,4 +288,7 @@ class _Call:
             return y
         if not differs:
             y = broadcast_to(y, (self.length, *y.shape))
+        if not -y.ndim <= axis < y.ndim:
+            raise ShapeError(at(f"vmap: out_axes puts the examples on axis {axis}, but {path} is "
+                                f"{typed(y)} with them"))
         return moveaxis(y, 0, axis) if axis else y

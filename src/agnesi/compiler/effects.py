@@ -162,7 +162,9 @@ def refuse_symbols(reads: Reads) -> None:
     """Raise where all attributes of an object were read, and one of them is an argument."""
     for place in reads.places.values():
         if isinstance(place, Contents) and _shows_symbol(place.value):
-            raise TraceError(at(f"{place.path} holds a value that exists in the trace only"))
+            raise TraceError(at(
+                f"{place.path} holds a tensor of the trace, which has no value once that is over: "
+                "return it, or keep it in a tensor that is changed in place (state.copy_(x))"))
 
 
 def _shows_symbol(items: Iterable[Any]) -> bool:

@@ -26,6 +26,7 @@ from agnesi.compiler.shared import (
     SharedDim,
     each_once,
     fitting,
+    replaced_by,
     storage_of,
     with_default_updates,
 )
@@ -60,6 +61,8 @@ class Function(Direct, Inspectable):
     Calling it with arrays (positional, or by the inputs' names) returns NumPy arrays.  Machine
     code is made at the first call, and again where sizes change: then for all sizes if that goes.
     """
+
+    public_names = f"{Inspectable.public_names} copy reoptimize"
 
     def __repr__(self) -> str:
         return f"<ag.function {self.name} of ({', '.join(n or '_' for n in self._names)})>"
@@ -502,7 +505,7 @@ def function(
         if any(i.variable is other.variable for other in wanted[:n]):
             raise ValueError(at(f"function: {typed(i.variable)} is among the inputs twice"))
     new = {target: fitting(target, value) for target, value in each_once(updates or {}).items()}
-    replaced = dict(givens or {})
+    replaced = replaced_by(givens)
     with_default_updates(
         _results(outputs), new, [graph_node(t) for t in (*[i.variable for i in wanted], *replaced)],
         no_default_updates,

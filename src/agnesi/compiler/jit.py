@@ -37,6 +37,8 @@ class Jit(Direct, Inspectable, Generic[P, R]):
     :meth:`dispatch`.
     """
 
+    public_names = f"{Inspectable.public_names} c_function function keep_grads mode"
+
     if TYPE_CHECKING:
 
         def __call__(self, *args: P.args, **keywords: P.kwargs) -> R: ...

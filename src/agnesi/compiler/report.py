@@ -10,6 +10,7 @@ from agnesi.compiler.plans import MemoryPlan
 from agnesi.compiler.unrolled import repetitions
 from agnesi.core.config import config
 from agnesi.core.errors import at
+from agnesi.core.exports import public
 from agnesi.core.graph import FunctionGraph
 
 
@@ -54,6 +55,12 @@ class Inspectable:
     tangled_calls = 0
     #: Versions that were let go, since there were too many.
     released = 0
+
+    #: What ``dir`` shows.
+    public_names = "asm explain graph ir name plan rewrites specialisations"
+
+    def __dir__(self) -> list[str]:
+        return public(self, self.public_names)
 
     @property
     def specialisations(self) -> list[Specialisation]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import Dim, here
 from agnesi.core.dispatch import graph_node, touch
 from agnesi.core.dtypes import is_inexact
@@ -125,15 +126,15 @@ class Shared(Tensor):
         if not np.can_cast(array.dtype, self.dtype, "same_kind"):
             raise DTypeError(
                 at(
-                    f"the shared variable {self.name or ''} holds {self.dtype}; a value of dtype "
-                    f"{array.dtype} does not fit: convert it first"
+                    f"the shared variable {self.name or typed(self)} holds {self.dtype}; a value "
+                    f"of dtype {array.dtype} does not fit: convert it first"
                 )
             )
         if array.ndim != self.ndim:
             raise ShapeError(
                 at(
-                    f"the shared variable {self.name or ''} has {self.ndim} axes; a value of shape "
-                    f"{array.shape} does not fit: its number of axes cannot change"
+                    f"the shared variable {self.name or typed(self)} has {self.ndim} axes; a value "
+                    f"of shape {array.shape} does not fit: its number of axes cannot change"
                 )
             )
         new = np.array(array, self.dtype, order="C", copy=None if borrow else True)
@@ -145,7 +146,7 @@ class Shared(Tensor):
 
 
 @higher
-def shared(value: Any, name: str | None = None, *, borrow: bool = False) -> Shared:
+def shared(value: TensorLike, name: str | None = None, *, borrow: bool = False) -> Shared:
     """A shared variable: a symbolic tensor whose value lasts between calls of functions.
 
     Parameters
@@ -248,6 +249,25 @@ def fitting(target: Any, value: Any) -> Tensor:
             at(f"the update of {typed(target)} is {typed(value)}: convert it with .astype()")
         )
     return cast(value, target.dtype)
+
+
+def replaced_by(givens: Any) -> dict[Tensor, Tensor]:
+    """Variables, and the tensors that take their places."""
+    found: dict[Tensor, Tensor] = {}
+    try:
+        pairs = dict(givens or {})
+    except (TypeError, ValueError):
+        raise TypeError(at("function: givens is a mapping, or pairs, of variables and what takes "
+                           f"their places, not {typed(givens)}")) from None
+    for variable, value in pairs.items():
+        if not isinstance(variable, Tensor):
+            raise TypeError(at("function: givens maps variables to what takes their places, and "
+                               f"{typed(variable)} is no variable"))
+        new = as_tensor(value)
+        if not isinstance(value, Tensor) and np.can_cast(new.dtype, variable.dtype, "same_kind"):
+            new = cast(new, variable.dtype)
+        found[variable] = new
+    return found
 
 
 def each_once(updates: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> dict[Any, Any]:

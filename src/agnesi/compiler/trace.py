@@ -18,6 +18,7 @@ from agnesi.core.forks import Lock
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.tensor import CONSUMED, Tensor, symbol
+from agnesi.core.tracing import finish
 from agnesi.core.views import looking_through
 
 
@@ -44,7 +45,9 @@ class Trace:
     #: It stands for a run on values, which leaves no graph of its gradients.
     of_values = True
 
-    def __init__(self, arguments: Iterable[Tensor] = ()) -> None:
+    def __init__(self, arguments: Iterable[Tensor] = (), title: str = "the function") -> None:
+        #: The function that is traced, for errors.
+        self.title = title
         #: Symbols that stand for arguments, by their nodes, and whether ``backward`` got there.
         self.arguments = {x.node: x for x in arguments}
         self.reached = False
@@ -230,8 +233,12 @@ TRACING = Lock()
 @contextmanager
 def tracing(trace: Trace) -> Iterator[Trace]:
     """Operations of this thread go into ``trace`` within this block."""
-    with TRACING.lock, witnessed(), traced(trace, examples=None):
-        yield trace
+    try:
+        with TRACING.lock, witnessed(), traced(trace, examples=None):
+            yield trace
+    finally:
+        finish([*trace.arguments, *(node for _, node in trace.leaves.values())],
+               f"{trace.title}, a jitted function,")
 
 
 def stand_in(shape: Any, dtype: Any, *, weak: bool = False, name: str | None = None,

@@ -29,6 +29,7 @@ from agnesi.core.cached import cached_property
 from agnesi.core.collector import no_gc
 from agnesi.core.config import STATE, WITNESSES, config
 from agnesi.core.dispatch import current, touch
+from agnesi.core.errors import call_user
 from agnesi.core.extents import Extent, UnknownSizeError
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.node import next_serial
@@ -70,7 +71,7 @@ class Version:
         self.statics = [None if isinstance(s, Tensor) else v
                         for s, v in zip(symbols, leaves, strict=True)]
         inputs = [symbols[i].node for i in self.arrays]
-        trace = Trace(s for s in symbols if isinstance(s, Tensor))
+        trace = Trace((s for s in symbols if isinstance(s, Tensor)), owner.name)
         trace.exclude = owner.settings.unstable
         with tracing(trace):
             reads = self._run(symbols)
@@ -131,7 +132,8 @@ class Version:
         try:
             with taking(reads):
                 self._meet(reads, symbols)
-                self.outputs, self.tree = flatten(self.owner.function(*args, **keywords))
+                self.outputs, self.tree = flatten(
+                    call_user(self.owner.function, args, keywords, "jit"))
             reads.settle()
             refuse_symbols(reads)
             self.effects = Effects(reads, hidden, self.argument_tree, symbols, given)

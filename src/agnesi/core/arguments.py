@@ -53,6 +53,32 @@ def check_counts(declared: Counts, args: tuple[Any, ...], keywords: dict[str, An
             integer(value, name, least)
 
 
+def leading_functions(function: Any) -> tuple[str, ...]:
+    """The first parameters of a function, as far as each must be a function."""
+    function = inspect.unwrap(function)
+    code, found = function.__code__, []
+    for name in code.co_varnames[: code.co_argcount]:
+        declared = str(function.__annotations__.get(name, ""))
+        if not declared.startswith(("Function", "Callable")) or "None" in declared:
+            break
+        found.append(name)
+    return tuple(found)
+
+
+def form(function: Any, name: str) -> str:
+    """How a function is called, by place: ``scan(f, init, xs, length)``."""
+    code = inspect.unwrap(function).__code__
+    names = [*code.co_varnames[: code.co_argcount]]
+    if code.co_flags & inspect.CO_VARARGS:
+        names.append("*" + code.co_varnames[code.co_argcount + code.co_kwonlyargcount])
+    if only := code.co_varnames[code.co_argcount: code.co_argcount + code.co_kwonlyargcount]:
+        names += ["*"] * (not code.co_flags & inspect.CO_VARARGS) + [
+            n for n in only if n not in ("out", "device")]
+    if names[-1:] == ["*"]:
+        names.pop()
+    return f"{name}({', '.join(names)})"
+
+
 # -- after an error -----------------------------------------------------------------------------
 def culprit(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> str:
     """What is wrong with the first argument that its parameter does not take, or nothing."""
@@ -146,7 +172,7 @@ def _declared(name: str, declared: str, value: Any) -> str:
         return "" if good else "an axis or several, as integers"
     if name in ("f", "fun", "function", "pyfunc") and declared == "Any":
         return "" if callable(value) else "a function"
-    if name in ("shape", "size") and declared == "Any":
+    if name in ("shape", "size") and declared in _SHAPES:
         good = all(isinstance(n, Dim) or is_integer(n) for n in _several(value))
         return "" if good else "a size or several, as integers"
     wanted = [_KINDS[kind] for kind in _kinds(declared) if kind in _KINDS]
@@ -179,6 +205,9 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, (int, float, Dim, Tensor))
 
 
+#: How operands and shapes are declared.
+_OPERANDS = frozenset(("Any", "TensorLike", "TensorLike | None", "Sequence[Any]"))
+_SHAPES = frozenset(("Any", "ShapeLike", "ShapeLike | None"))
 #: Integers that are sizes, wherever they occur.
 _NATURAL = frozenset(("size", "minlength", "length", "deg", "num", "ndim"))
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
@@ -203,7 +232,7 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 def _operand(name: str, declared: str, value: Any) -> str:
     """What an operand must be, where the value is none."""
-    if declared not in ("Any", "Sequence[Any]") or name in ("dtype", "device", "text"):
+    if declared not in _OPERANDS or name in ("dtype", "device", "text"):
         return ""
     return "" if _is_operand(value) else "a tensor, an array without a mask or a number"
 

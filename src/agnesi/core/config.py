@@ -184,6 +184,9 @@ class Config:
         """Change settings for the length of a ``with`` block, in this thread or task."""
         return Settings(**settings)
 
+    def __dir__(self) -> list[str]:
+        return sorted(self._values)
+
     def __repr__(self) -> str:
         return "config(" + ", ".join(f"{k}={getattr(self, k)!r}" for k in self._values) + ")"
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import builtins
 import contextlib
 import functools
+import re
 import sys
 import warnings
-from types import CodeType
+from itertools import islice
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -50,6 +52,13 @@ class MissingRuleError(GradientError, NotImplementedError):
 
 class TraceError(TypeError):
     """A traced (symbolic) value was used where Python needs a number."""
+
+
+class StateError(KeyError):
+    """A saved state, or values by name, have other names than what takes them."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # and not its repr, as a key's
 
 
 class OversizeError(MemoryError):
@@ -137,14 +146,45 @@ def plain_where(where: Where) -> Where:
 
 
 def typed(x: Any, levels: int = 4) -> str:
-    """``float32(3, 4)`` for anything with dtype and shape, also in lists; ``repr`` otherwise."""
-    if hasattr(x, "dtype") and hasattr(x, "shape") and not isinstance(x, type):
-        return f"{x.dtype}({', '.join(map(str, x.shape))})"
-    if isinstance(x, (list, tuple)) and levels and any(hasattr(v, "dtype") for v in x):
-        inner = ", ".join([typed(v, levels - 1) for v in x[:4]])
-        return f"[{inner}{', ...' if len(x) > 4 else ''}]"
-    text = shown(x)
-    return text if len(text) < 40 else text[:37] + "..."
+    """What an argument is, in one short line: ``float32[3, 4]`` for anything with dtype and shape,
+    also in lists and dicts; functions, classes and modules by their names; else its ``repr``.
+    """
+    if hasattr(x, "dtype") and hasattr(x, "shape") and not isinstance(x, (type, ModuleType)):
+        return f"{x.dtype}[{', '.join(map(str, x.shape))}]"
+    if isinstance(x, (list, tuple, dict)) and levels and _holds_arrays(x, levels):
+        return _nested(x, levels - 1)
+    if isinstance(x, (FunctionType, ModuleType, type)):
+        kind = "class" if isinstance(x, type) else type(x).__name__
+        return x.__name__ if x.__name__ == "<lambda>" else f"<{kind} {x.__name__}>"
+    if hasattr(x, "extra_repr"):  # a layer, whose own text has lines for those that it holds
+        text = f"{type(x).__name__}({x.extra_repr()})"
+    else:
+        text = _ADDRESS.sub("", shown(x))
+    first, _, rest = text.partition("\n")
+    return first if len(first) < 40 and not rest else first[:37] + "..."
+
+
+#: Where an object without a text of its own lies.
+_ADDRESS = re.compile(" at 0x[0-9a-f]+")
+
+
+def _holds_arrays(nest: Any, levels: int) -> bool:
+    values = nest.values() if isinstance(nest, dict) else nest
+    return levels > 0 and any(
+        hasattr(v, "dtype") or (isinstance(v, (list, tuple, dict)) and _holds_arrays(v, levels - 1))
+        for v in values)
+
+
+def _nested(nest: Any, levels: int) -> str:
+    """The parts of a list, tuple or dict, the first four of them."""
+    if isinstance(nest, dict):
+        parts = [f"{k!r}: {typed(v, levels)}" for k, v in islice(nest.items(), 4)]
+    else:
+        parts = [typed(v, levels) for v in nest[:4]]
+    inside = ", ".join([*parts, *["..."][: len(nest) > 4]])
+    if isinstance(nest, dict):
+        return f"{{{inside}}}"
+    return f"[{inside}]" if isinstance(nest, list) else f"({inside}{','[: len(nest) == 1]})"
 
 
 def shown(x: Any) -> str:
@@ -159,6 +199,21 @@ def at(message: str, where: Where = None) -> str:
     """The message followed by the user's line."""
     place = location(where if where is not None else user_where(2))
     return f"{message}\n  at {place}"
+
+
+def call_user(f: Any, args: tuple[Any, ...], keywords: dict[str, Any], owner: str = "",
+              form: str = "") -> Any:
+    """What a user's function gives; where it does not take such arguments, that is told at the
+    user's line, with how it is called."""
+    try:
+        return f(*args, **keywords)
+    except TypeError as error:
+        trace = error.__traceback__
+        if trace is None or trace.tb_next is not None:
+            raise  # its own
+        text = re.sub(r"^\S*<locals>\.", "", str(error))
+        how = f"; it is called as {form}" if form else ""
+        raise TypeError(at(f"{owner}{': ' * bool(owner)}{text}{how}")) from None
 
 
 def no_attribute(owner: str, name: str, instance: object = None) -> AttributeError:

@@ -13,9 +13,10 @@ import numpy as np
 
 from agnesi.core.config import MODE
 from agnesi.core.errors import GradientError, at
-from agnesi.core.node import Node
+from agnesi.core.node import Node, toposort
 from agnesi.core.op import Op, typed
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import finished
 
 
 class Copy(Op):
@@ -122,3 +123,11 @@ def _leaf(x: Tensor, old: Node | None) -> Node:
     if isinstance(node, Later) and old is not None:
         node.before = (weakref.ref(old), *(weakref.ref(n) for n in earlier(old)))
     return node
+
+
+def left_over(x: Tensor) -> str:
+    """Whose trace a tensor without a value was kept from, though that is over; else nothing."""
+    node, mode = x.node, MODE.get()
+    if node is None or mode.trace is not None or mode.examples is not None or not finished():
+        return ""
+    return next((name for n in toposort([node]) if n.op is None and (name := finished(n))), "")

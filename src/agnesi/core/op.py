@@ -175,7 +175,7 @@ def check_result(found: Any, shape: Any, dtype: Any) -> None:
 
 
 def called(name: str, args: Any) -> str:
-    """``add(float32(3), float32(4))``: an operation with its operands' types."""
+    """``add(float32[3], float32[4])``: an operation with its operands' types."""
     return f"{name}({', '.join(map(typed, args))})"
 
 
@@ -196,7 +196,16 @@ def explain(error: Exception, name: str, args: tuple[Any, ...], where: Any = Non
         return error
     telling = error.args and not isinstance(error, MemoryError)  # NumPy's has a type instead
     reason = with_keyword(error.args[0] if telling else str(error), known)
-    return located(error, reason, name, args, where)
+    told, place = _split(reason)
+    return located(error, told, name, args, where, place)
+
+
+def _split(reason: Any) -> tuple[Any, str]:
+    """What an error tells, and the line that it names at its end, if it does."""
+    if not isinstance(reason, str):
+        return reason, ""
+    told, mark, place = reason.rpartition("\n  at ")
+    return (told, place) if mark else (reason, "")
 
 
 #: Modules whose functions ours call: what they raise is no error of a function of the user's.
@@ -233,9 +242,9 @@ def is_accident(error: Exception) -> bool:
 
 
 def located(error: Exception, reason: Any, name: str, args: tuple[Any, ...],
-            where: Any) -> Exception:
+            where: Any, place: str = "") -> Exception:
     """An error of the same kind that tells the operation, its operands and the user's line."""
-    place = location(where if where is not None else user_where(3))
+    place = place or location(where if where is not None else user_where(3))
     kind = type(error)
     if not kind.__module__.startswith(("builtins", "agnesi", "numpy.linalg")):
         # its constructor may want more

@@ -8,12 +8,14 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeVar
 
+import numpy as np
+
 from agnesi.core import arguments, dtypes
 from agnesi.core.aside import LONG
 from agnesi.core.config import MODE
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.elsewhere import with_keyword
-from agnesi.core.errors import DTypeError, NestingError, ShapeError, at
+from agnesi.core.errors import PACKAGE, DTypeError, NestingError, ShapeError, at
 from agnesi.core.op import EXPLAINED, Op, in_user_code, is_accident, retold, typed
 from agnesi.core.shapes import fits
 from agnesi.core.spellings import DEVICE as DEVICE
@@ -57,10 +59,14 @@ def told(function: F) -> F:
 
 def higher(function: F) -> F:
     """A public function that calls the user's: what those raise, and what it refuses, passes."""
-    name = _shown(function)
+    name, leading = _shown(function), arguments.leading_functions(function)
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
+        for parameter, value in zip(leading, args, strict=False):
+            if not callable(value):
+                raise TypeError(at(f"{name}: {parameter} must be a function, not {typed(value)}; "
+                                   f"the order is {arguments.form(function, name)}"))
         try:
             return function(*args, **keywords)
         except Exception as error:
@@ -84,6 +90,9 @@ def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
     if unbound or not is_accident(error) or in_user_code(error):
         if not isinstance(error, EXPLAINED):
             raise error
+        if unbound and ("argument" in str(error)) and "keyword" not in str(error):
+            error = TypeError(f"{error}; it is called as {arguments.form(function, name)}"
+                              + _listed(function, args))
         raise retold(error, name, args, _parameters(function)) from None
     reason = arguments.culprit(function, args, keywords)
     better: Exception | None = TypeError(reason) if reason else None
@@ -97,6 +106,13 @@ def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
     found: Any = retold(error if better is None else better, name, args, _parameters(function))
     found.accident = True
     raise found from (None if better is None else better.__cause__)
+
+
+def _listed(function: Any, args: tuple[Any, ...]) -> str:
+    """What to write where several tensors are given one by one to what takes a list of them."""
+    places = inspect.unwrap(function).__code__.co_varnames
+    several = len(args) > 1 and places[:1] in (("arrays",), ("tensors",))
+    return ", with the tensors in one list or tuple" if several else ""
 
 
 def _renamed(call: Any, name: str) -> Any:
@@ -187,6 +203,22 @@ def check_call(cls: type, args: tuple[Any, ...], keywords: dict[str, Any]) -> No
     missing = [name for name in needed if name not in keywords]
     if missing:
         raise TypeError(at(f"{cls.__name__}() needs {' and '.join(missing)}, too"))
+    if init.__module__.startswith(PACKAGE):
+        _check_kinds(cls, init.__annotations__, (*zip(places, args, strict=False),
+                                                 *keywords.items()))
+
+
+def _check_kinds(cls: type, declared: dict[str, Any], given: Iterable[tuple[str, Any]]) -> None:
+    """Refuse what is no text or flag where a constructor takes one: often it is an input, meant for
+    a call of the object."""
+    for name, value in given:
+        kinds = {"bool": ((int, np.bool_), "True or False"), "str": ((str,), "a string")}
+        found = kinds.get(declared.get(name, ""))
+        if found is None or isinstance(value, found[0]):
+            continue
+        call = f"; make it first, and then call it: {cls.__name__}(...)(x)" if isinstance(
+            value, (Tensor, np.ndarray)) else ""
+        raise TypeError(at(f"{cls.__name__}: {name} must be {found[1]}, not {typed(value)}{call}"))
 
 
 def _too_many(name: str, count: int, places: tuple[str, ...], known: tuple[str, ...]) -> str:

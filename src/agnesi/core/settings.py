@@ -94,12 +94,21 @@ CHOICES = {
 }
 
 
+def _instead(name: str) -> str:
+    """The setting whose name is alike, or all there are."""
+    import difflib  # late: few need it
+
+    near = difflib.get_close_matches(name, DEFAULTS, 1, 0.75)
+    return f"did you mean {near[0]!r}?" if near else f"there are {sorted(DEFAULTS)}"
+
+
 def checked(name: str, value: Any) -> Any:
     """The value of a setting as it is kept; an error where it cannot have that value."""
     if name not in DEFAULTS:
-        raise AttributeError(f"config has no setting {name!r}; there are {sorted(DEFAULTS)}")
+        raise AttributeError(f"config has no setting {name!r}; {_instead(name)}")
     if name.endswith("_float"):
-        value = np.dtype(value).name
+        with contextlib.suppress(TypeError):  # what it may be is told below
+            value = np.dtype(value).name
     if name == "optimizer" and value is None:
         value = "None"
     if name == "cache_dir":

@@ -5,7 +5,9 @@ Outside of ``core`` everybody asks here; only what is written out flat for speed
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from agnesi.core.config import MODE, TRACES, switched, traced
 
@@ -28,6 +30,23 @@ def current_reads() -> Any:
 def is_known(*xs: Any) -> bool:
     """Whether Python may read the values of tensors: all have one, and no trace must freeze it."""
     return not is_tracing() and all([x.data is not None for x in xs])
+
+
+#: Leaves of traces that are over, and whose they were; they may be kept, but have no values.
+_FINISHED: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+
+
+def finish(leaves: Iterable[Any], name: str) -> None:
+    """A trace is over; nodes that begin in it have no values any more."""
+    for node in leaves:
+        _FINISHED[node] = name
+
+
+def finished(leaf: Any = None) -> str:
+    """Whose trace a leaf was made in that is over now, or nothing; without one, whether any is."""
+    if leaf is None:
+        return "some" if _FINISHED else ""
+    return _FINISHED.get(leaf, "")
 
 
 def within(trace: Any) -> switched:

@@ -397,6 +397,7 @@ def map_leaves(function: Callable[..., Any], nest: Any, *others: Any) -> Any:
     for other in others:
         more, its_shape = flatten(other)
         if its_shape != shape:
-            raise ValueError(f"the nests differ: {shape} and {its_shape}")
+            mine, theirs = (", ".join(s.paths("nest")) or "nothing" for s in (shape, its_shape))
+            raise ValueError(f"tree.map: the nests differ: {mine}, but {theirs}")
         columns.append(more)
     return shape.build([function(*row) for row in zip(*columns, strict=True)])

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, NoReturn
 
 from agnesi.core.errors import no_attribute as _no_attribute
+from agnesi.core.exports import shown as _shown
 from agnesi.nn import functional as functional
 from agnesi.nn import init as init
 from agnesi.nn.activations import ELU as ELU
@@ -109,3 +110,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
         raise _no_attribute("module 'agnesi.nn'", name)
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)

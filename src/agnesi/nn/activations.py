@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from agnesi.core.accepted import DTypeLike
 from agnesi.core.dims import is_static
 from agnesi.core.dispatch import assign
 from agnesi.core.errors import ShapeError, at
@@ -255,7 +254,8 @@ class PReLU(Module):
     tensor([-0.5,  2. ])
     """
 
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, *, dtype: Any = None) -> None:
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, *, dtype: DTypeLike = None
+                 ) -> None:
         self.num_parameters = size_of(self, num_parameters, "num_parameters")
         self.weight = full((self.num_parameters,), init, float_dtype(dtype), requires_grad=True)
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from agnesi.core.accepted import DTypeLike
+from agnesi.core.dims import Shape
 from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
+from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
 from agnesi.nn.functional import dropout, gelu
@@ -24,6 +27,12 @@ from agnesi.ops.matmul import matmul
 from agnesi.ops.movement import expand_dims, reshape, squeeze, swapaxes
 from agnesi.ops.reduce import mean
 from agnesi.ops.select import relu, where
+
+
+def _spreads(shape: Shape, to: Shape) -> bool:
+    """Whether sizes are those of a shape, or 1."""
+    return len(shape) == len(to) and all(
+        n == 1 or fits((n,), (m,)) for n, m in zip(shape, to, strict=True))
 
 
 def _allowed(mask: Any) -> Tensor:
@@ -89,7 +98,7 @@ class MultiheadAttention(Module):
     """
 
     def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
-                 batch_first: bool = False, *, dtype: Any = None) -> None:
+                 batch_first: bool = False, *, dtype: DTypeLike = None) -> None:
         if embed_dim % num_heads:
             raise ValueError(
                 at(f"embed_dim={embed_dim} cannot be divided into num_heads={num_heads}")
@@ -139,7 +148,7 @@ class MultiheadAttention(Module):
         """
         single = as_tensor(query).ndim == 2
         q, k, v = self._projected(*self._batches(query, key, value))
-        mask = self._mask(attn_mask, key_padding_mask, q.shape[0])
+        mask = self._mask(attn_mask, key_padding_mask, q.shape[0], q.shape[2], k.shape[2])
         weights = attention_weights(q, k, mask, is_causal, None)
         mixed = matmul(dropout(weights, self.dropout, self.training), v)
         mixed = swapaxes(mixed, 1, 2)
@@ -184,7 +193,19 @@ class MultiheadAttention(Module):
         each = self.embed_dim // self.num_heads
         return [swapaxes(reshape(x, (*x.shape[:2], self.num_heads, each)), 1, 2) for x in parts]
 
-    def _mask(self, attn_mask: Any, padding: Any, batch: Any) -> Tensor | None:
+    def _mask(self, attn_mask: Any, padding: Any, batch: Any, queries: Any, keys: Any
+              ) -> Tensor | None:
+        """Where scores count, or what is added to them, as (batch, heads or 1, queries, keys)."""
+        heads = self.num_heads
+        for name, given, forms in (
+            ("attn_mask", attn_mask, ((queries, keys), (batch * heads, queries, keys))),
+            ("key_padding_mask", padding, ((batch, keys), (keys,))),
+        ):
+            shape = None if given is None else as_tensor(given).shape
+            if shape is not None and not any(_spreads(shape, form) for form in forms):
+                told = " or ".join(map(str, forms))
+                raise ShapeError(at(f"MultiheadAttention: {name} must be {told}, not "
+                                    f"{typed(as_tensor(given))}"))
         mask = None if attn_mask is None else _allowed(attn_mask)
         if mask is not None and mask.ndim == 3:
             mask = reshape(mask, (batch, self.num_heads, *mask.shape[1:]))
@@ -249,7 +270,7 @@ class TransformerEncoderLayer(Module):
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048,
                  dropout: float = 0.1, activation: str | Callable[[Tensor], Tensor] = "relu",
                  layer_norm_eps: float = 1e-5, batch_first: bool = False,
-                 norm_first: bool = False, bias: bool = True, *, dtype: Any = None) -> None:
+                 norm_first: bool = False, bias: bool = True, *, dtype: DTypeLike = None) -> None:
         known = {"relu": relu, "gelu": gelu}
         if not callable(activation) and activation not in known:
             raise ValueError(

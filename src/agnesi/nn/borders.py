@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, ClassVar
 
+from agnesi.core.accepted import PerAxis
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.convs import sizes_for
@@ -21,7 +22,7 @@ class _Pad(Module):
     #: The least width: negative ones cut off.
     least: ClassVar[int] = 0
 
-    def __init__(self, padding: Any) -> None:
+    def __init__(self, padding: PerAxis | str) -> None:
         self.padding = sizes_for(self, padding, 2 * self.rank, "padding", self.least)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -57,7 +58,7 @@ class ConstantPad1d(_Pad):
     rank = 1
     least = -sys.maxsize
 
-    def __init__(self, padding: Any, value: Any) -> None:
+    def __init__(self, padding: PerAxis | str, value: Any) -> None:
         super().__init__(padding)
         self.value = value
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from agnesi.core.accepted import DTypeLike
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
@@ -220,7 +221,7 @@ class RNNCell(_Cell):
     """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True,
-                 nonlinearity: str = "tanh", *, dtype: Any = None) -> None:
+                 nonlinearity: str = "tanh", *, dtype: DTypeLike = None) -> None:
         super().__init__(Simple(nonlinearity), input_size, hidden_size, bias, dtype)
 
 
@@ -259,7 +260,7 @@ class LSTMCell(_Cell):
     """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, *,
-                 dtype: Any = None) -> None:
+                 dtype: DTypeLike = None) -> None:
         super().__init__(LongShort(), input_size, hidden_size, bias, dtype)
 
 
@@ -291,5 +292,5 @@ class GRUCell(_Cell):
     """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, *,
-                 dtype: Any = None) -> None:
+                 dtype: DTypeLike = None) -> None:
         super().__init__(Gated(), input_size, hidden_size, bias, dtype)

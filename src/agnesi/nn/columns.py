@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from agnesi.core.accepted import PerAxis, ShapeLike
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.module import Module
@@ -35,8 +34,8 @@ class Unfold(Module):
     (1, 24, 16)
     """
 
-    def __init__(self, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
-                 stride: Any = 1) -> None:
+    def __init__(self, kernel_size: PerAxis, dilation: PerAxis = 1, padding: PerAxis | str = 0,
+                 stride: PerAxis = 1) -> None:
         self.kernel_size, self.dilation = kernel_size, dilation
         self.padding, self.stride = padding, stride
 
@@ -77,8 +76,8 @@ class Fold(Unfold):
     (1, 4, 5, 6)
     """
 
-    def __init__(self, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
-                 stride: Any = 1) -> None:
+    def __init__(self, output_size: ShapeLike, kernel_size: PerAxis, dilation: PerAxis = 1,
+                 padding: PerAxis | str = 0, stride: PerAxis = 1) -> None:
         super().__init__(kernel_size, dilation, padding, stride)
         self.output_size = output_size
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
+from agnesi.core.accepted import DTypeLike, PerAxis
 from agnesi.core.errors import at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
@@ -45,9 +46,10 @@ class _Conv(Module):
     rank: ClassVar[int]
     function: ClassVar[Callable[..., Tensor]]
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
-                 padding: Any = 0, *, dilation: Any = 1, groups: int = 1, bias: bool = True,
-                 padding_mode: str = "zeros", dtype: Any = None, algorithm: Any = None) -> None:
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: PerAxis,
+                 stride: PerAxis = 1, padding: PerAxis | str = 0, *, dilation: PerAxis = 1,
+                 groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
+                 dtype: DTypeLike = None, algorithm: Any = None) -> None:
         if padding_mode not in _BORDERS:
             raise ValueError(at(f"{type(self).__name__}: padding_mode {padding_mode!r} is none of "
                                 f"{', '.join(map(repr, _BORDERS))}"))
@@ -268,9 +270,10 @@ class _ConvTranspose(_Conv):
 
     function = staticmethod(conv_transpose)
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
-                 padding: Any = 0, *, output_padding: Any = 0, dilation: Any = 1, groups: int = 1,
-                 bias: bool = True, dtype: Any = None, algorithm: Any = None) -> None:
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: PerAxis,
+                 stride: PerAxis = 1, padding: PerAxis | str = 0, *, output_padding: PerAxis = 0,
+                 dilation: PerAxis = 1, groups: int = 1, bias: bool = True, dtype: DTypeLike = None,
+                 algorithm: Any = None) -> None:
         super().__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation=dilation,
             groups=groups, bias=bias, dtype=dtype, algorithm=algorithm,

@@ -6,6 +6,7 @@ from typing import Any
 
 from agnesi.api.loops import scan
 from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import is_static
 from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.op import typed
@@ -29,9 +30,9 @@ _NEVER = -1e30
 
 
 @public
-def ctc_loss(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any,
-             blank: int = 0, reduction: str = "mean", zero_infinity: bool = False, *,
-             out: Tensor | None = None) -> Tensor:
+def ctc_loss(log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLike,
+             target_lengths: TensorLike, blank: int = 0, reduction: str = "mean",
+             zero_infinity: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Minus the logarithm of the chance that a sequence of scores reads as the target.
 
     A reading takes a label or a blank at every step; labels that follow each other without a blank

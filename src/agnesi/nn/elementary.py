@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+from agnesi.core.accepted import DTypeLike
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
 from agnesi.nn.module import Module
@@ -48,7 +49,7 @@ class _Placewise(Module):
 
     learned: ClassVar[str]
 
-    def __init__(self, shape: int | tuple[int, ...], *, dtype: Any = None) -> None:
+    def __init__(self, shape: int | tuple[int, ...], *, dtype: DTypeLike = None) -> None:
         sizes = _sizes(shape)
         bound = 1 / math.sqrt(max(math.prod(sizes), 1))
         setattr(self, self.learned, uniform(sizes, bound, dtype))
@@ -147,7 +148,7 @@ class Mul(CMul):
     (2, 3)
     """
 
-    def __init__(self, *, dtype: Any = None) -> None:
+    def __init__(self, *, dtype: DTypeLike = None) -> None:
         super().__init__((), dtype=dtype)
 
 
@@ -179,7 +180,7 @@ class Euclidean(Module):
     (2, 5)
     """
 
-    def __init__(self, in_features: int, out_features: int, *, dtype: Any = None) -> None:
+    def __init__(self, in_features: int, out_features: int, *, dtype: DTypeLike = None) -> None:
         bound = 1 / math.sqrt(in_features)
         self.weight = uniform((out_features, in_features), bound, dtype)
 
@@ -225,7 +226,7 @@ class WeightedEuclidean(Euclidean):
     (2, 5)
     """
 
-    def __init__(self, in_features: int, out_features: int, *, dtype: Any = None) -> None:
+    def __init__(self, in_features: int, out_features: int, *, dtype: DTypeLike = None) -> None:
         super().__init__(in_features, out_features, dtype=dtype)
         self.scale = ones((out_features, in_features), dtype=self.weight.dtype)
         self.scale.requires_grad = True

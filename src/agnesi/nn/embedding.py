@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from agnesi.autodiff.recording import no_grad
+from agnesi.core.accepted import DTypeLike
 from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
@@ -76,7 +77,7 @@ class Embedding(Module):
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
                  max_norm: float | None = None, norm_type: float = 2.0, *,
-                 dtype: Any = None) -> None:
+                 dtype: DTypeLike = None) -> None:
         self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
         self.weight = _vectors(self, num_embeddings, embedding_dim, padding_idx, dtype)
 
@@ -180,7 +181,7 @@ class EmbeddingBag(Module):
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, mode: str = "mean",
-                 padding_idx: int | None = None, *, dtype: Any = None) -> None:
+                 padding_idx: int | None = None, *, dtype: DTypeLike = None) -> None:
         if mode not in MODES:
             raise ValueError(at(f"mode must be 'mean', 'sum' or 'max', not {mode!r}"))
         self.mode, self.padding_idx = mode, padding_idx
@@ -248,7 +249,7 @@ class SparseLinear(Module):
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, *,
-                 dtype: Any = None) -> None:
+                 dtype: DTypeLike = None) -> None:
         bound = 1 / math.sqrt(size_of(self, in_features, "in_features"))
         out_features = size_of(self, out_features, "out_features")
         self.weight = uniform((in_features, out_features), bound, dtype)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agnesi.autodiff.recording import no_grad
+from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dims import product
 from agnesi.core.dispatch import assign
 from agnesi.core.errors import ShapeError
@@ -58,7 +59,7 @@ def relu(input: Any, inplace: bool = False, *, out: Tensor | None = None) -> Ten
 
 
 @public
-def softplus(input: Any, beta: Any = 1.0, threshold: float = 20.0, *,
+def softplus(input: TensorLike, beta: Any = 1.0, threshold: float = 20.0, *,
              out: Tensor | None = None) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``, without overflow.
 
@@ -102,7 +103,8 @@ def _axis(name: str, x: Any, axis: Any) -> tuple[Tensor, Any]:
 
 
 @public
-def softmax(x: Any, axis: Any = None, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
+def softmax(x: TensorLike, axis: Any = None, *, dtype: DTypeLike = None, out: Tensor | None = None
+            ) -> Tensor:
     """Exponentials along an axis, divided by their sum.
 
     Parameters
@@ -141,7 +143,7 @@ def softmax(x: Any, axis: Any = None, *, dtype: Any = None, out: Tensor | None =
 
 
 @public
-def log_softmax(x: Any, axis: Any = None, *, dtype: Any = None,
+def log_softmax(x: TensorLike, axis: Any = None, *, dtype: DTypeLike = None,
                 out: Tensor | None = None) -> Tensor:
     """Logarithms of :func:`softmax`.
 
@@ -181,9 +183,10 @@ def log_softmax(x: Any, axis: Any = None, *, dtype: Any = None,
 
 
 @public
-def batch_norm(input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None,
-               bias: Any = None, training: bool = False, momentum: float = 0.1,
-               eps: float = 1e-5, *, out: Tensor | None = None) -> Tensor:
+def batch_norm(input: TensorLike, running_mean: Any = None, running_var: Any = None,
+               weight: TensorLike | None = None, bias: TensorLike | None = None,
+               training: bool = False, momentum: float = 0.1, eps: float = 1e-5, *,
+               out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 of every channel over batch and places, then ``* weight + bias``.
 
     Parameters
@@ -258,9 +261,9 @@ def follow(x: Tensor, running_mean: Tensor, running_var: Tensor, share: Any,
 
 
 @public
-def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None,
-                  weight: Any = None, bias: Any = None, use_input_stats: bool = True,
-                  momentum: float = 0.1, eps: float = 1e-5, *,
+def instance_norm(input: TensorLike, running_mean: Any = None, running_var: Any = None,
+                  weight: TensorLike | None = None, bias: TensorLike | None = None,
+                  use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5, *,
                   out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 of every channel of every image, then ``* weight + bias``.
 
@@ -317,7 +320,7 @@ def instance_norm(input: Any, running_mean: Any = None, running_var: Any = None,
 
 
 @public
-def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = None, *,
+def pad(input: TensorLike, pad: Sequence[int], mode: str = "constant", value: Any = None, *,
         out: Tensor | None = None) -> Tensor:
     """With a border, whose widths are given from the last axis on; negative ones cut off.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from agnesi.core.errors import no_attribute
+from agnesi.core.exports import shown as _shown
 from agnesi.nn.ctc import ctc_loss as ctc_loss
 from agnesi.nn.forms import batch_norm as batch_norm
 from agnesi.nn.forms import instance_norm as instance_norm
@@ -79,3 +80,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
         raise no_attribute("module 'agnesi.nn.functional'", name)
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.errors import at
+from agnesi.core.exports import shown as _shown
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.generators import Generator
 from agnesi.ops.random import normal, uniform
+
+
+def _written(name: str, t: Any) -> None:
+    """Refuse what is no tensor with a value, as a layer is none."""
+    if not isinstance(t, Tensor):
+        told = "; give its weight" if hasattr(t, "weight") else ""
+        raise TypeError(at(f"nn.init.{name} fills a tensor, not {typed(t)}{told}"))
 
 
 def fans(t: Tensor) -> tuple[int, int]:
@@ -81,6 +90,7 @@ def uniform_(t: Tensor, low: float = 0.0, high: float = 1.0, *,
     >>> bool((w >= -1).all()), bool((w < 1).all())
     (True, True)
     """
+    _written("uniform_", t)
     return _filled(t, uniform(t.shape, low, high, dtype=t.dtype, generator=generator))
 
 
@@ -114,6 +124,7 @@ def normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, *,
     >>> ag.nn.init.normal_(ag.zeros(3), 5.0, 0.0)
     tensor([5., 5., 5.])
     """
+    _written("normal_", t)
     return _filled(t, normal(t.shape, mean, std, dtype=t.dtype, generator=generator))
 
 
@@ -142,6 +153,7 @@ def constant_(t: Tensor, value: float) -> Tensor:
     >>> ag.nn.init.constant_(ag.zeros(2), 3)
     tensor([3., 3.])
     """
+    _written("constant_", t)
     with no_grad():
         t.fill_(value)
     return t
@@ -234,6 +246,7 @@ def xavier_uniform_(t: Tensor, gain: float = 1.0, *, generator: Generator | None
     >>> bool((abs(w) <= 1).all())
     True
     """
+    _written("xavier_uniform_", t)
     bound = gain * math.sqrt(6 / sum(fans(t)))
     return uniform_(t, -bound, bound, generator=generator)
 
@@ -272,5 +285,10 @@ def kaiming_uniform_(t: Tensor, a: float = 0.0, *, generator: Generator | None =
     >>> bool((abs(w) <= 1).all())
     True
     """
+    _written("kaiming_uniform_", t)
     bound = math.sqrt(6 / ((1 + a * a) * fans(t)[0]))
     return uniform_(t, -bound, bound, generator=generator)
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)

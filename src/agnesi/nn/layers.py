@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from agnesi.core.dispatch import assign
-from agnesi.core.errors import at, shown
+from agnesi.core.errors import at, shown, typed
 from agnesi.core.shapes import axis_of
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
@@ -55,6 +55,9 @@ class Sequential(Module):
 
     def __init__(self, *layers: Callable[[Any], Any]) -> None:
         for i, layer in enumerate(layers):
+            if isinstance(layer, type):
+                raise TypeError(at(f"Sequential: layer {i} is the class {layer.__name__}: make a "
+                                   f"layer of it, {layer.__name__}(...)"))
             if not callable(layer):
                 what = f"layer {i} is no module and no function: {shown(layer)}"
                 if isinstance(layer, (list, tuple)):
@@ -183,6 +186,8 @@ class Dropout(Module):
 
     def __init__(self, p: float = 0.5, inplace: bool = False, *,
                  generator: Generator | None = None) -> None:
+        if not isinstance(p, (int, float)):
+            raise TypeError(at(f"{type(self).__name__}: p must be a number, not {typed(p)}"))
         if not 0 <= p <= 1:
             raise ValueError(at(f"{type(self).__name__}: p is a share between 0 and 1, not {p}"))
         self.p, self.inplace = p, inplace

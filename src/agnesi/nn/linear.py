@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.accepted import DTypeLike
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn import init
 from agnesi.nn.module import Module, size_of
@@ -74,7 +75,7 @@ class Linear(Module):
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, *,
-                 dtype: Any = None) -> None:
+                 dtype: DTypeLike = None) -> None:
         self.in_features = size_of(self, in_features, "in_features")
         self.out_features = size_of(self, out_features, "out_features", 0)
         self.weight = weights((self.out_features, self.in_features), dtype)

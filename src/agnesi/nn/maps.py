@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.accepted import DTypeLike
 from agnesi.core.dtypes import int64
 from agnesi.core.errors import at
 from agnesi.core.op import typed
@@ -81,9 +82,10 @@ class ConvMap2d(Module):
     ((8, 5, 5), (1, 4, 4, 4))
     """
 
-    def __init__(self, in_channels: int, out_channels: int, connections: Any, kernel_size: Any,
-                 stride: Any = 1, padding: Any = 0, *, dilation: Any = 1, bias: bool = True,
-                 dtype: Any = None, algorithm: Any = None) -> None:
+    def __init__(self, in_channels: int, out_channels: int, connections: Any,
+                 kernel_size: Any, stride: Any = 1, padding: Any | str = 0, *,
+                 dilation: Any = 1, bias: bool = True, dtype: DTypeLike = None,
+                 algorithm: Any = None) -> None:
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size = sizes_for(self, kernel_size, 2, "kernel_size")
         self.stride, self.padding, self.dilation = stride, padding, dilation

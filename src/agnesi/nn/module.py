@@ -10,15 +10,16 @@ import numpy as np
 
 from agnesi.core import dtypes
 from agnesi.core.dispatch import assign
-from agnesi.core.errors import TraceError, at, no_attribute, shown
+from agnesi.core.errors import StateError, TraceError, at, no_attribute, shown
 from agnesi.core.op import typed
 from agnesi.core.public import check_call, is_device, on_host
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import current_reads, is_tracing
 from agnesi.nn.copies import ordered
 from agnesi.nn.owned import begins, followed, is_owned, is_parameter, is_saved, refused
+from agnesi.nn.paths import told
 from agnesi.nn.tree import containers, dotted, entries, refuse_depth, replaced, table
-from agnesi.ops.loading import write_all
+from agnesi.ops.loading import check_state, write_all
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
@@ -88,6 +89,11 @@ class Module:
         except RecursionError:
             refuse_depth(Module.__call__.__code__)
             raise
+        except Exception as error:
+            found = told(error, self)
+            if found is error:
+                raise
+            raise found from None
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         found: Any = super().__reduce_ex__(max(protocol, 2))  # older ones leave slots out
@@ -100,6 +106,9 @@ class Module:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
+            if name == "forward":
+                raise AttributeError(at(f"{type(self).__name__} has no forward(self, ...), which a "
+                                        "call of it runs"))
             raise no_attribute("Module", name, self)
 
     @property
@@ -277,7 +286,7 @@ class Module:
         mine = dict(self.named_parameters())
         unknown = sorted(values.keys() - mine.keys())
         if unknown:
-            raise KeyError(
+            raise StateError(
                 at(f"{type(self).__name__} has no parameters {unknown}, but {list(mine)}")
             )
         tensors = {id(mine[name]): value for name, value in values.items()}
@@ -376,11 +385,12 @@ class Module:
         TypeError
             If values are of another kind, as complex ones for floats; nothing is changed then.
         """
+        check_state(type(self).__name__, state)
         mine = dict(self._named_tensors())
         missing, unknown = sorted(mine.keys() - state.keys()), sorted(state.keys() - mine.keys())
         unknown = [name for name in unknown if not name.endswith(_ONLY_COUNTED)]
         if strict and (missing or unknown):
-            raise KeyError(
+            raise StateError(
                 at(f"state for {type(self).__name__}: missing {missing}, unknown {unknown}; "
                    "strict=False loads what fits")
             )
@@ -400,6 +410,9 @@ class Module:
         Module
             The module itself.
         """
+        if not isinstance(mode, (int, np.bool_)):
+            raise TypeError(at(f"{type(self).__name__}.train: mode must be True or False, not "
+                               f"{typed(mode)}"))
         for module in self.modules():
             module._training = bool(mode)
         return self

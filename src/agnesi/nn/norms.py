@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from agnesi.autodiff.recording import no_grad
+from agnesi.core.accepted import DTypeLike
 from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
@@ -57,7 +58,8 @@ class LayerNorm(Module):
     """
 
     def __init__(self, normalized_shape: int | tuple[int, ...], eps: float = 1e-5,
-                 elementwise_affine: bool = True, bias: bool = True, *, dtype: Any = None) -> None:
+                 elementwise_affine: bool = True, bias: bool = True, *, dtype: DTypeLike = None
+                 ) -> None:
         self.normalized_shape = _sizes(self, normalized_shape)
         self.eps = eps
         self.weight, self.bias = _affine(self.normalized_shape, elementwise_affine, bias, dtype)
@@ -95,7 +97,7 @@ class RMSNorm(Module):
     """
 
     def __init__(self, normalized_shape: int | tuple[int, ...], eps: float | None = None,
-                 elementwise_affine: bool = True, *, dtype: Any = None) -> None:
+                 elementwise_affine: bool = True, *, dtype: DTypeLike = None) -> None:
         self.normalized_shape = _sizes(self, normalized_shape)
         self.eps = eps
         self.weight, _ = _affine(self.normalized_shape, elementwise_affine, False, dtype)
@@ -154,7 +156,7 @@ class BatchNorm1d(Module):
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
                  affine: bool = True, track_running_stats: bool = True, *,
-                 dtype: Any = None) -> None:
+                 dtype: DTypeLike = None) -> None:
         self.num_features = size_of(self, num_features, "num_features")
         self.eps, self.momentum = eps, momentum
         shape = (self.num_features,)
@@ -296,7 +298,7 @@ class GroupNorm(Module):
     """
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5,
-                 affine: bool = True, *, dtype: Any = None) -> None:
+                 affine: bool = True, *, dtype: DTypeLike = None) -> None:
         num_channels = size_of(self, num_channels, "num_channels")
         if size_of(self, num_groups, "num_groups", 0) < 1 or num_channels % num_groups:
             raise ValueError(
@@ -319,7 +321,7 @@ class _InstanceNorm(Module):
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1,
                  affine: bool = False, track_running_stats: bool = False, *,
-                 dtype: Any = None) -> None:
+                 dtype: DTypeLike = None) -> None:
         self.num_features, self.eps = size_of(self, num_features, "num_features"), eps
         self.momentum, self.track_running_stats = momentum, track_running_stats
         self.weight, self.bias = _affine((self.num_features,), affine, True, dtype)

@@ -54,7 +54,13 @@ def followed(init: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(init)
     def __init__(self: Any, *args: Any, **keywords: Any) -> None:  # noqa: N807
-        init(self, *args, **keywords)
+        try:
+            init(self, *args, **keywords)
+        except TypeError as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise
+            reason = str(error).partition("() ")[2]  # its arguments do not fit
+            raise TypeError(at(f"{type(self).__name__}() {reason}")) from None
         if type(self).__init__ is __init__:  # not one that a subclass calls
             for name, value in self._entries():
                 if isinstance(value, Tensor) and is_owned(self, name, value):

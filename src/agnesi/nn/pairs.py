@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import DTypeLike
 from agnesi.core.tensor import Tensor
 from agnesi.nn.elementary import uniform
 from agnesi.nn.module import Module, size_of
@@ -124,7 +124,7 @@ class Bilinear(Module):
     """
 
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
-                 *, dtype: Any = None) -> None:
+                 *, dtype: DTypeLike = None) -> None:
         for value, what in ((in1_features, "in1_features"), (in2_features, "in2_features"),
                             (out_features, "out_features")):
             size_of(self, value, what)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from agnesi.core.accepted import PerAxis, ShapeLike
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.module import Module
@@ -37,8 +38,9 @@ class _MaxPool(_Pool):
 
     usual: ClassVar = {"dilation": 1, "cover_all": False, "return_indices": False}
 
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, *,
-                 dilation: Any = 1, cover_all: bool = False, return_indices: bool = False) -> None:
+    def __init__(self, kernel_size: PerAxis, stride: PerAxis | None = None,
+                 padding: PerAxis | str = 0, *, dilation: PerAxis = 1, cover_all: bool = False,
+                 return_indices: bool = False) -> None:
         self._keep(kernel_size, stride, padding)
         self.dilation, self.cover_all, self.return_indices = dilation, cover_all, return_indices
 
@@ -48,8 +50,9 @@ class _AvgPool(_Pool):
 
     usual: ClassVar = {"cover_all": False, "count_include_pad": True}
 
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0, *,
-                 cover_all: bool = False, count_include_pad: bool = True) -> None:
+    def __init__(self, kernel_size: PerAxis, stride: PerAxis | None = None,
+                 padding: PerAxis | str = 0, *, cover_all: bool = False,
+                 count_include_pad: bool = True) -> None:
         self._keep(kernel_size, stride, padding)
         self.cover_all, self.count_include_pad = cover_all, count_include_pad
 
@@ -245,7 +248,8 @@ class _MaxUnpool(Module):
 
     function: ClassVar[Callable[..., Tensor]]
 
-    def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
+    def __init__(self, kernel_size: PerAxis, stride: PerAxis | None = None,
+                 padding: PerAxis | str = 0) -> None:
         self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
 
     def forward(self, x: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
@@ -348,8 +352,8 @@ class _LPPool(Module):
 
     function: ClassVar[Callable[..., Tensor]]
 
-    def __init__(self, p: float, kernel_size: Any, stride: Any = None, padding: Any = 0, *,
-                 cover_all: bool = False) -> None:
+    def __init__(self, p: float, kernel_size: PerAxis, stride: PerAxis | None = None,
+                 padding: PerAxis | str = 0, *, cover_all: bool = False) -> None:
         self.p, self.kernel_size, self.stride, self.padding = p, kernel_size, stride, padding
         self.cover_all = cover_all
 
@@ -458,7 +462,7 @@ class _Adaptive(Module):
 
     function: ClassVar[Callable[..., Tensor]]
 
-    def __init__(self, output_size: Any) -> None:
+    def __init__(self, output_size: ShapeLike) -> None:
         self.output_size = output_size
 
     def forward(self, x: Tensor) -> Tensor:
@@ -538,7 +542,7 @@ class AdaptiveAvgPool3d(_Adaptive):
 class _AdaptiveMax(_Adaptive):
     """Base: the greatest of each window."""
 
-    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+    def __init__(self, output_size: ShapeLike, return_indices: bool = False) -> None:
         super().__init__(output_size)
         self.return_indices = return_indices
 

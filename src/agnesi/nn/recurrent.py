@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.api.loops import scan
+from agnesi.core.accepted import DTypeLike
 from agnesi.core.dims import is_static
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.op import typed
@@ -245,7 +246,8 @@ class RNN(_Layers):
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1,
                  nonlinearity: str = "tanh", bias: bool = True, batch_first: bool = False,
-                 dropout: float = 0.0, bidirectional: bool = False, *, dtype: Any = None) -> None:
+                 dropout: float = 0.0, bidirectional: bool = False, *, dtype: DTypeLike = None
+                 ) -> None:
         super().__init__(Simple(nonlinearity), input_size, hidden_size, num_layers, bias,
                          batch_first, dropout, bidirectional, dtype)
 
@@ -290,7 +292,7 @@ class LSTM(_Layers):
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
                  batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
-                 proj_size: int = 0, *, dtype: Any = None) -> None:
+                 proj_size: int = 0, *, dtype: DTypeLike = None) -> None:
         if proj_size and not 0 < proj_size < hidden_size:
             raise ValueError(at(
                 f"LSTM: proj_size must be smaller than hidden_size={hidden_size}, not {proj_size}"
@@ -332,6 +334,6 @@ class GRU(_Layers):
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
                  batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, *,
-                 dtype: Any = None) -> None:
+                 dtype: DTypeLike = None) -> None:
         super().__init__(Gated(), input_size, hidden_size, num_layers, bias, batch_first, dropout,
                          bidirectional, dtype)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agnesi.core.accepted import ShapeLike
 from agnesi.core.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
@@ -42,8 +43,8 @@ class Upsample(Module):
     (1, 3, 8, 10)
     """
 
-    def __init__(self, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
-                 align_corners: bool = False) -> None:
+    def __init__(self, size: ShapeLike | None = None, scale_factor: Any = None,
+                 mode: str = "nearest", align_corners: bool = False) -> None:
         if (size is None) == (scale_factor is None):
             raise ValueError(at("Upsample: give the size wanted, or a scale_factor, and not both"))
         self.size, self.scale_factor = size, scale_factor

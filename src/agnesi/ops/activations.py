@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
@@ -17,7 +17,7 @@ _ROOT_TWO_OVER_PI = math.sqrt(2 / math.pi)
 
 
 @public
-def gelu(x: Any, /, approximate: str = "none", *, out: Tensor | None = None) -> Tensor:
+def gelu(x: TensorLike, /, approximate: str = "none", *, out: Tensor | None = None) -> Tensor:
     """``x`` times the chance that a normal number is below it (Hendrycks and Gimpel 2016).
 
     Parameters
@@ -62,7 +62,7 @@ def gelu(x: Any, /, approximate: str = "none", *, out: Tensor | None = None) -> 
 
 
 @public
-def silu(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def silu(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``x * sigmoid(x)``, also called swish.
 
     Parameters
@@ -93,7 +93,7 @@ def silu(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def relu6(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def relu6(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``x`` limited to [0, 6].
 
     Parameters
@@ -122,7 +122,8 @@ def relu6(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def leaky_relu(x: Any, /, negative_slope: float = 0.01, *, out: Tensor | None = None) -> Tensor:
+def leaky_relu(x: TensorLike, /, negative_slope: float = 0.01, *, out: Tensor | None = None
+               ) -> Tensor:
     """Each element, or ``negative_slope`` times it where it is not positive.
 
     Parameters
@@ -154,7 +155,7 @@ def leaky_relu(x: Any, /, negative_slope: float = 0.01, *, out: Tensor | None = 
 
 
 @public
-def elu(x: Any, /, alpha: float = 1.0, *, out: Tensor | None = None) -> Tensor:
+def elu(x: TensorLike, /, alpha: float = 1.0, *, out: Tensor | None = None) -> Tensor:
     """Each element, or ``alpha * (exp(x) - 1)`` where it is not positive (Clevert et al. 2016).
 
     Parameters

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, loops
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import Dim
 from agnesi.core.op import explain
 from agnesi.core.public import into, public, told
@@ -215,7 +216,7 @@ Dim._tensor = staticmethod(_of_sizes)  # type: ignore[method-assign]
 pow = power
 
 
-def sign(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def sign(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1 by the sign of each element; ``x / abs(x)`` for complex numbers.
 
     Parameters
@@ -263,7 +264,7 @@ ANGLE = Elementwise(
 
 
 @told
-def conj(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def conj(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Complex conjugate; real tensors as they are.
 
     Parameters
@@ -295,7 +296,7 @@ def conj(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @told
-def real(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def real(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Real part, as a copy (:func:`view_as_real` looks into a tensor); real tensors as they are.
 
     Parameters
@@ -328,7 +329,7 @@ def real(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def imag(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def imag(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Imaginary part, a copy of it; zeros for real tensors.
 
     Parameters
@@ -361,7 +362,7 @@ def imag(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def angle(x: Any, /, deg: bool = False, *, out: Tensor | None = None) -> Tensor:
+def angle(x: TensorLike, /, deg: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Angle of complex numbers, in radians, or in degrees with ``deg``.
 
     Parameters

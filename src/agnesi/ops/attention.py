@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from agnesi.core import shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
 from agnesi.core.public import public
@@ -21,6 +23,17 @@ from agnesi.ops.select import where
 from agnesi.ops.softmax import softmax
 
 
+def _check_mask(name: str, mask: Tensor, scores: Tensor) -> None:
+    """Refuse a mask that does not broadcast to the scores, which nobody else knows of."""
+    try:
+        fits_all = shapes.broadcast(mask.shape, scores.shape) == scores.shape
+    except ShapeError:
+        fits_all = False
+    if not fits_all:
+        raise ShapeError(f"{name} must broadcast to the scores' shape (..., queries, keys), "
+                         f"{scores.shape}, which {typed(mask)} does not")
+
+
 def attention_weights(query: Tensor, key: Tensor, mask: Any, is_causal: bool,
                       scale: float | None) -> Tensor:
     """How much each query takes of each key's value; a mask is True where that may be anything."""
@@ -31,16 +44,17 @@ def attention_weights(query: Tensor, key: Tensor, mask: Any, is_causal: bool,
         scores = where(greater_equal(reshape(rows, (-1, 1)), columns), scores, -math.inf)
     if mask is not None:
         mask = as_tensor(mask)
+        _check_mask("attn_mask", mask, scores)
         scores = where(mask, scores, -math.inf) if mask.dtype.kind == "b" else add(scores, mask)
     return softmax(scores, -1)
 
 
 @public
-def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: Any = None,
-                                 dropout_p: float = 0.0, is_causal: bool = False,
-                                 scale: float | None = None, *,
-                                 generator: Generator | None = None,
-                                 out: Tensor | None = None) -> Tensor:
+def scaled_dot_product_attention(query: TensorLike, key: TensorLike, value: TensorLike,
+                                 attn_mask: TensorLike | None = None, dropout_p: float = 0.0,
+                                 is_causal: bool = False, scale: float | None = None, *,
+                                 generator: Generator | None = None, out: Tensor | None = None
+                                 ) -> Tensor:
     """``softmax(query @ key.T * scale) @ value`` (PyTorch's).
 
     Parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
 from agnesi.core.public import public
@@ -27,9 +28,9 @@ MODES = ("mean", "sum", "max")
 
 
 @public
-def embedding_bag(ids: Any, weight: Any, offsets: Any = None, *, mode: str = "mean",
-                  per_sample_weights: Any = None, padding_idx: int | None = None,
-                  out: Tensor | None = None) -> Tensor:
+def embedding_bag(ids: TensorLike, weight: TensorLike, offsets: TensorLike | None = None, *,
+                  mode: str = "mean", per_sample_weights: TensorLike | None = None,
+                  padding_idx: int | None = None, out: Tensor | None = None) -> Tensor:
     """The mean, sum or maximum of the rows of ``weight`` in each bag (PyTorch's).
 
     Parameters

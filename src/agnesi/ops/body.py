@@ -9,6 +9,7 @@ import numpy as np
 
 from agnesi.core.config import MODE
 from agnesi.core.dispatch import Item, current
+from agnesi.core.errors import typed
 from agnesi.core.graph import FunctionGraph, constant_value
 from agnesi.core.interpret import Runner
 from agnesi.core.node import Node
@@ -143,8 +144,5 @@ def check_types(what: str, wanted: Sequence[Any], given: Sequence[Any]) -> str:
         return f"{len(wanted)} {what} are needed, not {len(given)}"
     for i, (a, b) in enumerate(zip(wanted, given, strict=True)):
         if a.dtype != b.dtype or not fits(tuple(a.shape), tuple(b.shape)):
-            return (
-                f"{what} {i}: {a.dtype}({', '.join(map(str, a.shape))}) is needed, not "
-                f"{b.dtype}({', '.join(map(str, b.shape))})"
-            )
+            return f"{what} {i}: {typed(a)} is needed, not {typed(b)}"
     return ""

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
@@ -30,7 +31,7 @@ def _floating(x: Any) -> Tensor:
 
 
 @public
-def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1, *,
+def trapezoid(y: TensorLike, x: TensorLike | None = None, dx: float = 1.0, axis: int = -1, *,
               out: Tensor | None = None) -> Tensor:
     """The area under samples along an axis, by trapezoids.
 
@@ -85,7 +86,7 @@ trapz = trapezoid
 
 
 @public
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+def gradient(f: TensorLike, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Derivatives of samples by differences: central ones inside, one-sided ones at the ends.
 
     Parameters
@@ -173,8 +174,8 @@ def _edge(f: list[Tensor], d1: Any, d2: Any) -> Tensor:
 
 
 @public
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None, *,
-           out: Tensor | None = None) -> Tensor:
+def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: Any = None, right: Any = None,
+           period: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Values between samples, linearly.
 
     Parameters
@@ -241,7 +242,7 @@ def _wrapped(x: Tensor, xp: Tensor, fp: Tensor, period: float) -> tuple[Tensor, 
 
 
 @public
-def unwrap(p: Any, discont: float | None = None, axis: int = -1, *,
+def unwrap(p: TensorLike, discont: float | None = None, axis: int = -1, *,
            period: float = 2 * math.pi, out: Tensor | None = None) -> Tensor:
     """Multiples of a period added so that neighbours differ by half a period at most.
 

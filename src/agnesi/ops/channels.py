@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.demands import chance
@@ -56,7 +57,7 @@ _DOC = """A share ``p`` of the channels of images zero, the others divided by ``
 def _ranked(rank: int) -> Any:
     """Dropout of the channels of images of ``rank`` axes, with or without a batch."""
 
-    def dropout(x: Any, p: float = 0.5, training: bool = True, *,
+    def dropout(x: TensorLike, p: float = 0.5, training: bool = True, *,
                 generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
         x = as_images(x, rank)
         (p,) = chance(name, p=p)

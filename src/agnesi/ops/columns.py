@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import loops
+from agnesi.core.accepted import PerAxis, ShapeLike, TensorLike
 from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
@@ -117,8 +118,8 @@ def _placed(kernel: Any, rank: int, dilation: Any, padding: Any,
 
 
 @public
-def unfold(x: Any, kernel: Any, *, dilation: Any = 1, padding: Any = 0, stride: Any = 1,
-           out: Tensor | None = None) -> Tensor:
+def unfold(x: TensorLike, kernel: PerAxis, *, dilation: PerAxis = 1, padding: PerAxis | str = 0,
+           stride: PerAxis = 1, out: Tensor | None = None) -> Tensor:
     """The windows of images, written out as columns.
 
     Parameters
@@ -170,8 +171,8 @@ def unfold(x: Any, kernel: Any, *, dilation: Any = 1, padding: Any = 0, stride: 
 
 
 @public
-def fold(x: Any, output_size: Any, kernel: Any, *, dilation: Any = 1, padding: Any = 0,
-         stride: Any = 1, out: Tensor | None = None) -> Tensor:
+def fold(x: TensorLike, output_size: ShapeLike, kernel: PerAxis, *, dilation: PerAxis = 1,
+         padding: PerAxis | str = 0, stride: PerAxis = 1, out: Tensor | None = None) -> Tensor:
     """Images whose elements are sums of what windows hold for them: the adjoint of ``unfold``.
 
     Parameters

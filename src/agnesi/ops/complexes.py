@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, loops, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import is_settled
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
@@ -310,7 +311,7 @@ def polar(abs: Any, angle: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def view_as_real(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def view_as_real(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers as pairs (real, imaginary) along a new last axis: a view.
 
     What is written into the view is written into the numbers.
@@ -350,7 +351,7 @@ def view_as_real(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def view_as_complex(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def view_as_complex(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Pairs (real, imaginary) along the last axis, of size 2, as complex numbers.
 
     Parameters

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
@@ -32,8 +33,8 @@ from agnesi.ops.vectornorms import norm
 
 
 @public
-def isclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, *, equal_nan: bool = False,
-            out: Tensor | None = None) -> Tensor:
+def isclose(x1: TensorLike, x2: TensorLike, /, rtol: float = 1e-5, atol: float = 1e-8, *,
+            equal_nan: bool = False, out: Tensor | None = None) -> Tensor:
     """Whether elements agree: ``|x1 - x2| <= atol + rtol * |x2|``.
 
     Parameters
@@ -78,7 +79,7 @@ def isclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, *, equa
 
 
 @public
-def allclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, *,
+def allclose(x1: TensorLike, x2: TensorLike, /, rtol: float = 1e-5, atol: float = 1e-8, *,
              equal_nan: bool = False, out: Tensor | None = None) -> Tensor:
     """Whether all elements agree, as a tensor of one bool.
 
@@ -119,7 +120,7 @@ def allclose(x1: Any, x2: Any, /, rtol: float = 1e-5, atol: float = 1e-8, *,
 
 
 @public
-def array_equal(x1: Any, x2: Any, /, equal_nan: bool = False, *,
+def array_equal(x1: TensorLike, x2: TensorLike, /, equal_nan: bool = False, *,
                 out: Tensor | None = None) -> Tensor:
     """Whether two arrays have the same shape and elements; NaN is NaN with ``equal_nan``.
 
@@ -155,8 +156,8 @@ def array_equal(x1: Any, x2: Any, /, equal_nan: bool = False, *,
 
 
 @public
-def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None, *,
-         out: Tensor | None = None) -> Tensor:
+def diff(x: TensorLike, /, n: int = 1, axis: int = -1, prepend: TensorLike | None = None,
+         append: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
     """Differences of neighbours, ``n`` times.
 
     Parameters
@@ -219,7 +220,7 @@ def _edge(given: Any, x: Tensor, axis: int) -> Tensor | None:
 
 
 @public
-def inner(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+def inner(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Sum of products over the last axes of both.
 
     Parameters
@@ -254,7 +255,8 @@ def inner(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def cross(x1: Any, x2: Any, /, axis: int = -1, *, out: Tensor | None = None) -> Tensor:
+def cross(x1: TensorLike, x2: TensorLike, /, axis: int = -1, *, out: Tensor | None = None
+          ) -> Tensor:
     """Cross product of vectors of three elements.
 
     Parameters
@@ -296,7 +298,7 @@ def cross(x1: Any, x2: Any, /, axis: int = -1, *, out: Tensor | None = None) -> 
 
 
 @public
-def dist(x1: Any, x2: Any, /, p: float = 2, *, out: Tensor | None = None) -> Tensor:
+def dist(x1: TensorLike, x2: TensorLike, /, p: float = 2, *, out: Tensor | None = None) -> Tensor:
     """The p-norm of the difference.
 
     Parameters
@@ -332,7 +334,7 @@ def dist(x1: Any, x2: Any, /, p: float = 2, *, out: Tensor | None = None) -> Ten
 
 
 @public
-def nan_to_num(x: Any, /, nan: float = 0.0, posinf: float | None = None,
+def nan_to_num(x: TensorLike, /, nan: float = 0.0, posinf: float | None = None,
                neginf: float | None = None, *, out: Tensor | None = None) -> Tensor:
     """NaN and infinities replaced by numbers: zero and the largest ones by default.
 
@@ -373,7 +375,8 @@ def nan_to_num(x: Any, /, nan: float = 0.0, posinf: float | None = None,
 
 
 @public
-def masked_fill(x: Any, mask: Any, value: Any, *, out: Tensor | None = None) -> Tensor:
+def masked_fill(x: TensorLike, mask: TensorLike, value: TensorLike, *, out: Tensor | None = None
+                ) -> Tensor:
     """``value`` where the mask is true.
 
     Parameters
@@ -414,7 +417,8 @@ def masked_fill(x: Any, mask: Any, value: Any, *, out: Tensor | None = None) -> 
 
 
 @public
-def lerp(start: Any, end: Any, weight: Any, *, out: Tensor | None = None) -> Tensor:
+def lerp(start: TensorLike, end: TensorLike, weight: TensorLike, *, out: Tensor | None = None
+         ) -> Tensor:
     """``start + weight * (end - start)``.
 
     Parameters
@@ -451,7 +455,7 @@ def lerp(start: Any, end: Any, weight: Any, *, out: Tensor | None = None) -> Ten
 
 
 @public
-def addcmul(x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1,
+def addcmul(x: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: Any = 1,
             out: Tensor | None = None) -> Tensor:
     """``x + value * tensor1 * tensor2``.
 
@@ -490,7 +494,7 @@ def addcmul(x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1,
 
 
 @public
-def addcdiv(x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1,
+def addcdiv(x: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: Any = 1,
             out: Tensor | None = None) -> Tensor:
     """``x + value * tensor1 / tensor2``.
 

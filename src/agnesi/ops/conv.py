@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, loops
+from agnesi.core.accepted import PerAxis, TensorLike
 from agnesi.core.config import LENT
 from agnesi.core.dims import Shape, is_static
 from agnesi.core.dispatch import apply
@@ -363,9 +364,9 @@ def _conv(x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, g
 
 # -- functions --------------------------------------------------------------------------------
 @public
-def conv1d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
-           dilation: Any = 1, groups: int = 1, flip: bool = False, algorithm: Any = None,
-           out: Tensor | None = None) -> Tensor:
+def conv1d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, *, stride: PerAxis = 1,
+           padding: PerAxis | str = 0, dilation: PerAxis = 1, groups: int = 1, flip: bool = False,
+           algorithm: Any = None, out: Tensor | None = None) -> Tensor:
     """Convolution over one axis; see :func:`conv2d`.
 
     Parameters
@@ -419,9 +420,9 @@ def conv1d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
 
 
 @public
-def conv2d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
-           dilation: Any = 1, groups: int = 1, flip: bool = False, algorithm: Any = None,
-           out: Tensor | None = None) -> Tensor:
+def conv2d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, *, stride: PerAxis = 1,
+           padding: PerAxis | str = 0, dilation: PerAxis = 1, groups: int = 1, flip: bool = False,
+           algorithm: Any = None, out: Tensor | None = None) -> Tensor:
     """Convolution (correlation, unless ``flip``) over two axes.
 
     Parameters
@@ -482,9 +483,9 @@ def conv2d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 
 
 
 @public
-def conv3d(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
-           dilation: Any = 1, groups: int = 1, flip: bool = False, algorithm: Any = None,
-           out: Tensor | None = None) -> Tensor:
+def conv3d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, *, stride: PerAxis = 1,
+           padding: PerAxis | str = 0, dilation: PerAxis = 1, groups: int = 1, flip: bool = False,
+           algorithm: Any = None, out: Tensor | None = None) -> Tensor:
     """Convolution over three axes; see :func:`conv2d`.
 
     Parameters

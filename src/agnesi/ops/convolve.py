@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
@@ -99,7 +100,8 @@ def _by_transforms(a: Tensor, v: Tensor, axes: tuple[int, ...]) -> Tensor:
 
 
 @public
-def convolve(a: Any, v: Any, /, mode: str = "full", *, out: Tensor | None = None) -> Tensor:
+def convolve(a: TensorLike, v: TensorLike, /, mode: str = "full", *, out: Tensor | None = None
+             ) -> Tensor:
     """Convolution of two vectors: ``y[k] = sum(a[i] * v[k - i])``.
 
     Long ones go through Fourier space; the sizes must be known.
@@ -142,7 +144,8 @@ def convolve(a: Any, v: Any, /, mode: str = "full", *, out: Tensor | None = None
 
 
 @public
-def correlate(a: Any, v: Any, /, mode: str = "valid", *, out: Tensor | None = None) -> Tensor:
+def correlate(a: TensorLike, v: TensorLike, /, mode: str = "valid", *, out: Tensor | None = None
+              ) -> Tensor:
     """Correlation of two vectors: ``y[k] = sum(a[i + k] * conj(v[i]))``; see :func:`convolve`.
 
     Parameters
@@ -184,7 +187,7 @@ def correlate(a: Any, v: Any, /, mode: str = "valid", *, out: Tensor | None = No
 
 
 @public
-def fftconvolve(in1: Any, in2: Any, /, mode: str = "full", axes: Any = None, *,
+def fftconvolve(in1: TensorLike, in2: TensorLike, /, mode: str = "full", axes: Any = None, *,
                 out: Tensor | None = None) -> Tensor:
     """Convolution over several axes through Fourier space, as SciPy's.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.config import MODE
 from agnesi.core.dims import Dim, Shape, is_static
 from agnesi.core.dispatch import apply, graph_node, make_node, symbolic
@@ -108,8 +109,9 @@ def _like(x: Any, dtype: Any) -> tuple[Shape, np.dtype]:
 
 # -- from data ------------------------------------------------------------------------------
 @public
-def tensor(data: Any, dtype: Any = None, *, device: Any = None, requires_grad: bool = False,
-           name: str | None = None, out: Tensor | None = None) -> Tensor:
+def tensor(data: TensorLike, dtype: DTypeLike = None, *, device: str | None = None,
+           requires_grad: bool = False, name: str | None = None, out: Tensor | None = None
+           ) -> Tensor:
     """A new tensor with a copy of the data.
 
     Parameters
@@ -168,8 +170,8 @@ def tensor(data: Any, dtype: Any = None, *, device: Any = None, requires_grad: b
 
 
 @public
-def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | None = None,
-            out: Tensor | None = None) -> Tensor:
+def asarray(obj: TensorLike, /, dtype: DTypeLike = None, *, device: str | None = None,
+            copy: bool | None = None, out: Tensor | None = None) -> Tensor:
     """A tensor of the data, which shares the memory of an array where that is possible.
 
     Parameters
@@ -273,8 +275,8 @@ def from_numpy(array: np.ndarray) -> Tensor:
 
 # -- filled ---------------------------------------------------------------------------------
 @public
-def zeros(shape: Any, dtype: Any = None, *, device: Any = None, requires_grad: bool = False,
-          out: Tensor | None = None) -> Tensor:
+def zeros(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = None,
+          requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """Zeros of a shape.
 
     Parameters
@@ -319,8 +321,8 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None, requires_grad: b
 
 
 @public
-def ones(shape: Any, dtype: Any = None, *, device: Any = None, requires_grad: bool = False,
-         out: Tensor | None = None) -> Tensor:
+def ones(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = None,
+         requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """Ones of a shape.
 
     Parameters
@@ -364,8 +366,9 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None, requires_grad: bo
 
 
 @public
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None,
-         requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
+def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *,
+         device: str | None = None, requires_grad: bool = False, out: Tensor | None = None
+         ) -> Tensor:
     """A shape filled with one number, or with the value of a scalar tensor.
 
     Parameters
@@ -421,8 +424,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None,
 
 
 @public
-def empty(shape: Any, dtype: Any = None, *, device: Any = None, requires_grad: bool = False,
-          out: Tensor | None = None) -> Tensor:
+def empty(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = None,
+          requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """Memory of a shape, with whatever is in it; zeros in a graph.
 
     Parameters
@@ -469,8 +472,8 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None, requires_grad: b
 
 
 @public
-def zeros_like(x: Any, /, dtype: Any = None, *, device: Any = None, requires_grad: bool = False,
-               out: Tensor | None = None) -> Tensor:
+def zeros_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None = None,
+               requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """Zeros of the shape and dtype of ``x``.
 
     Parameters
@@ -511,8 +514,8 @@ def zeros_like(x: Any, /, dtype: Any = None, *, device: Any = None, requires_gra
 
 
 @public
-def ones_like(x: Any, /, dtype: Any = None, *, device: Any = None, requires_grad: bool = False,
-              out: Tensor | None = None) -> Tensor:
+def ones_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None = None,
+              requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """Ones of the shape and dtype of ``x``.
 
     Parameters
@@ -553,8 +556,9 @@ def ones_like(x: Any, /, dtype: Any = None, *, device: Any = None, requires_grad
 
 
 @public
-def full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, device: Any = None,
-              requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
+def full_like(x: TensorLike, /, fill_value: TensorLike, dtype: DTypeLike = None, *,
+              device: str | None = None, requires_grad: bool = False, out: Tensor | None = None
+              ) -> Tensor:
     """One number in the shape and dtype of ``x``.
 
     Parameters
@@ -600,8 +604,8 @@ def full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, device: Any = No
 
 
 @public
-def empty_like(x: Any, /, dtype: Any = None, *, device: Any = None, requires_grad: bool = False,
-               out: Tensor | None = None) -> Tensor:
+def empty_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None = None,
+               requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """Memory of the shape and dtype of ``x``, with whatever is in it.
 
     Parameters
@@ -642,7 +646,7 @@ def empty_like(x: Any, /, dtype: Any = None, *, device: Any = None, requires_gra
 
 
 @public
-def alloc(value: Any, *shape: Any, out: Tensor | None = None) -> Tensor:
+def alloc(value: TensorLike, *shape: Any, out: Tensor | None = None) -> Tensor:
     """``value`` broadcast to a shape, in memory of its own (Theano's name).
 
     Parameters

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import negative, safe_divide, sqrt, square
@@ -58,7 +59,7 @@ kn: Function = _told(
 
 
 @public
-def hankel1(v: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def hankel1(v: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Hankel function of the first kind, ``jv(v, x) + 1j * yv(v, x)``, of real numbers.
 
     Parameters
@@ -96,7 +97,7 @@ def hankel1(v: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def hankel2(v: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def hankel2(v: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Hankel function of the second kind, ``jv(v, x) - 1j * yv(v, x)``, of real numbers.
 
     Parameters
@@ -134,7 +135,7 @@ def hankel2(v: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def hankel1e(v: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def hankel1e(v: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``hankel1(v, x) * exp(-1j * x)``.
 
     Parameters
@@ -172,7 +173,7 @@ def hankel1e(v: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def hankel2e(v: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def hankel2e(v: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``hankel2(v, x) * exp(1j * x)``.
 
     Parameters
@@ -212,7 +213,8 @@ def hankel2e(v: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
 def _derivatives(function: Callable[..., Tensor], name: str, sign: int, scale: int = 1) -> Function:
     """``name(v, x, n=1)``: the n-th derivative (DLMF 10.6.7 and 10.29.5)."""
 
-    def derivative(v: Any, x: Any, n: int = 1, *, out: Tensor | None = None) -> Tensor:
+    def derivative(v: Any, x: Any, n: int = 1, *, out: Tensor | None = None
+                   ) -> Tensor:
         if n < 0:
             raise ValueError(f"n counts derivatives, and is not {n}")
         total = function(v - n, x)
@@ -280,7 +282,7 @@ _bipe: Function = _row("airye", lambda g, x, y: g * (x * _bie(x) - sqrt(maximum(
 
 
 @public
-def airy(x: Any, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def airy(x: TensorLike, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Airy functions of real numbers: Ai, its derivative, Bi, its derivative.
 
     Parameters
@@ -312,7 +314,7 @@ def airy(x: Any, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 @public
-def airye(x: Any, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def airye(x: TensorLike, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Airy functions without their growth: the first two times ``exp(2/3 * x**1.5)`` (NaN below 0),
     the others times ``exp(-2/3 * max(x, 0)**1.5)``.
 
@@ -370,7 +372,7 @@ keip: Function = _told("keip", "Derivative of :func:`kei`.", "[1.0]", "[0.352369
 
 
 @public
-def kelvin(x: Any, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def kelvin(x: TensorLike, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Kelvin functions as complex numbers, ``ber + 1j * bei`` and ``ker + 1j * kei``; derivatives.
 
     Parameters
@@ -411,7 +413,7 @@ def _integrals(name: str, own: str, rules: tuple[Rule, ...], text: str) -> Calla
     """The public function of SciPy's integrals with several results."""
     rows = [_row(name, rule, own=f"{name}_{i}", output=i) for i, rule in enumerate(rules)]
 
-    def function(x: Any, /) -> tuple[Tensor, ...]:
+    def function(x: TensorLike, /) -> tuple[Tensor, ...]:
         return tuple(row(x) for row in rows)
 
     function.__name__ = function.__qualname__ = name
@@ -486,7 +488,7 @@ def _cylinder(name: str, curve: Callable[..., Tensor], text: str) -> Callable[..
     slope = _row(name, _still(name), lambda g, a, b: g * curve(a, b) * value(a, b),
                  own=f"{name}_1", output=1, types="dd->dd")
 
-    def function(v: Any, x: Any, /) -> tuple[Tensor, Tensor]:
+    def function(v: TensorLike, x: TensorLike, /) -> tuple[Tensor, Tensor]:
         return value(v, x), slope(v, x)
 
     function.__name__ = function.__qualname__ = name

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import loops, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import Size, combine
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
@@ -137,7 +138,7 @@ def _matrix(x: Any) -> Tensor:
 
 
 @public
-def tril(x: Any, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
+def tril(x: TensorLike, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The lower triangle of matrices up to diagonal ``k``, zeros above it.
 
     Parameters
@@ -174,7 +175,7 @@ def tril(x: Any, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def triu(x: Any, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
+def triu(x: TensorLike, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangle of matrices from diagonal ``k``, zeros below it.
 
     Parameters
@@ -211,7 +212,7 @@ def triu(x: Any, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
+def diagonal(x: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
              out: Tensor | None = None) -> Tensor:
     """A diagonal of the matrices on two axes, as the last axis of the result.
 
@@ -260,7 +261,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
 
 
 @public
-def diag(x: Any, k: int = 0, *, out: Tensor | None = None) -> Tensor:
+def diag(x: TensorLike, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The diagonal ``k`` of a matrix, or the matrix with a vector on that diagonal.
 
     That of a matrix looks into it as :func:`diagonal` does.
@@ -305,7 +306,7 @@ def diag(x: Any, k: int = 0, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
+def trace(x: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
           out: Tensor | None = None) -> Tensor:
     """The sum of a diagonal.
 

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from agnesi.core import dtypes, loops, memory, shapes, ufuncs
+from agnesi.core.accepted import TensorLike
 from agnesi.core.aside import aside
 from agnesi.core.config import LENT, MODE, TRACES
 from agnesi.core.costs import price
@@ -41,7 +42,7 @@ _ndarray = np.ndarray
 
 
 def _signature(*names: str) -> inspect.Signature:
-    operands = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY, annotation="Any")
+    operands = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY, annotation="TensorLike")
                 for n in names]
     out = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None,
                             annotation="Tensor | None")
@@ -69,7 +70,8 @@ class Binary(Protocol):
     reduceat: Function
     at: Callable[..., None]
 
-    def __call__(self, input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
+    def __call__(self, input: TensorLike, other: TensorLike, *,
+                 out: Tensor | None = None) -> Tensor: ...
 
 
 def with_methods(function: Any) -> Binary:
@@ -374,14 +376,16 @@ def _alike(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     if dtype.kind in "biu" and "f" in op.kinds:
         return tuple(cast(x, dtypes.config.float_dtype) for x in operands)
     allowed = ", ".join(d.name for d in dtypes.ALL if d.kind in op.kinds)
-    raise DTypeError(f"{op.name} takes {allowed}, not {' and '.join(typed(x) for x in operands)}")
+    of_floats = op.name in ("bitwise_and", "bitwise_or", "bitwise_invert") and dtype.kind in "fV"
+    hint = "; conditions need parentheses: (a > 0) & (b > 0)" if of_floats else ""
+    raise DTypeError(f"{op.name} takes {allowed}, not {' and '.join(map(typed, xs))}{hint}")
 
 
 def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
     """The public function of a row with one operand; the texts make its docstring."""
     kinds, compute, flows = op.direct, op.function, op.differentiable
 
-    def function(input: Any, *, out: Tensor | None = None) -> Tensor:
+    def function(input: TensorLike, *, out: Tensor | None = None) -> Tensor:
         if (
             out is None and type(input) is Tensor
             and (not TRACES.running or MODE.get().trace is None)
@@ -407,8 +411,9 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
     """The public function of a row with two operands; the texts make its docstring."""
     kinds, compute, flows = op.direct, op.function, op.differentiable
 
-    def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
-        a, b = input, other
+    def function(input: TensorLike, other: TensorLike, *, out: Tensor | None = None) -> Tensor:
+        a: Any = input
+        b: Any = other
         if type(b) is not Tensor:
             b = constant(b, a)
         elif type(a) is not Tensor:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import abs as magnitude
@@ -138,7 +139,7 @@ _am: Function = _part(3, lambda g, a, b: g * _dn(a, b), lambda g, a, b: g * _tur
 
 
 @public
-def ellipj(u: Any, m: Any, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def ellipj(u: TensorLike, m: TensorLike, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Jacobi's elliptic functions sn, cn, dn of parameter ``m``, and the amplitude.
 
     Parameters

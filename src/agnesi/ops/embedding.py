@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op, called, typed
@@ -55,7 +56,7 @@ class Lookup(Op):
 
 
 @public
-def embedding(ids: Any, weight: Any, padding_idx: int | None = None, *,
+def embedding(ids: TensorLike, weight: TensorLike, padding_idx: int | None = None, *,
               out: Tensor | None = None) -> Tensor:
     """Rows of ``weight`` by number (PyTorch's); its gradient adds up in the rows that were used.
 

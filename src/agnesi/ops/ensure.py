@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.config import LENT
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError
@@ -57,7 +58,7 @@ class Ensure(Op):
 
 
 @public
-def ensure(x: Any, condition: Any, message: str = "the condition does not hold", *,
+def ensure(x: TensorLike, condition: TensorLike, message: str = "the condition does not hold", *,
            out: Tensor | None = None) -> Tensor:
     """``x``, once it is sure that all of ``condition`` is true; else ValueError with the message.
 

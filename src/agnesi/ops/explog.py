@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from agnesi.core import loops
+from agnesi.core.accepted import TensorLike
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import safe_divide
 from agnesi.ops.elementwise import Elementwise, Function, binary, unary
@@ -107,7 +107,7 @@ XLOGY = Elementwise(
 _xlogy_row = binary(XLOGY)
 
 
-def xlogy(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+def xlogy(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``x1 * log(x2)``, and 0 where ``x1`` is 0.
 
     Parameters

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError
@@ -126,7 +127,7 @@ def _one(n: Any) -> Any:
 
 # -- along one axis -----------------------------------------------------------------------------
 @public
-def fft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+def fft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
         out: Tensor | None = None) -> Tensor:
     """Discrete Fourier transform along an axis.
 
@@ -170,7 +171,7 @@ def fft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
 
 
 @public
-def ifft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+def ifft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
          out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`fft`, with the same parameters.
 
@@ -214,7 +215,7 @@ def ifft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
 
 
 @public
-def rfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+def rfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
          out: Tensor | None = None) -> Tensor:
     """Fourier transform of real numbers: the ``n // 2 + 1`` frequencies from zero up.
 
@@ -262,7 +263,7 @@ def rfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
 
 
 @public
-def irfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+def irfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
           out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`rfft`: ``n`` real numbers, ``2 * (m - 1)`` by default from ``m``.
 
@@ -308,7 +309,7 @@ def irfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
 
 
 @public
-def hfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+def hfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
          out: Tensor | None = None) -> Tensor:
     """Real spectrum of a signal that is its own mirrored conjugate, given by one half.
 
@@ -352,7 +353,7 @@ def hfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
 
 
 @public
-def ihfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+def ihfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
           out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`hfft`.
 
@@ -399,7 +400,7 @@ def ihfft(x: Any, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
 
 # -- over several axes --------------------------------------------------------------------------
 @public
-def fftn(x: Any, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
+def fftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
          out: Tensor | None = None) -> Tensor:
     """Fourier transform over several axes.
 
@@ -443,7 +444,7 @@ def fftn(x: Any, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
 
 
 @public
-def ifftn(x: Any, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
+def ifftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
           out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`fftn`.
 
@@ -486,7 +487,7 @@ def ifftn(x: Any, /, s: Any = None, axes: Any = None, norm: str | None = None, *
 
 
 @public
-def rfftn(x: Any, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
+def rfftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
           out: Tensor | None = None) -> Tensor:
     """Fourier transform of real numbers over several axes; the last one is halved.
 
@@ -531,7 +532,7 @@ def rfftn(x: Any, /, s: Any = None, axes: Any = None, norm: str | None = None, *
 
 
 @public
-def irfftn(x: Any, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
+def irfftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
            out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`rfftn`.
 
@@ -577,7 +578,7 @@ def irfftn(x: Any, /, s: Any = None, axes: Any = None, norm: str | None = None, 
 
 
 @public
-def fft2(x: Any, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
+def fft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
          out: Tensor | None = None) -> Tensor:
     """:func:`fftn` over the last two axes.
 
@@ -620,7 +621,7 @@ def fft2(x: Any, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None
 
 
 @public
-def ifft2(x: Any, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
+def ifft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
           out: Tensor | None = None) -> Tensor:
     """:func:`ifftn` over the last two axes.
 
@@ -663,7 +664,7 @@ def ifft2(x: Any, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = Non
 
 
 @public
-def rfft2(x: Any, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
+def rfft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
           out: Tensor | None = None) -> Tensor:
     """:func:`rfftn` over the last two axes.
 
@@ -708,7 +709,7 @@ def rfft2(x: Any, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = Non
 
 
 @public
-def irfft2(x: Any, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
+def irfft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
            out: Tensor | None = None) -> Tensor:
     """:func:`irfftn` over the last two axes.
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import loops
+from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import GradientError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops import elementwise
@@ -288,13 +289,15 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
 def several(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
     """The public function of a row of ``agnesi.special`` with more operands, or of mixed dtypes."""
 
-    def two(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+    def two(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
         return call(op, (x1, x2), out)
 
-    def three(x1: Any, x2: Any, x3: Any, /, *, out: Tensor | None = None) -> Tensor:
+    def three(x1: TensorLike, x2: TensorLike, x3: TensorLike, /, *, out: Tensor | None = None
+              ) -> Tensor:
         return call(op, (x1, x2, x3), out)
 
-    def four(x1: Any, x2: Any, x3: Any, x4: Any, /, *, out: Tensor | None = None) -> Tensor:
+    def four(x1: TensorLike, x2: TensorLike, x3: TensorLike, x4: TensorLike, /, *,
+             out: Tensor | None = None) -> Tensor:
         return call(op, (x1, x2, x3, x4), out)
 
     def five(x1: Any, x2: Any, x3: Any, x4: Any, x5: Any, /, *, out: Tensor | None = None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.errors import DTypeError
 from agnesi.core.public import on_host, public, told
 from agnesi.core.tensor import Tensor, wrap
@@ -34,7 +35,8 @@ def _count(n: Any) -> int:
 
 
 @told
-def fftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Tensor:
+def fftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike = None, device: str | None = None
+            ) -> Tensor:
     """Frequencies of :func:`agnesi.fft.fft` of ``n`` numbers that are ``d`` apart.
 
     Parameters
@@ -76,7 +78,8 @@ def fftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None)
 
 
 @told
-def rfftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Tensor:
+def rfftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike = None, device: str | None = None
+             ) -> Tensor:
     """Frequencies of :func:`agnesi.fft.rfft` of ``n`` numbers that are ``d`` apart.
 
     Parameters
@@ -127,7 +130,7 @@ def _rolled(x: Any, axes: Any, back: bool) -> Tensor:
 
 
 @public
-def fftshift(x: Any, /, axes: Any = None, *, out: Tensor | None = None) -> Tensor:
+def fftshift(x: TensorLike, /, axes: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Zero frequency moved to the middle, along all axes or those given.
 
     Parameters
@@ -163,7 +166,7 @@ def fftshift(x: Any, /, axes: Any = None, *, out: Tensor | None = None) -> Tenso
 
 
 @public
-def ifftshift(x: Any, /, axes: Any = None, *, out: Tensor | None = None) -> Tensor:
+def ifftshift(x: TensorLike, /, axes: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`fftshift`.
 
     Parameters

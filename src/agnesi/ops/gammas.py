@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from agnesi.core import dtypes, ufuncs
+from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import remainder, safe_multiply
@@ -166,7 +167,7 @@ _riemann: Function = unary(RIEMANN)
 
 
 @public
-def zeta(x: Any, q: Any = None, /, *, out: Tensor | None = None) -> Tensor:
+def zeta(x: TensorLike, q: TensorLike | None = None, /, *, out: Tensor | None = None) -> Tensor:
     """Hurwitz' zeta function, the sum of ``(q + k)**-x``; Riemann's by default.
 
     Riemann's is continued below 1 (DLMF 25.2); Hurwitz' is NaN there.
@@ -206,7 +207,7 @@ def zeta(x: Any, q: Any = None, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def loggamma(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def loggamma(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The principal logarithm of gamma: of real numbers, NaN below zero.
 
     Parameters
@@ -241,7 +242,7 @@ def loggamma(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def multigammaln(a: Any, d: int, /, *, out: Tensor | None = None) -> Tensor:
+def multigammaln(a: TensorLike, d: int, /, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of the multivariate gamma function of dimension ``d``.
 
     Parameters
@@ -283,7 +284,7 @@ def multigammaln(a: Any, d: int, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def factorial(n: Any, /, *, out: Tensor | None = None) -> Tensor:
+def factorial(n: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``gamma(n + 1)``, and 0 for negative numbers.
 
     Parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
 from agnesi.core.public import public
@@ -22,7 +23,7 @@ def lstm_gates(c: Any, a: Any, i: Any, f: Any, o: Any) -> tuple[Tensor, Tensor]:
 
 
 @public
-def lstm(c_prev: Any, x: Any) -> tuple[Tensor, Tensor]:
+def lstm(c_prev: TensorLike, x: TensorLike) -> tuple[Tensor, Tensor]:
     """An LSTM's gates (Chainer's): ``x`` split on axis 1 into a, i, f, o, in this order.
 
     ``c = tanh(a) sigmoid(i) + c_prev sigmoid(f)`` and ``h = tanh(c) sigmoid(o)``.

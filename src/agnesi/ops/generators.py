@@ -11,13 +11,13 @@ from agnesi.core import dtypes
 from agnesi.core.config import LENT, STATE, config
 from agnesi.core.dims import Size
 from agnesi.core.dispatch import apply, assign, touch
-from agnesi.core.errors import at, shown
+from agnesi.core.errors import at
 from agnesi.core.forks import Lock, at_fork
+from agnesi.core.integers import is_integer
 from agnesi.core.lineage import LINEAGE
-from agnesi.core.op import Op
+from agnesi.core.op import Op, typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_known
-from agnesi.core.tree import nested_beyond
 from agnesi.ops.convert import cast
 from agnesi.ops.creation import made
 from agnesi.ops.noise import Noise, numbers_per_block
@@ -35,8 +35,11 @@ TURNS = Lock()
 
 def start(seed: int | Sequence[int] | None, lineage: tuple[int, ...] = ()) -> np.ndarray:
     """The first state of a stream."""
-    if nested_beyond(seed, 1):
-        raise TypeError(at(f"a seed is a number or a list of numbers, not {shown(seed)}"))
+    several: Any = seed if isinstance(seed, (list, tuple, np.ndarray)) else [seed]
+    if not all(n is None or is_integer(n) for n in several):
+        raise TypeError(at(f"a seed must be an integer, or several of them, not {typed(seed)}"))
+    if any(n is not None and n < 0 for n in several):
+        raise ValueError(at(f"a seed must not be negative: {typed(seed)}"))
     sequence = np.random.SeedSequence(seed, spawn_key=lineage)
     return np.array([*sequence.generate_state(2, np.uint32), 0, 0], _UINT32)
 
@@ -116,7 +119,7 @@ class Generator:
         state = np.asarray(saved["state"])
         if state.shape != (4,) or state.dtype != _UINT32:
             raise ValueError(
-                f"the saved state is {state.dtype}{state.shape}; it must be uint32(4,), as "
+                f"the saved state is {typed(state)}; it must be uint32[4], as "
                 "Generator.state_dict() gives"
             )
         assign(self.state, wrap(state.copy()))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import DTypeLike, ShapeLike
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import called
 from agnesi.core.public import public
@@ -86,7 +87,7 @@ ogrid = _Grid(False)
 
 
 @public
-def indices(dimensions: Any, dtype: Any = np.int64, sparse: bool = False) -> Any:
+def indices(dimensions: Any, dtype: DTypeLike = np.int64, sparse: bool = False) -> Any:
     """The index of each place of an array along each axis.
 
     Parameters
@@ -281,7 +282,7 @@ def _limited(x: Tensor, size: int, mode: str) -> Tensor:
 
 
 @public
-def identity(n: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
+def identity(n: int, dtype: DTypeLike = None, *, out: Tensor | None = None) -> Tensor:
     """Ones on the diagonal of a square matrix of zeros.
 
     Parameters
@@ -318,8 +319,8 @@ def identity(n: int, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, *,
-              out: Tensor | None = None) -> Tensor:
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None,
+              *, out: Tensor | None = None) -> Tensor:
     """``num`` numbers from ``start`` to ``stop`` with a constant ratio.
 
     Parameters
@@ -373,7 +374,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 
 
 @public
-def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = None,
+def fromfunction(function: Callable[..., Any], shape: ShapeLike, *, dtype: DTypeLike = None,
                  **keywords: Any) -> Any:
     """What a function makes of the coordinates of all places.
 
@@ -408,7 +409,8 @@ def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = None,
 
 
 @public
-def fromiter(iterable: Any, dtype: Any, count: int = -1, *, out: Tensor | None = None) -> Tensor:
+def fromiter(iterable: Any, dtype: DTypeLike, count: int = -1, *, out: Tensor | None = None
+             ) -> Tensor:
     """A vector of the numbers that an iterable gives.
 
     Parameters

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import safe_divide, square
@@ -85,7 +86,7 @@ _fresnel_c = _told("fresnel", "", "", "", lambda g, x: g * cos(square(x) * (0.5 
 
 
 @public
-def shichi(x: Any, /) -> tuple[Tensor, Tensor]:
+def shichi(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     """Hyperbolic sine and cosine integrals.
 
     Parameters
@@ -117,7 +118,7 @@ def shichi(x: Any, /) -> tuple[Tensor, Tensor]:
 
 
 @public
-def fresnel(x: Any, /) -> tuple[Tensor, Tensor]:
+def fresnel(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     """Fresnel integrals S and C of real numbers.
 
     Parameters
@@ -149,7 +150,7 @@ def fresnel(x: Any, /) -> tuple[Tensor, Tensor]:
 
 
 @public
-def modfresnelp(x: Any, /) -> tuple[Tensor, Tensor]:
+def modfresnelp(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     """Modified Fresnel integrals F+ and K+ of real numbers, as complex numbers (DLMF 7.2).
 
     Parameters
@@ -181,7 +182,7 @@ def modfresnelp(x: Any, /) -> tuple[Tensor, Tensor]:
 
 
 @public
-def modfresnelm(x: Any, /) -> tuple[Tensor, Tensor]:
+def modfresnelm(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     """Modified Fresnel integrals F- and K- of real numbers, as complex numbers.
 
     Parameters
@@ -229,7 +230,7 @@ _wofz = scipys("wofz", (lambda g, x, y: g * (2j / _ROOT_PI - 2 * x * y),), __nam
 
 
 @public
-def wofz(z: Any, /, *, out: Tensor | None = None) -> Tensor:
+def wofz(z: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Faddeeva's function, ``exp(-z**2) * erfc(-1j * z)``, of complex numbers.
 
     Parameters

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import safe_divide, safe_multiply, square
@@ -353,7 +354,7 @@ gammaincinv: Function = binary(
 
 
 @public
-def betainc(a: Any, b: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def betainc(a: TensorLike, b: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Regularised incomplete beta function at ``x`` in [0, 1], with all three derivatives.
 
     Parameters
@@ -391,7 +392,8 @@ def betainc(a: Any, b: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def betainc_da(a: Any, b: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def betainc_da(a: TensorLike, b: TensorLike, x: TensorLike, /, *, out: Tensor | None = None
+               ) -> Tensor:
     """Derivative of :func:`betainc` to its first shape.
 
     Parameters
@@ -429,7 +431,8 @@ def betainc_da(a: Any, b: Any, x: Any, /, *, out: Tensor | None = None) -> Tenso
 
 
 @public
-def betainc_db(a: Any, b: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def betainc_db(a: TensorLike, b: TensorLike, x: TensorLike, /, *, out: Tensor | None = None
+               ) -> Tensor:
     """Derivative of :func:`betainc` to its second shape.
 
     Parameters
@@ -467,7 +470,8 @@ def betainc_db(a: Any, b: Any, x: Any, /, *, out: Tensor | None = None) -> Tenso
 
 
 @public
-def betaincinv(a: Any, b: Any, p: Any, /, *, out: Tensor | None = None) -> Tensor:
+def betaincinv(a: TensorLike, b: TensorLike, p: TensorLike, /, *, out: Tensor | None = None
+               ) -> Tensor:
     """Where :func:`betainc` is ``p``.
 
     Parameters

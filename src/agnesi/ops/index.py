@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import Shape
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.errors import DTypeError
@@ -145,7 +146,7 @@ def as_index(index: Any) -> Tensor:
 
 
 @public
-def take(x: Any, indices: Any, /, axis: int | None = None, *, mode: str = "raise",
+def take(x: TensorLike, indices: TensorLike, /, axis: int | None = None, *, mode: str = "raise",
          out: Tensor | None = None) -> Tensor:
     """Elements at indices along an axis, or of the flat elements.
 
@@ -219,7 +220,7 @@ def along(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
 
 
 @public
-def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1, *,
+def take_along_axis(x: TensorLike, indices: TensorLike, /, axis: int | None = -1, *,
                     out: Tensor | None = None) -> Tensor:
     """Elements that ``indices`` names along an axis, position by position.
 
@@ -269,7 +270,7 @@ def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1, *,
 
 
 @public
-def gather(x: Any, axis: int, index: Any, *, out: Tensor | None = None) -> Tensor:
+def gather(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """``take_along_axis`` with PyTorch's name and order; the index may be smaller than ``x``.
 
     Parameters
@@ -321,8 +322,8 @@ def gather(x: Any, axis: int, index: Any, *, out: Tensor | None = None) -> Tenso
 
 
 @public
-def select(x: Any, axis: Any, index: Any = 0, *, default: Any = None,
-           out: Tensor | None = None) -> Tensor:
+def select(x: TensorLike, axis: TensorLike, index: TensorLike = 0, *,
+           default: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """The slice at one position of an axis (PyTorch's); or elements by conditions (NumPy's).
 
     Parameters
@@ -381,7 +382,8 @@ def _by_conditions(conditions: Any, choices: Any, default: Any) -> Tensor:
 
 
 @public
-def narrow(x: Any, axis: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
+def narrow(x: TensorLike, axis: int, start: int, length: int, *, out: Tensor | None = None
+           ) -> Tensor:
     """``length`` positions of an axis from ``start`` (PyTorch's name).
 
     Parameters

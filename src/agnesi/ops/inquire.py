@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dims import Size
 from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.op import typed
@@ -33,7 +34,7 @@ __all__ = [
 
 # -- sizes --------------------------------------------------------------------------------------
 @public
-def shape(x: Any) -> tuple[Size, ...]:
+def shape(x: TensorLike) -> tuple[Size, ...]:
     """The shape.
 
     Parameters
@@ -60,7 +61,7 @@ def shape(x: Any) -> tuple[Size, ...]:
 
 
 @public
-def ndim(x: Any) -> int:
+def ndim(x: TensorLike) -> int:
     """How many axes there are.
 
     Parameters
@@ -87,7 +88,7 @@ def ndim(x: Any) -> int:
 
 
 @public
-def size(x: Any, axis: int | None = None) -> Any:
+def size(x: TensorLike, axis: int | None = None) -> Any:
     """How many elements there are, in all or along an axis.
 
     Parameters
@@ -122,7 +123,7 @@ def size(x: Any, axis: int | None = None) -> Any:
 
 
 @public
-def iterable(x: Any) -> bool:
+def iterable(x: TensorLike) -> bool:
     """Whether Python can iterate over ``x``.
 
     Parameters
@@ -220,7 +221,8 @@ asanyarray = asarray
 
 
 @public
-def asarray_chkfinite(x: Any, dtype: Any = None, *, out: Tensor | None = None) -> Tensor:
+def asarray_chkfinite(x: TensorLike, dtype: DTypeLike = None, *, out: Tensor | None = None
+                      ) -> Tensor:
     """:func:`asarray`, once it is sure that all elements are finite.
 
     Parameters
@@ -257,7 +259,7 @@ def asarray_chkfinite(x: Any, dtype: Any = None, *, out: Tensor | None = None) -
 
 
 @public
-def frombuffer(buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0, *,
+def frombuffer(buffer: Any, dtype: DTypeLike = None, count: int = -1, offset: int = 0, *,
                out: Tensor | None = None) -> Tensor:
     """A vector over the bytes of a buffer, without a copy.
 
@@ -300,7 +302,7 @@ def frombuffer(buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0,
 
 # -- comparisons --------------------------------------------------------------------------------
 @public
-def array_equiv(x1: Any, x2: Any, *, out: Tensor | None = None) -> Tensor:
+def array_equiv(x1: TensorLike, x2: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Whether two arrays are equal once they are broadcast.
 
     Parameters
@@ -333,7 +335,7 @@ def array_equiv(x1: Any, x2: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def shares_memory(x1: Any, x2: Any) -> bool:
+def shares_memory(x1: TensorLike, x2: TensorLike) -> bool:
     """Whether two arrays have an element in common.
 
     Parameters
@@ -361,7 +363,7 @@ def shares_memory(x1: Any, x2: Any) -> bool:
 
 
 @public
-def may_share_memory(x1: Any, x2: Any) -> bool:
+def may_share_memory(x1: TensorLike, x2: TensorLike) -> bool:
     """Whether the bounds of two arrays in memory overlap.
 
     Parameters
@@ -401,7 +403,7 @@ def _weights(bitorder: str) -> np.ndarray:
 
 
 @public
-def packbits(x: Any, /, axis: int | None = None, bitorder: str = "big", *,
+def packbits(x: TensorLike, /, axis: int | None = None, bitorder: str = "big", *,
              out: Tensor | None = None) -> Tensor:
     """Bits (what is not zero) as bytes, eight of an axis in each; zeros fill up the last.
 
@@ -455,7 +457,7 @@ def packbits(x: Any, /, axis: int | None = None, bitorder: str = "big", *,
 
 
 @public
-def unpackbits(x: Any, /, axis: int | None = None, count: int | None = None,
+def unpackbits(x: TensorLike, /, axis: int | None = None, count: int | None = None,
                bitorder: str = "big", *, out: Tensor | None = None) -> Tensor:
     """Bytes as bits, eight for each along an axis; ``count`` says how many are kept.
 

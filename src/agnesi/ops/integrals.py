@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import abs as magnitude
@@ -144,7 +145,7 @@ _principal, _low = unary(LAMBERTW), unary(LAMBERTW_LOW)
 
 
 @public
-def sici(x: Any, /) -> tuple[Tensor, Tensor]:
+def sici(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     """Sine and cosine integrals.
 
     Parameters
@@ -176,7 +177,7 @@ def sici(x: Any, /) -> tuple[Tensor, Tensor]:
 
 
 @public
-def lambertw(x: Any, k: int = 0, /, *, out: Tensor | None = None) -> Tensor:
+def lambertw(x: TensorLike, k: int = 0, /, *, out: Tensor | None = None) -> Tensor:
     """Real solution of ``w * exp(w) = x``: branch 0, or -1 for x in [-1/e, 0).
 
     Parameters

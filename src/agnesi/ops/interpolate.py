@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.dims import is_static
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
@@ -161,8 +162,8 @@ def _keys(d: np.ndarray, a: float) -> np.ndarray:
 
 # -- the function -------------------------------------------------------------------------------
 @public
-def interpolate(x: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
-                align_corners: bool = False, *, antialias: bool = False,
+def interpolate(x: TensorLike, size: ShapeLike | None = None, scale_factor: Any = None,
+                mode: str = "nearest", align_corners: bool = False, *, antialias: bool = False,
                 out: Tensor | None = None) -> Tensor:
     """Images of another size, by their nearest elements or between them (PyTorch's).
 

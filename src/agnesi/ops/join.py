@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import loops, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import Dim, Size, combine, is_open, is_settled
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
@@ -95,7 +96,10 @@ def _cut(x: Tensor, axis: int, start: Any, stop: Any) -> Tensor:
     return apply(Slice(key), x)
 
 
-def _joined(tensors: Sequence[Any]) -> tuple[Tensor, ...]:
+def _joined(tensors: Sequence[Any], axis: Any) -> tuple[Tensor, ...]:
+    if isinstance(axis, (Tensor, np.ndarray, list)):
+        raise TypeError("the tensors to join come first, in one list or tuple, and then the axis: "
+                        "write ([a, b], axis)")
     tensors = list(tensors)
     if not tensors:
         raise ValueError("at least one operand is needed")
@@ -140,7 +144,7 @@ def concat(arrays: Sequence[Any], /, axis: int | None = 0, *,
     >>> ag.concat([ag.arange(2), ag.arange(3)])
     tensor([0, 1, 0, 1, 2])
     """
-    xs = _joined(arrays)
+    xs = _joined(arrays, axis)
     if axis is None:
         xs, axis = tuple(reshape(x, (-1,)) for x in xs), 0
     if xs[0].ndim == 0:
@@ -186,7 +190,7 @@ def stack(arrays: Sequence[Any], /, axis: int = 0, *, out: Tensor | None = None)
     tensor([[0, 0],
             [1, 1]])
     """
-    xs = _joined(arrays)
+    xs = _joined(arrays, axis)
     axis = shapes.axis_of(axis, xs[0].ndim + 1)
     for x in xs[1:]:
         if x.shape != xs[0].shape and is_settled((*x.shape, *xs[0].shape)):
@@ -306,7 +310,7 @@ def dstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
 
 # -- splitting ----------------------------------------------------------------------------------
 @public
-def split(x: Any, sections: Any, axis: int = 0) -> list[Tensor]:
+def split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
     """Parts of an axis: a number of equal ones, or cut before the indices given (NumPy's).
 
     Parameters
@@ -356,7 +360,7 @@ def split(x: Any, sections: Any, axis: int = 0) -> list[Tensor]:
 
 
 @public
-def chunk(x: Any, chunks: int, axis: int = 0) -> list[Tensor]:
+def chunk(x: TensorLike, chunks: int, axis: int = 0) -> list[Tensor]:
     """At most so many parts of an axis, the last one possibly smaller (PyTorch's).
 
     Parameters
@@ -400,7 +404,7 @@ def chunk(x: Any, chunks: int, axis: int = 0) -> list[Tensor]:
 
 
 @public
-def unstack(x: Any, /, axis: int = 0) -> tuple[Tensor, ...]:
+def unstack(x: TensorLike, /, axis: int = 0) -> tuple[Tensor, ...]:
     """The slices along an axis, which goes.
 
     Parameters
@@ -458,7 +462,7 @@ def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
 
 
 @public
-def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0, *,
+def pad(x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: Any = 0, *,
         out: Tensor | None = None) -> Tensor:
     """With a border around it.
 
@@ -567,7 +571,7 @@ def _bordered(x: Tensor, widths: list[tuple[int, int]], value: Any) -> Tensor:
 
 # -- rolling ------------------------------------------------------------------------------------
 @public
-def roll(x: Any, /, shift: Any, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+def roll(x: TensorLike, /, shift: Any, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Elements moved on along axes; those that fall off the end come in at the start.
 
     Parameters

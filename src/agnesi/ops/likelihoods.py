@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops import softmax as softmaxes
@@ -131,7 +132,7 @@ exprel = unary(EXPREL, "``(exp(x) - 1) / x``, and 1 at 0.", "[0.0]", "[1.]")
 
 
 @public
-def log_expit(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def log_expit(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of :func:`expit`, without underflow.
 
     Parameters
@@ -175,7 +176,7 @@ def _floating(x: Any) -> Tensor:
 
 
 @public
-def softmax(x: Any, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+def softmax(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """``exp(x)`` over its sum, over all axes by default.
 
     Parameters
@@ -214,7 +215,7 @@ def softmax(x: Any, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor
 
 
 @public
-def log_softmax(x: Any, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+def log_softmax(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of :func:`softmax`.
 
     Parameters
@@ -253,8 +254,8 @@ def log_softmax(x: Any, /, axis: Any = None, *, out: Tensor | None = None) -> Te
 
 
 @public
-def logsumexp(a: Any, /, axis: Any = None, b: Any = None, keepdims: bool = False,
-              return_sign: bool = False) -> Any:
+def logsumexp(a: TensorLike, /, axis: Any = None, b: TensorLike | None = None,
+              keepdims: bool = False, return_sign: bool = False) -> Any:
     """``log(sum(b * exp(a)))`` without overflow.
 
     Parameters

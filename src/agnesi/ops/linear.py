@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.aside import aside
 from agnesi.core.dims import product
 from agnesi.core.dispatch import apply
@@ -130,7 +131,8 @@ def _same(what: str, a: Any, i: int, a_name: str, b: Any, j: int, b_name: str) -
 
 
 @public
-def linear(x: Any, weight: Any, bias: Any = None, /, *, out: Tensor | None = None) -> Tensor:
+def linear(x: TensorLike, weight: TensorLike, bias: TensorLike | None = None, /, *,
+           out: Tensor | None = None) -> Tensor:
     """``x @ weight.T + bias``: a fully connected layer over the last axis of ``x``.
 
     Parameters

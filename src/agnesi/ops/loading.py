@@ -8,8 +8,21 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.dispatch import touch
-from agnesi.core.errors import at
+from agnesi.core.errors import at, typed
 from agnesi.core.tensor import Tensor
+
+
+def check_state(owner: str, state: Any) -> None:
+    """Refuse what is no mapping of names to values."""
+    if isinstance(state, Mapping):
+        return
+    if hasattr(state, "state_dict"):
+        told = "give its state, .state_dict()"
+    else:
+        told = "read a file first, as with numpy.load" if isinstance(
+            state, (str, bytes)) or hasattr(state, "__fspath__") else "state_dict() gives one"
+    raise TypeError(at(f"{owner}.load_state_dict takes a mapping of names to values, not "
+                       f"{typed(state)}; {told}"))
 
 
 def write_all(mine: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core import shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError, warn
@@ -20,7 +21,7 @@ from agnesi.ops.softmax import LabelLoss, Pick, floats, is_label, log_softmax, t
 
 
 @public
-def mse_loss(x: Any, target: Any, /, *, reduction: str = "mean",
+def mse_loss(x: TensorLike, target: TensorLike, /, *, reduction: str = "mean",
              out: Tensor | None = None) -> Tensor:
     """Squared differences: their mean, their sum, or each.
 
@@ -141,9 +142,10 @@ def _if_there(ignore_index: int | None, labels: Tensor) -> int | None:
 
 
 @public
-def cross_entropy(logits: Any, target: Any, /, weight: Any = None, *, reduction: str = "mean",
-                  ignore_index: int | None = -100, label_smoothing: float = 0.0,
-                  axis: int | None = None, out: Tensor | None = None) -> Tensor:
+def cross_entropy(logits: TensorLike, target: TensorLike, /, weight: TensorLike | None = None, *,
+                  reduction: str = "mean", ignore_index: int | None = -100,
+                  label_smoothing: float = 0.0, axis: int | None = None, out: Tensor | None = None
+                  ) -> Tensor:
     """Cross-entropy between the softmax of ``logits`` and a target.
 
     Parameters
@@ -226,8 +228,8 @@ def cross_entropy(logits: Any, target: Any, /, weight: Any = None, *, reduction:
 
 
 @public
-def nll_loss(log_probabilities: Any, labels: Any, /, weight: Any = None, *, reduction: str = "mean",
-             ignore_index: int | None = -100, axis: int | None = None,
+def nll_loss(log_probabilities: TensorLike, labels: TensorLike, /, weight: TensorLike | None = None,
+             *, reduction: str = "mean", ignore_index: int | None = -100, axis: int | None = None,
              out: Tensor | None = None) -> Tensor:
     """Minus the log-probability of each row's label: :func:`cross_entropy` after log_softmax.
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, loops, memory, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.aside import LONG, aside
 from agnesi.core.dims import is_settled, product
 from agnesi.core.dispatch import apply
@@ -140,7 +141,7 @@ def product_of(a: Tensor, b: Tensor) -> Tensor:
 
 
 @told
-def matmul(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+def matmul(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Matrix product; a vector on the left is a row, on the right a column.
 
     Parameters
@@ -184,7 +185,7 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
     m, n = len(a.shape), len(b.shape)
     if m == 0 or n == 0:
         raise ShapeError("a scalar has no matrix product; multiply with *")
-    if m == 1 and n == 1:
+    if m == 1 or n == 1:
         _same_length(a, b)
     row = reshape(a, (1, *a.shape)) if m == 1 else a
     column = reshape(b, (*b.shape, 1)) if n == 1 else b
@@ -200,13 +201,16 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _same_length(a: Tensor, b: Tensor) -> None:
-    k, n = a.shape[-1], b.shape[-1]
+    """Refuse factors, one of them a vector, whose inner sizes differ."""
+    k, n = a.shape[-1], b.shape[-2 if len(b.shape) > 1 else 0]
     if k != n and is_settled((k, n)):
-        raise ShapeError(f"inner sizes differ: {k} (of {a.shape}) and {n} (of {b.shape})")
+        left, right = "last axis of" if len(a.shape) > 1 else "of", (
+            "axis -2 of" if len(b.shape) > 1 else "of")
+        raise ShapeError(f"inner sizes differ: {k} ({left} {a.shape}) and {n} ({right} {b.shape})")
 
 
 @told
-def dot(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+def dot(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """NumPy's dot: last axis of ``x1`` with the last but one of ``x2`` (its only one).
 
     Parameters
@@ -246,7 +250,8 @@ def dot(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, out: Tensor | None = None) -> Tensor:
+def vecdot(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1, out: Tensor | None = None
+           ) -> Tensor:
     """Sum of products along an axis, of conjugates of ``x1`` where it is complex.
 
     Parameters
@@ -293,7 +298,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, out: Tensor | None = None) ->
 
 
 @public
-def outer(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+def outer(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Products of all elements of one flattened tensor with all of another.
 
     Parameters
@@ -326,7 +331,8 @@ def outer(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def tensordot(x1: Any, x2: Any, /, axes: Any = 2, *, out: Tensor | None = None) -> Tensor:
+def tensordot(x1: TensorLike, x2: TensorLike, /, axes: Any = 2, *, out: Tensor | None = None
+              ) -> Tensor:
     """Sum of products over pairs of axes; a number n pairs the last n with the first n.
 
     Parameters

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import loops, shapes
+from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.dims import Dim, Shape, Size, is_settled, product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
@@ -152,7 +153,7 @@ def _rest(shape: Shape, target: Shape) -> Size:
 
 
 @public
-def reshape(x: Any, /, shape: Any, *, order: str = "C", copy: bool | None = None,
+def reshape(x: TensorLike, /, shape: ShapeLike, *, order: str = "C", copy: bool | None = None,
             out: Tensor | None = None) -> Tensor:
     """The elements, in row-major order, in another shape.
 
@@ -208,7 +209,7 @@ def reshape(x: Any, /, shape: Any, *, order: str = "C", copy: bool | None = None
 
 
 @public
-def flatten(x: Any, start: int = 0, end: int = -1, *, out: Tensor | None = None) -> Tensor:
+def flatten(x: TensorLike, start: int = 0, end: int = -1, *, out: Tensor | None = None) -> Tensor:
     """Axes ``start`` to ``end`` as one.
 
     Parameters
@@ -253,7 +254,7 @@ def flatten(x: Any, start: int = 0, end: int = -1, *, out: Tensor | None = None)
 
 
 @public
-def ravel(x: Any, order: str = "C", *, out: Tensor | None = None) -> Tensor:
+def ravel(x: TensorLike, order: str = "C", *, out: Tensor | None = None) -> Tensor:
     """All elements in one axis, one after another in memory: a copy where they are not yet.
 
     With ``order="F"`` they are in column-major order.
@@ -305,7 +306,7 @@ def contiguous(x: Tensor) -> Tensor:
 
 
 @public
-def squeeze(x: Any, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+def squeeze(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Without the axes of size 1, or without those named.
 
     Parameters
@@ -351,7 +352,7 @@ def squeeze(x: Any, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor
 
 
 @public
-def expand_dims(x: Any, /, axis: Any = 0, *, out: Tensor | None = None) -> Tensor:
+def expand_dims(x: TensorLike, /, axis: Any = 0, *, out: Tensor | None = None) -> Tensor:
     """With new axes of size 1 at the places ``axis`` of the result.
 
     Parameters
@@ -394,7 +395,7 @@ def expand_dims(x: Any, /, axis: Any = 0, *, out: Tensor | None = None) -> Tenso
 
 # -- permute --------------------------------------------------------------------------------
 @public
-def permute_dims(x: Any, /, axes: Sequence[int] | None = None, *,
+def permute_dims(x: TensorLike, /, axes: Sequence[int] | None = None, *,
                  out: Tensor | None = None) -> Tensor:
     """Axes in another order; reversed without ``axes``.
 
@@ -443,7 +444,7 @@ transpose = permute_dims
 
 
 @public
-def matrix_transpose(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def matrix_transpose(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """With the last two axes swapped.
 
     Parameters
@@ -480,7 +481,7 @@ def matrix_transpose(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def swapaxes(x: Any, axis1: int, axis2: int, *, out: Tensor | None = None) -> Tensor:
+def swapaxes(x: TensorLike, axis1: int, axis2: int, *, out: Tensor | None = None) -> Tensor:
     """With two axes exchanged.
 
     Parameters
@@ -520,7 +521,8 @@ def swapaxes(x: Any, axis1: int, axis2: int, *, out: Tensor | None = None) -> Te
 
 
 @public
-def moveaxis(x: Any, /, source: Any, destination: Any, *, out: Tensor | None = None) -> Tensor:
+def moveaxis(x: TensorLike, /, source: Any, destination: Any, *, out: Tensor | None = None
+             ) -> Tensor:
     """With axes moved to other places; the rest keep their order.
 
     Parameters
@@ -570,7 +572,7 @@ def moveaxis(x: Any, /, source: Any, destination: Any, *, out: Tensor | None = N
 
 
 @public
-def dimshuffle(x: Any, *pattern: Any, out: Tensor | None = None) -> Tensor:
+def dimshuffle(x: TensorLike, *pattern: Any, out: Tensor | None = None) -> Tensor:
     """Axes in another order, new ones where the pattern says "x", unit ones dropped (Theano's).
 
     Parameters

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops import running
@@ -35,7 +36,7 @@ def _filled(x: Any, value: float) -> Tensor:
 
 
 @public
-def nansum(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False,
+def nansum(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
     """Sum over axes without NaN; 0 where there is nothing else.
 
@@ -78,7 +79,7 @@ def nansum(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = 
 
 
 @public
-def nanprod(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False,
+def nanprod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
             out: Tensor | None = None) -> Tensor:
     """Product over axes without NaN; 1 where there is nothing else.
 
@@ -121,7 +122,7 @@ def nanprod(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool =
 
 
 @public
-def nancumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None,
+def nancumsum(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = None,
               out: Tensor | None = None) -> Tensor:
     """Running sums along an axis (of the flat elements by default); NaN adds nothing.
 
@@ -161,7 +162,7 @@ def nancumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None,
 
 
 @public
-def nancumprod(x: Any, /, axis: int | None = None, *, dtype: Any = None,
+def nancumprod(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = None,
                out: Tensor | None = None) -> Tensor:
     """Running products along an axis (of the flat elements by default); NaN counts as 1.
 
@@ -209,7 +210,7 @@ def _extreme(reduce: Any, x: Any, limit: float, axis: Axis, keepdims: bool) -> T
 
 
 @public
-def nanmax(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
+def nanmax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
     """Greatest element along axes without NaN; NaN where there is nothing else.
 
@@ -249,7 +250,7 @@ def nanmax(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
 
 
 @public
-def nanmin(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
+def nanmin(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
     """Least element along axes without NaN; NaN where there is nothing else.
 
@@ -298,7 +299,7 @@ def _position(find: Any, x: Any, limit: float, axis: int | None, keepdims: bool)
 
 
 @public
-def nanargmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False,
+def nanargmax(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False,
               out: Tensor | None = None) -> Tensor:
     """Index of the first greatest element that is not NaN.
 
@@ -340,7 +341,7 @@ def nanargmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False,
 
 
 @public
-def nanargmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False,
+def nanargmin(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False,
               out: Tensor | None = None) -> Tensor:
     """Index of the first least element that is not NaN.
 
@@ -393,7 +394,7 @@ def _numbers(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
 
 
 @public
-def nanmean(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
+def nanmean(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
             out: Tensor | None = None) -> Tensor:
     """Mean over axes without NaN; NaN where there is nothing else.
 
@@ -436,8 +437,8 @@ def nanmean(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
 
 
 @public
-def nanvar(x: Any, /, axis: Axis = None, *, correction: float = 0.0, ddof: float | None = None,
-           keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+def nanvar(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0,
+           ddof: float | None = None, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """Variance over axes without NaN, over ``n - correction`` (NumPy calls it ``ddof``).
 
     Parameters
@@ -487,8 +488,8 @@ def nanvar(x: Any, /, axis: Axis = None, *, correction: float = 0.0, ddof: float
 
 
 @public
-def nanstd(x: Any, /, axis: Axis = None, *, correction: float = 0.0, ddof: float | None = None,
-           keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+def nanstd(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0,
+           ddof: float | None = None, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """Standard deviation over axes without NaN; its gradient is 0 where it is 0.
 
     Parameters

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
@@ -38,7 +39,8 @@ def _along(flat: Tensor, shape: Any) -> tuple[Tensor, ...]:
 
 
 @public
-def nonzero(x: Any, /, *, size: int | None = None, fill_value: Any = 0) -> tuple[Tensor, ...]:
+def nonzero(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0
+            ) -> tuple[Tensor, ...]:
     """Indices of the elements that are not zero, a tensor for each axis.
 
     Parameters
@@ -95,7 +97,7 @@ def _fills(value: Any, x: Tensor) -> tuple[Any, ...]:
 
 
 @public
-def flatnonzero(x: Any, /, *, size: int | None = None, fill_value: int = 0,
+def flatnonzero(x: TensorLike, /, *, size: int | None = None, fill_value: int = 0,
                 out: Tensor | None = None) -> Tensor:
     """Positions of the elements that are not zero among the flat elements.
 
@@ -135,7 +137,7 @@ def flatnonzero(x: Any, /, *, size: int | None = None, fill_value: int = 0,
 
 
 @public
-def argwhere(x: Any, /, *, size: int | None = None, fill_value: Any = 0,
+def argwhere(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0,
              out: Tensor | None = None) -> Tensor:
     """A row of indices for each element that is not zero.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import is_static
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
@@ -186,8 +187,9 @@ def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-
 
 
 @public
-def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, *,
-               out: Tensor | None = None) -> Tensor:
+def group_norm(x: TensorLike, groups: int, weight: TensorLike | None = None,
+               bias: TensorLike | None = None, eps: float = 1e-5, *, out: Tensor | None = None
+               ) -> Tensor:
     """Mean 0 and variance 1 of every group of channels of every image, then ``* weight + bias``.
 
     Parameters
@@ -243,8 +245,9 @@ def group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, eps: f
 
 
 @public
-def layer_norm(x: Any, normalized_shape: int | tuple[int, ...], weight: Any = None,
-               bias: Any = None, eps: float = 1e-5, *, out: Tensor | None = None) -> Tensor:
+def layer_norm(x: TensorLike, normalized_shape: int | tuple[int, ...],
+               weight: TensorLike | None = None, bias: TensorLike | None = None, eps: float = 1e-5,
+               *, out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 over the last axes, then ``* weight + bias``.
 
     Parameters
@@ -296,13 +299,15 @@ def _last(x: Tensor, normalized_shape: int | tuple[int, ...]) -> tuple[int, ...]
     if len(last) != len(sizes) or any(
         m != n for m, n in zip(last, sizes, strict=True) if isinstance(m, int)
     ):
-        raise ValueError(f"the last axes of {typed(x)} are not {sizes}")
+        raise ShapeError(f"the last axes of x must have the sizes {sizes}, and {typed(x)} has "
+                         f"{tuple(last)}")
     return tuple(range(x.ndim - len(sizes), x.ndim))
 
 
 @public
-def rms_norm(x: Any, normalized_shape: int | tuple[int, ...], weight: Any = None,
-             eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
+def rms_norm(x: TensorLike, normalized_shape: int | tuple[int, ...],
+             weight: TensorLike | None = None, eps: float | None = None, *,
+             out: Tensor | None = None) -> Tensor:
     """Mean square 1 over the last axes, then ``* weight`` (Zhang and Sennrich 2019).
 
     Parameters
@@ -351,7 +356,7 @@ def rms_norm(x: Any, normalized_shape: int | tuple[int, ...], weight: Any = None
 
 
 @public
-def local_response_norm(x: Any, size: int = 5, alpha: float = 1e-4, beta: float = 0.75,
+def local_response_norm(x: TensorLike, size: int = 5, alpha: float = 1e-4, beta: float = 0.75,
                         k: float = 1.0, *, out: Tensor | None = None) -> Tensor:
     """Each element divided by ``(k + alpha / size * squares)**beta``, summed over near channels.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import DTypeError
 from agnesi.core.op import typed
 from agnesi.core.public import public
@@ -52,7 +53,7 @@ def _real(x: Any, name: str) -> Tensor:
 
 # -- angles -------------------------------------------------------------------------------------
 @public
-def deg2rad(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def deg2rad(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Degrees as radians.
 
     Parameters
@@ -86,7 +87,7 @@ def deg2rad(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def rad2deg(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def rad2deg(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Radians as degrees.
 
     Parameters
@@ -123,7 +124,7 @@ radians, degrees = deg2rad, rad2deg
 
 
 @public
-def sinc(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def sinc(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``sin(pi x) / (pi x)``, and 1 at 0, where derivatives are right too.
 
     Parameters
@@ -157,7 +158,7 @@ def sinc(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 # -- exponents ----------------------------------------------------------------------------------
 @with_methods
 @public
-def logaddexp2(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+def logaddexp2(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``log2(2**x1 + 2**x2)`` without overflow.
 
     Parameters
@@ -195,7 +196,7 @@ def logaddexp2(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def float_power(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+def float_power(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``x1`` to the power of ``x2`` in double precision, of integers too.
 
     Parameters
@@ -239,7 +240,7 @@ def _scaled(x: Tensor, exponent: Tensor) -> Tensor:
 
 
 @public
-def ldexp(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+def ldexp(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``x1 * 2**x2`` for integers ``x2``, beyond the range of ``2**x2`` too.
 
     Parameters
@@ -282,7 +283,7 @@ def ldexp(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def frexp(x: Any, /) -> tuple[Tensor, Tensor]:
+def frexp(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     """Mantissas in [1/2, 1) and exponents (int32): ``x = mantissa * 2**exponent``.
 
     Parameters
@@ -322,7 +323,7 @@ def frexp(x: Any, /) -> tuple[Tensor, Tensor]:
 
 
 @public
-def spacing(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def spacing(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Distance to the next number that is further from zero, with the sign of ``x``.
 
     Parameters
@@ -359,7 +360,7 @@ def spacing(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 # -- parts --------------------------------------------------------------------------------------
 @public
-def modf(x: Any, /) -> tuple[Tensor, Tensor]:
+def modf(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     """What is behind the point, and what is before it; both with the sign of ``x``.
 
     Parameters
@@ -394,7 +395,7 @@ def modf(x: Any, /) -> tuple[Tensor, Tensor]:
 
 
 @public
-def divmod(x1: Any, x2: Any, /) -> tuple[Tensor, Tensor]:
+def divmod(x1: TensorLike, x2: TensorLike, /) -> tuple[Tensor, Tensor]:
     """``(x1 // x2, x1 % x2)``.
 
     Parameters
@@ -429,7 +430,7 @@ fix = trunc
 
 
 @public
-def heaviside(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+def heaviside(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """0 for negative numbers, 1 for positive ones, ``x2`` for zero.
 
     Parameters
@@ -478,7 +479,7 @@ gcd: Binary = binary(
 
 @with_methods
 @public
-def lcm(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+def lcm(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The least number that both divide; 0 where one of them is 0.
 
     Parameters
@@ -516,7 +517,7 @@ def lcm(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def bitwise_count(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def bitwise_count(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """How many bits of each integer (of its absolute value) are set, as uint8.
 
     Parameters
@@ -571,7 +572,7 @@ def _population(x: Tensor) -> Tensor:
 
 # -- questions ----------------------------------------------------------------------------------
 @public
-def isposinf(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def isposinf(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Whether each element is positive infinity.
 
     Parameters
@@ -605,7 +606,7 @@ def isposinf(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def isneginf(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def isneginf(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Whether each element is negative infinity.
 
     Parameters
@@ -639,7 +640,7 @@ def isneginf(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def isreal(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def isreal(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Whether the imaginary part of each element is zero.
 
     Parameters
@@ -668,7 +669,7 @@ def isreal(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def iscomplex(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def iscomplex(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Whether the imaginary part of each element is not zero.
 
     Parameters
@@ -697,7 +698,7 @@ def iscomplex(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def iscomplexobj(x: Any, /) -> bool:
+def iscomplexobj(x: TensorLike, /) -> bool:
     """Whether the dtype is complex.
 
     Parameters
@@ -724,7 +725,7 @@ def iscomplexobj(x: Any, /) -> bool:
 
 
 @public
-def isrealobj(x: Any, /) -> bool:
+def isrealobj(x: TensorLike, /) -> bool:
     """Whether the dtype is not complex.
 
     Parameters
@@ -751,7 +752,7 @@ def isrealobj(x: Any, /) -> bool:
 
 
 @public
-def isscalar(x: Any, /) -> bool:
+def isscalar(x: TensorLike, /) -> bool:
     """Whether ``x`` is a number of Python or NumPy; tensors are not.
 
     Parameters

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.complexes import complex as complex_of
@@ -104,7 +105,8 @@ lpmv: Function = _told(
 
 
 @public
-def assoc_laguerre(x: Any, n: Any, k: Any = 0.0, *, out: Tensor | None = None) -> Tensor:
+def assoc_laguerre(x: TensorLike, n: TensorLike, k: TensorLike = 0.0, *, out: Tensor | None = None
+                   ) -> Tensor:
     """Generalized Laguerre polynomial of degree ``n`` and parameter ``k``.
 
     Parameters
@@ -152,7 +154,7 @@ def _on_sphere(n: Any, m: Any, theta: Any) -> Tensor:
 
 
 @public
-def legendre_p(n: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def legendre_p(n: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Legendre polynomial of degree ``n``, behind an axis for derivatives, as in SciPy.
 
     Parameters
@@ -188,8 +190,8 @@ def legendre_p(n: Any, x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def assoc_legendre_p(n: Any, m: Any, x: Any, /, *, norm: bool = False, out: Tensor | None = None
-                     ) -> Tensor:
+def assoc_legendre_p(n: TensorLike, m: TensorLike, x: TensorLike, /, *, norm: bool = False,
+                     out: Tensor | None = None) -> Tensor:
     """Associated Legendre function of degree ``n`` and order ``m`` on [-1, 1], as in SciPy behind
     an axis for derivatives.
 
@@ -230,7 +232,8 @@ def assoc_legendre_p(n: Any, m: Any, x: Any, /, *, norm: bool = False, out: Tens
 
 
 @public
-def sph_legendre_p(n: Any, m: Any, theta: Any, /, *, out: Tensor | None = None) -> Tensor:
+def sph_legendre_p(n: TensorLike, m: TensorLike, theta: TensorLike, /, *, out: Tensor | None = None
+                   ) -> Tensor:
     """Spherical Legendre function of degree ``n`` and order ``m`` at a polar angle, as in SciPy
     behind an axis for derivatives.
 
@@ -267,7 +270,8 @@ def sph_legendre_p(n: Any, m: Any, theta: Any, /, *, out: Tensor | None = None) 
 
 
 @public
-def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, /, *, out: Tensor | None = None) -> Tensor:
+def sph_harm_y(n: TensorLike, m: TensorLike, theta: TensorLike, phi: TensorLike, /, *,
+               out: Tensor | None = None) -> Tensor:
     """Spherical harmonic of degree ``n`` and order ``m`` at a polar and an azimuthal angle.
 
     Parameters

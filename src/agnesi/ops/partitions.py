@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 from agnesi.core import shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
@@ -26,7 +27,8 @@ def _checked(x: Any, kth: Any, axis: int | None) -> Tensor:
 
 
 @public
-def partition(x: Any, kth: Any, axis: int | None = -1, *, out: Tensor | None = None) -> Tensor:
+def partition(x: TensorLike, kth: Any, axis: int | None = -1, *, out: Tensor | None = None
+              ) -> Tensor:
     """The element that order puts at ``kth`` is there, smaller ones before, greater ones behind.
 
     Parameters
@@ -66,7 +68,8 @@ def partition(x: Any, kth: Any, axis: int | None = -1, *, out: Tensor | None = N
 
 
 @public
-def argpartition(x: Any, kth: Any, axis: int | None = -1, *, out: Tensor | None = None) -> Tensor:
+def argpartition(x: TensorLike, kth: Any, axis: int | None = -1, *, out: Tensor | None = None
+                 ) -> Tensor:
     """The indices of :func:`partition`.
 
     Parameters

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import assign
 from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.op import called, typed
@@ -31,7 +32,7 @@ __all__ = [
 
 
 @public
-def choose(indices: Any, choices: Sequence[Any], *, mode: str = "raise",
+def choose(indices: TensorLike, choices: Sequence[Any], *, mode: str = "raise",
            out: Tensor | None = None) -> Tensor:
     """At each place, the element of the array that ``indices`` names there.
 
@@ -88,7 +89,7 @@ def _of_choices(index: Tensor, count: int) -> Tensor:
 
 
 @public
-def compress(condition: Any, x: Any, axis: int | None = None, *,
+def compress(condition: TensorLike, x: TensorLike, axis: int | None = None, *,
              out: Tensor | None = None) -> Tensor:
     """The places of an axis where a vector is true; of the flat elements by default.
 
@@ -137,7 +138,7 @@ def compress(condition: Any, x: Any, axis: int | None = None, *,
 
 
 @public
-def extract(condition: Any, x: Any, *, out: Tensor | None = None) -> Tensor:
+def extract(condition: TensorLike, x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The flat elements where a condition holds.
 
     Parameters
@@ -186,7 +187,7 @@ def _target(x: Any) -> Tensor:
 
 
 @public
-def copyto(dst: Tensor, src: Any, where: Any = True) -> None:
+def copyto(dst: Tensor, src: TensorLike, where: TensorLike = True) -> None:
     """Write ``src`` into ``dst``, in place, where a condition holds.
 
     Parameters
@@ -238,7 +239,7 @@ def _repeated(values: Tensor, places: Any) -> Tensor:
 
 
 @public
-def put(x: Tensor, indices: Any, values: Any, mode: str = "raise") -> None:
+def put(x: Tensor, indices: TensorLike, values: TensorLike, mode: str = "raise") -> None:
     """Write values at positions among the flat elements, in place.
 
     Parameters
@@ -283,7 +284,7 @@ def put(x: Tensor, indices: Any, values: Any, mode: str = "raise") -> None:
 
 
 @public
-def place(x: Tensor, mask: Any, values: Any) -> None:
+def place(x: Tensor, mask: TensorLike, values: TensorLike) -> None:
     """Write the first values, one after another, where a mask is true, in place.
 
     Parameters
@@ -322,7 +323,7 @@ def place(x: Tensor, mask: Any, values: Any) -> None:
 
 
 @public
-def putmask(x: Tensor, mask: Any, values: Any) -> None:
+def putmask(x: Tensor, mask: TensorLike, values: TensorLike) -> None:
     """Write the values of the same place (repeated, if fewer) where a mask is true, in place.
 
     Parameters
@@ -359,7 +360,7 @@ def putmask(x: Tensor, mask: Any, values: Any) -> None:
 
 
 @public
-def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any,
+def piecewise(x: TensorLike, condlist: Any, funclist: Sequence[Any], *args: Any,
               out: Tensor | None = None, **keywords: Any) -> Tensor:
     """Functions on the places where their conditions hold; of several, the last.
 

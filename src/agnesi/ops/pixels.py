@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
 from agnesi.core.public import public
@@ -21,7 +22,7 @@ def _image(x: Any) -> Tensor:
 
 
 @public
-def pixel_shuffle(x: Any, factor: int, *, out: Tensor | None = None) -> Tensor:
+def pixel_shuffle(x: TensorLike, factor: int, *, out: Tensor | None = None) -> Tensor:
     """Every ``factor**2`` channels as one of images so many times as high and wide.
 
     The last step of a sub-pixel convolution (Shi et al. 2016).
@@ -68,7 +69,7 @@ def pixel_shuffle(x: Any, factor: int, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def pixel_unshuffle(x: Any, factor: int, *, out: Tensor | None = None) -> Tensor:
+def pixel_unshuffle(x: TensorLike, factor: int, *, out: Tensor | None = None) -> Tensor:
     """Every square of ``factor**2`` places as so many channels; undoes :func:`pixel_shuffle`.
 
     Parameters

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
@@ -40,7 +41,7 @@ def _zeros(n: int, x: Tensor) -> Tensor:
 
 
 @public
-def polyval(p: Any, x: Any, *, out: Tensor | None = None) -> Tensor:
+def polyval(p: TensorLike, x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The value of a polynomial, by Horner's scheme.
 
     Parameters
@@ -88,7 +89,7 @@ def _together(p: Any, q: Any) -> tuple[Tensor, Tensor]:
 
 
 @public
-def polyadd(p: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
+def polyadd(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Sum of two polynomials.
 
     Parameters
@@ -123,7 +124,7 @@ def polyadd(p: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def polysub(p: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
+def polysub(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Difference of two polynomials.
 
     Parameters
@@ -158,7 +159,7 @@ def polysub(p: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def polymul(p: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
+def polymul(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Product of two polynomials.
 
     Parameters
@@ -197,7 +198,7 @@ def polymul(p: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def polydiv(u: Any, v: Any) -> tuple[Tensor, Tensor]:
+def polydiv(u: TensorLike, v: TensorLike) -> tuple[Tensor, Tensor]:
     """Quotient and remainder of two polynomials; zeros in front of the remainder are left out.
 
     Parameters
@@ -251,7 +252,7 @@ def _without_zeros(p: Tensor) -> Tensor:
 
 
 @public
-def polyder(p: Any, m: int = 1, *, out: Tensor | None = None) -> Tensor:
+def polyder(p: TensorLike, m: int = 1, *, out: Tensor | None = None) -> Tensor:
     """The ``m``-th derivative of a polynomial.
 
     Parameters
@@ -295,7 +296,7 @@ def polyder(p: Any, m: int = 1, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def polyint(p: Any, m: int = 1, k: Any = 0, *, out: Tensor | None = None) -> Tensor:
+def polyint(p: TensorLike, m: int = 1, k: TensorLike = 0, *, out: Tensor | None = None) -> Tensor:
     """The ``m``-th integral of a polynomial, with the constants ``k``.
 
     Parameters
@@ -340,7 +341,7 @@ def polyint(p: Any, m: int = 1, k: Any = 0, *, out: Tensor | None = None) -> Ten
 
 
 @public
-def poly(zeros: Any, *, out: Tensor | None = None) -> Tensor:
+def poly(zeros: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The polynomial with leading coefficient 1 and the given zeros.
 
     Parameters
@@ -380,7 +381,7 @@ def poly(zeros: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def roots(p: Any, *, out: Tensor | None = None) -> Tensor:
+def roots(p: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The zeros of a polynomial: eigenvalues of its companion matrix.
 
     Parameters
@@ -420,7 +421,8 @@ def roots(p: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def polyfit(x: Any, y: Any, deg: int, *, w: Any = None, out: Tensor | None = None) -> Tensor:
+def polyfit(x: TensorLike, y: TensorLike, deg: int, *, w: TensorLike | None = None,
+            out: Tensor | None = None) -> Tensor:
     """The polynomial that fits samples best, by least squares.
 
     Parameters

@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from agnesi.core.accepted import PerAxis, ShapeLike, TensorLike
 from agnesi.core.dims import Dim, Size, is_static
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
@@ -76,9 +77,9 @@ def max_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, dilat
 
 
 @public
-def max_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, dilation: Any = 1,
-             cover_all: bool = False, return_indices: bool = False,
-             out: Tensor | None = None) -> Any:
+def max_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
+             padding: PerAxis | str = 0, *, dilation: PerAxis = 1, cover_all: bool = False,
+             return_indices: bool = False, out: Tensor | None = None) -> Any:
     """The greatest element of each window.
 
     Parameters
@@ -136,8 +137,9 @@ def max_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, dilat
 
 
 @public
-def avg_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, cover_all: bool = False,
-             count_include_pad: bool = True, out: Tensor | None = None) -> Tensor:
+def avg_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
+             padding: PerAxis | str = 0, *, cover_all: bool = False, count_include_pad: bool = True,
+             out: Tensor | None = None) -> Tensor:
     """The mean of each window.
 
     Parameters
@@ -221,8 +223,9 @@ def _counted(x: Tensor, windows: Windows, sizes: Ints, border: Any) -> Tensor:
 
 
 @public
-def sum_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, cover_all: bool = False,
-             out: Tensor | None = None) -> Tensor:
+def sum_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
+             padding: PerAxis | str = 0, *, cover_all: bool = False, out: Tensor | None = None
+             ) -> Tensor:
     """The sum of each window.
 
     Parameters
@@ -268,8 +271,9 @@ def sum_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, cover
 
 
 @public
-def lp_pool(x: Any, p: float, kernel: Any, stride: Any = None, padding: Any = 0, *,
-            cover_all: bool = False, out: Tensor | None = None) -> Tensor:
+def lp_pool(x: TensorLike, p: float, kernel: PerAxis, stride: PerAxis | None = None,
+            padding: PerAxis | str = 0, *, cover_all: bool = False, out: Tensor | None = None
+            ) -> Tensor:
     """The ``p``-norm of each window: ``sum(abs(x)**p)**(1/p)``, with gradient 0 where it is 0.
 
     Parameters
@@ -366,7 +370,7 @@ def _in_turn(x: Tensor, spans: list[list[Any]], of: Any) -> Tensor:
 
 
 @public
-def adaptive_max_pool(x: Any, size: Any, *, return_indices: bool = False,
+def adaptive_max_pool(x: TensorLike, size: ShapeLike, *, return_indices: bool = False,
                       out: Tensor | None = None) -> Any:
     """The greatest element of each of ``size`` windows of nearly equal size.
 
@@ -425,7 +429,7 @@ def adaptive_max_pool(x: Any, size: Any, *, return_indices: bool = False,
 
 
 @public
-def adaptive_avg_pool(x: Any, size: Any, *, out: Tensor | None = None) -> Tensor:
+def adaptive_avg_pool(x: TensorLike, size: ShapeLike, *, out: Tensor | None = None) -> Tensor:
     """The mean of each of ``size`` windows of nearly equal size.
 
     Parameters
@@ -487,6 +491,8 @@ def _ranked(function: Any, rank: int, others: int = 0) -> Any:
 
     @functools.wraps(function)  # whose signature is shown
     def pool(input: Any = None, *args: Any, out: Tensor | None = None, **keywords: Any) -> Any:
+        if input is None and "x" not in keywords:
+            raise TypeError("the operand is missing: it comes first, without a name")
         x = as_images(keywords.pop("x") if input is None else input, rank)
         if x.ndim == rank + 1:
             beside = [as_tensor(a)[None] for a in args[:others]]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import Dim, is_static, product
 from agnesi.core.dispatch import apply, graph_node, symbolic
 from agnesi.core.errors import ShapeError
@@ -135,7 +136,7 @@ def _position(kind: str, x: Any, axis: int | None, keepdims: bool) -> Tensor:
 
 
 @public
-def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False,
+def argmax(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
     """Index of the first greatest element along an axis (of the flattened tensor by default).
 
@@ -178,7 +179,7 @@ def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False,
 
 
 @public
-def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False,
+def argmin(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
     """Index of the first least element along an axis (of the flattened tensor by default).
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import abs as magnitude
@@ -152,7 +153,7 @@ gammasgn: Function = _told("gammasgn", "Sign of the gamma function.", "[-0.5]", 
 
 # -- numbers of choices -------------------------------------------------------------------------
 @public
-def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False,
+def comb(N: TensorLike, k: TensorLike, *, exact: bool = False, repetition: bool = False,
          out: Tensor | None = None) -> Tensor:
     """Number of ways to choose ``k`` of ``N``, also with repetition; 0 where there are none.
 
@@ -197,7 +198,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False,
 
 
 @public
-def perm(N: Any, k: Any, *, exact: bool = False, out: Tensor | None = None) -> Tensor:
+def perm(N: TensorLike, k: TensorLike, *, exact: bool = False, out: Tensor | None = None) -> Tensor:
     """Number of ordered choices of ``k`` of ``N``; 0 where there are none.
 
     ``exact`` rounds to whole numbers.
@@ -245,7 +246,7 @@ def _pair(n: Any, k: Any) -> tuple[Tensor, Tensor]:
 
 
 @public
-def factorial2(n: Any, *, out: Tensor | None = None) -> Tensor:
+def factorial2(n: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Double factorial ``n * (n - 2) * ...`` of whole numbers; 0 for negative ones.
 
     Parameters
@@ -274,7 +275,7 @@ def factorial2(n: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def factorialk(n: Any, k: int, *, out: Tensor | None = None) -> Tensor:
+def factorialk(n: TensorLike, k: int, *, out: Tensor | None = None) -> Tensor:
     """Factorial of steps ``k``, ``n * (n - k) * ...``, of whole numbers; 0 for negative ones.
 
     Parameters
@@ -318,7 +319,7 @@ def factorialk(n: Any, k: int, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def diric(x: Any, n: int, *, out: Tensor | None = None) -> Tensor:
+def diric(x: TensorLike, n: int, *, out: Tensor | None = None) -> Tensor:
     """Periodic sinc function, ``sin(n * x / 2) / (n * sin(x / 2))``.
 
     Parameters

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.core import shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.op import EXPLAINED, explain, retold
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
@@ -28,7 +29,8 @@ _ROUNDINGS: dict[str, Callable[[Any, Any], Tensor]] = {
 def _scaled(row: Binary) -> Binary:
     """A sum or difference whose second operand may have a factor ``alpha``."""
 
-    def function(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+    def function(input: TensorLike, other: TensorLike, *, alpha: Any = 1, out: Tensor | None = None
+                 ) -> Tensor:
         if type(alpha) is not int or alpha != 1:
             try:
                 other = arith.multiply(other, alpha)
@@ -42,7 +44,7 @@ def _scaled(row: Binary) -> Binary:
 def _divided(row: Binary) -> Binary:
     """A quotient that may be rounded."""
 
-    def function(input: Any, other: Any, *, rounding_mode: str | None = None,
+    def function(input: TensorLike, other: TensorLike, *, rounding_mode: str | None = None,
                  out: Tensor | None = None) -> Tensor:
         if rounding_mode is None:
             return row(input, other) if out is None else row(input, other, out=out)
@@ -74,7 +76,7 @@ subtract = _scaled(arith.subtract)
 divide = _divided(arith.divide)
 
 
-def equal(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+def equal(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Whether elements are equal, one by one, as in NumPy; the method ``x.equal(y)`` is PyTorch's.
 
     Parameters
@@ -111,7 +113,7 @@ with_methods(equal)
 
 
 @public
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1,
+def addmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, *, beta: Any = 1, alpha: Any = 1,
           out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``: one operation when compiled.
 
@@ -154,7 +156,8 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1,
 
 
 @public
-def index_select(x: Any, axis: int, index: Any, *, out: Tensor | None = None) -> Tensor:
+def index_select(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | None = None
+                 ) -> Tensor:
     """The slices of an axis at the places that a vector names.
 
     Parameters
@@ -199,7 +202,7 @@ def index_select(x: Any, axis: int, index: Any, *, out: Tensor | None = None) ->
 
 
 @public
-def cdist(x1: Any, x2: Any, p: float = 2.0, *, out: Tensor | None = None) -> Tensor:
+def cdist(x1: TensorLike, x2: TensorLike, p: float = 2.0, *, out: Tensor | None = None) -> Tensor:
     """Distances between all rows of two matrices, or of stacks of matrices.
 
     Parameters

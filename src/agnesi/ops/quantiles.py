@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import Dim, product
 from agnesi.core.errors import DTypeError, TraceError
 from agnesi.core.public import public
@@ -125,7 +126,7 @@ def _quantile(x: Any, q: Tensor, axis: Axis, method: str, keepdims: bool, skip: 
 
 
 @public
-def quantile(x: Any, q: Any, axis: Axis = None, *, method: str = "linear",
+def quantile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "linear",
              keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """The value below which a share ``q`` of the elements lies.
 
@@ -180,7 +181,7 @@ def quantile(x: Any, q: Any, axis: Axis = None, *, method: str = "linear",
 
 
 @public
-def percentile(x: Any, q: Any, axis: Axis = None, *, method: str = "linear",
+def percentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "linear",
                keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """:func:`quantile` of ``q`` percent.
 
@@ -231,12 +232,14 @@ def percentile(x: Any, q: Any, axis: Axis = None, *, method: str = "linear",
 
 
 def _hundredth(q: Any) -> Tensor:
+    if not isinstance(q, Tensor) and not _is_share(np.asarray(q, np.float64) / 100).all():
+        raise ValueError(f"q must lie between 0 and 100, not {q}")
     return _shares(cast(q, dtypes.float64) / 100 if isinstance(q, Tensor)
                    else np.asarray(q, np.float64) / 100)
 
 
 @public
-def median(x: Any, axis: Axis = None, *, keepdims: bool = False,
+def median(x: TensorLike, axis: Axis = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
     """The middle element, or the mean of the two in the middle; NaN where an element is NaN.
 
@@ -282,7 +285,7 @@ def median(x: Any, axis: Axis = None, *, keepdims: bool = False,
 
 
 @public
-def nanquantile(x: Any, q: Any, axis: Axis = None, *, method: str = "linear",
+def nanquantile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "linear",
                 keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """:func:`quantile` of the elements that are not NaN; NaN where there are none.
 
@@ -333,7 +336,7 @@ def nanquantile(x: Any, q: Any, axis: Axis = None, *, method: str = "linear",
 
 
 @public
-def nanpercentile(x: Any, q: Any, axis: Axis = None, *, method: str = "linear",
+def nanpercentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "linear",
                   keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """:func:`percentile` of the elements that are not NaN; NaN where there are none.
 
@@ -384,7 +387,7 @@ def nanpercentile(x: Any, q: Any, axis: Axis = None, *, method: str = "linear",
 
 
 @public
-def nanmedian(x: Any, axis: Axis = None, *, keepdims: bool = False,
+def nanmedian(x: TensorLike, axis: Axis = None, *, keepdims: bool = False,
               out: Tensor | None = None) -> Tensor:
     """:func:`median` of the elements that are not NaN; NaN where there are none.
 

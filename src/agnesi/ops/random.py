@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dims import Dim, Shape, Size, is_static, product
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.errors import DTypeError, ShapeError
@@ -195,8 +196,8 @@ def gumbel(shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, *, dtype: Any = No
 
 
 @public
-def bernoulli(p: Any, shape: Any = None, *, dtype: Any = None, generator: Generator | None = None,
-              out: Tensor | None = None) -> Tensor:
+def bernoulli(p: Any, shape: ShapeLike | None = None, *, dtype: DTypeLike = None,
+              generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Ones with probability ``p``, else zeros.
 
     Parameters
@@ -240,8 +241,8 @@ def bernoulli(p: Any, shape: Any = None, *, dtype: Any = None, generator: Genera
 
 
 @public
-def dropout_mask(shape: Any, p: Any, *, dtype: Any = None, generator: Generator | None = None,
-                 out: Tensor | None = None) -> Tensor:
+def dropout_mask(shape: ShapeLike, p: Any, *, dtype: DTypeLike = None,
+                 generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Zeros with probability ``p``, else ``1 / (1 - p)``: the factor of dropout.
 
     Parameters
@@ -298,8 +299,8 @@ def growth(p: Any, dtype: np.dtype) -> Tensor:
 
 
 @public
-def dropout(x: Any, p: float = 0.5, training: bool = True, *, generator: Generator | None = None,
-            out: Tensor | None = None) -> Tensor:
+def dropout(x: TensorLike, p: float = 0.5, training: bool = True, *,
+            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """``x`` with a share ``p`` of its elements zero and the others divided by ``1 - p``.
 
     Parameters
@@ -343,7 +344,7 @@ def dropout(x: Any, p: float = 0.5, training: bool = True, *, generator: Generat
 
 
 @public
-def randint(low: Any, high: Any = None, shape: Any = (), *, dtype: Any = "int64",
+def randint(low: Any, high: Any = None, shape: ShapeLike = (), *, dtype: DTypeLike = "int64",
             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Integers in [low, high), or in [0, low).
 
@@ -383,6 +384,9 @@ def randint(low: Any, high: Any = None, shape: Any = (), *, dtype: Any = "int64"
     True
     """
     low, high = (0, low) if high is None else (low, high)
+    for name, bound in (("low", low), ("high", high)):
+        if isinstance(bound, float):
+            raise TypeError(f"{name} must be an integer, not {bound}")
     span = high - low
     if isinstance(span, int) and not 0 < span < MOST_WORDS:
         raise ValueError(f"the range [{low}, {high}) must hold 1 to 2**32 - 1 integers")
@@ -399,7 +403,8 @@ def randint(low: Any, high: Any = None, shape: Any = (), *, dtype: Any = "int64"
 
 
 @public
-def permutation(x: Any, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def permutation(x: TensorLike, *, generator: Generator | None = None, out: Tensor | None = None
+                ) -> Tensor:
     """The numbers below ``x`` in random order, or a tensor with its first axis in random order.
 
     Parameters
@@ -473,8 +478,9 @@ def shuffle(x: Tensor, *, generator: Generator | None = None) -> None:
 
 
 @public
-def choice(n: Any, shape: Any = (), *, p: Any = None, replace: bool = True,
-           generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def choice(n: TensorLike, shape: ShapeLike = (), *, p: TensorLike | None = None,
+           replace: bool = True, generator: Generator | None = None, out: Tensor | None = None
+           ) -> Tensor:
     """Numbers below ``n``, or elements of a vector, drawn with equal or given probabilities.
 
     Parameters

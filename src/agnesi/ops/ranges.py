@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, loops
+from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dims import Dim, Size
 from agnesi.core.dispatch import apply
 from agnesi.core.op import Op, typed
@@ -126,12 +127,14 @@ def _number(x: Any) -> Any:
         x = x.data
     if isinstance(x, (np.ndarray, np.generic)):
         x = x.item()
+    if not isinstance(x, (int, float, Dim)):
+        raise TypeError(f"the bounds and the step are numbers, not {typed(x)}")
     return x
 
 
 @public
-def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *,
-           device: Any = None, out: Tensor | None = None) -> Tensor:
+def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: DTypeLike = None, *,
+           device: str | None = None, out: Tensor | None = None) -> Tensor:
     """Numbers from ``start`` (0 where one bound is given) up to and without ``stop``.
 
     Parameters
@@ -198,8 +201,8 @@ def _extent(start: Any, stop: Any, step: Any) -> Any:
 
 
 @public
-def linspace(start: Any, stop: Any, /, num: int = 50, dtype: Any = None, *, device: Any = None,
-             endpoint: bool = True, out: Tensor | None = None) -> Tensor:
+def linspace(start: Any, stop: Any, /, num: int = 50, dtype: DTypeLike = None, *,
+             device: str | None = None, endpoint: bool = True, out: Tensor | None = None) -> Tensor:
     """``num`` evenly spaced numbers from ``start`` to ``stop``, which may be tensors.
 
     Parameters
@@ -270,7 +273,7 @@ def of_ends(*ends: Any) -> Any:
 
 
 @public
-def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: Any = None, *,
+def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: DTypeLike = None, *,
              endpoint: bool = True, out: Tensor | None = None) -> Tensor:
     """``num`` numbers from ``base**start`` to ``base**stop``, evenly spaced in the exponent.
 
@@ -325,8 +328,8 @@ def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: Any 
 
 
 @public
-def eye(n_rows: Any, n_cols: Any = None, /, k: int = 0, dtype: Any = None, *, device: Any = None,
-        out: Tensor | None = None) -> Tensor:
+def eye(n_rows: Any, n_cols: Any = None, /, k: int = 0, dtype: DTypeLike = None, *,
+        device: str | None = None, out: Tensor | None = None) -> Tensor:
     """Ones on a diagonal of a matrix of zeros.
 
     Parameters
@@ -368,7 +371,7 @@ def eye(n_rows: Any, n_cols: Any = None, /, k: int = 0, dtype: Any = None, *, de
 
 
 @public
-def identity_like(x: Any, *, out: Tensor | None = None) -> Tensor:
+def identity_like(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The matrix of the shape and dtype of ``x`` with ones on its diagonal (Theano's name).
 
     Parameters

@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import is_static
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
@@ -99,7 +100,7 @@ def _running(op: Any, x: Any, axis: int | None) -> Ordered:
 
 
 @public
-def cummax(x: Any, axis: int | None = None) -> Ordered:
+def cummax(x: TensorLike, axis: int | None = None) -> Ordered:
     """Greatest element so far along an axis, and where it is: the latest of equal ones.
 
     The values alone are ``ag.maximum.accumulate(x, axis)``.  Gradients go to the latest.
@@ -136,7 +137,7 @@ def cummax(x: Any, axis: int | None = None) -> Ordered:
 
 
 @public
-def cummin(x: Any, axis: int | None = None) -> Ordered:
+def cummin(x: TensorLike, axis: int | None = None) -> Ordered:
     """Least element so far along an axis, and where it is: the latest of equal ones.
 
     The values alone are ``ag.minimum.accumulate(x, axis)``.  Gradients go to the latest.
@@ -173,7 +174,7 @@ def cummin(x: Any, axis: int | None = None) -> Ordered:
 
 
 @public
-def kthvalue(x: Any, k: int, axis: int = -1, *, keepdims: bool = False) -> Ordered:
+def kthvalue(x: TensorLike, k: int, axis: int = -1, *, keepdims: bool = False) -> Ordered:
     """The ``k``-th least element of an axis, counted from 1, and where it is.
 
     Parameters
@@ -217,7 +218,7 @@ def kthvalue(x: Any, k: int, axis: int = -1, *, keepdims: bool = False) -> Order
 
 
 @public
-def mode(x: Any, axis: int = -1, *, keepdims: bool = False) -> Ordered:
+def mode(x: TensorLike, axis: int = -1, *, keepdims: bool = False) -> Ordered:
     """The most frequent element of an axis, the least of several, and where it is last.
 
     Parameters

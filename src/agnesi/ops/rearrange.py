@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import ShapeError, TraceError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
@@ -37,7 +38,7 @@ def _two(x: Any, least: int) -> Tensor:
 
 
 @public
-def flipud(x: Any, *, out: Tensor | None = None) -> Tensor:
+def flipud(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The first axis in reverse.
 
     Parameters
@@ -72,7 +73,7 @@ def flipud(x: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def fliplr(x: Any, *, out: Tensor | None = None) -> Tensor:
+def fliplr(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The second axis in reverse.
 
     Parameters
@@ -107,7 +108,7 @@ def fliplr(x: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1), *,
+def rot90(x: TensorLike, k: int = 1, axes: tuple[int, int] = (0, 1), *,
           out: Tensor | None = None) -> Tensor:
     """``k`` quarter turns in the plane of two axes, from the first towards the second.
 
@@ -158,7 +159,7 @@ def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1), *,
 
 
 @public
-def rollaxis(x: Any, axis: int, start: int = 0, *, out: Tensor | None = None) -> Tensor:
+def rollaxis(x: TensorLike, axis: int, start: int = 0, *, out: Tensor | None = None) -> Tensor:
     """An axis moved before the axis ``start``.
 
     Parameters
@@ -204,7 +205,7 @@ def rollaxis(x: Any, axis: int, start: int = 0, *, out: Tensor | None = None) ->
 
 # -- cut ----------------------------------------------------------------------------------------
 @public
-def array_split(x: Any, sections: Any, axis: int = 0) -> list[Tensor]:
+def array_split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
     """Parts of an axis, of nearly equal size where it does not divide.
 
     Parameters
@@ -250,7 +251,7 @@ def array_split(x: Any, sections: Any, axis: int = 0) -> list[Tensor]:
 
 
 @public
-def hsplit(x: Any, sections: Any) -> list[Tensor]:
+def hsplit(x: TensorLike, sections: Any) -> list[Tensor]:
     """Parts of the second axis; of the only axis of vectors.
 
     Parameters
@@ -287,7 +288,7 @@ def hsplit(x: Any, sections: Any) -> list[Tensor]:
 
 
 @public
-def vsplit(x: Any, sections: Any) -> list[Tensor]:
+def vsplit(x: TensorLike, sections: Any) -> list[Tensor]:
     """Parts of the first axis.
 
     Parameters
@@ -323,7 +324,7 @@ def vsplit(x: Any, sections: Any) -> list[Tensor]:
 
 
 @public
-def dsplit(x: Any, sections: Any) -> list[Tensor]:
+def dsplit(x: TensorLike, sections: Any) -> list[Tensor]:
     """Parts of the third axis.
 
     Parameters
@@ -456,7 +457,8 @@ def _leaves(arrays: Any) -> list[Any]:
 
 
 @public
-def append(x: Any, values: Any, axis: int | None = None, *, out: Tensor | None = None) -> Tensor:
+def append(x: TensorLike, values: TensorLike, axis: int | None = None, *, out: Tensor | None = None
+           ) -> Tensor:
     """``values`` behind ``x`` along an axis; of the flat elements by default.
 
     Parameters
@@ -518,7 +520,8 @@ def _fixed(index: Any, n: int, name: str) -> Any:
 
 
 @public
-def delete(x: Any, obj: Any, axis: int | None = None, *, out: Tensor | None = None) -> Tensor:
+def delete(x: TensorLike, obj: TensorLike, axis: int | None = None, *, out: Tensor | None = None
+           ) -> Tensor:
     """Without some places of an axis; of the flat elements by default.
 
     Parameters
@@ -571,7 +574,7 @@ def _axis(x: Any, axis: int | None) -> tuple[Tensor, int]:
 
 
 @public
-def insert(x: Any, obj: Any, values: Any, axis: int | None = None, *,
+def insert(x: TensorLike, obj: TensorLike, values: TensorLike, axis: int | None = None, *,
            out: Tensor | None = None) -> Tensor:
     """With values before some places of an axis; of the flat elements by default.
 
@@ -678,7 +681,8 @@ def resize(x: Any, new_shape: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def trim_zeros(x: Any, trim: str = "fb", axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+def trim_zeros(x: TensorLike, trim: str = "fb", axis: Any = None, *, out: Tensor | None = None
+               ) -> Tensor:
     """Without the zeros in front ("f") and behind ("b") along axes (all by default).
 
     Parameters
@@ -727,7 +731,7 @@ def trim_zeros(x: Any, trim: str = "fb", axis: Any = None, *, out: Tensor | None
 
 
 @public
-def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *,
+def sliding_window_view(x: TensorLike, window_shape: Any, axis: Any = None, *,
                         out: Tensor | None = None) -> Tensor:
     """All windows of a shape; their axes are the last ones.
 
@@ -781,7 +785,7 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *,
 
 
 @public
-def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None, *,
+def ediff1d(x: TensorLike, to_end: TensorLike | None = None, to_begin: TensorLike | None = None, *,
             out: Tensor | None = None) -> Tensor:
     """Differences of neighbours among the flat elements, with more in front and behind.
 
@@ -820,7 +824,7 @@ def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None, *,
 
 
 @public
-def sort_complex(x: Any, *, out: Tensor | None = None) -> Tensor:
+def sort_complex(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The last axis in order, by real and then by imaginary parts, as complex numbers.
 
     Parameters

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agnesi.core import dtypes, loops, shapes
+from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.aside import LONG, aside
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
@@ -205,8 +206,8 @@ def _some(kind: str, x: Tensor, axis: Axis, keepdims: bool, initial: Any, where:
 
 # -- sums and products --------------------------------------------------------------------------
 @told
-def sum(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False,
-        initial: Any = None, where: Any = None, out: Tensor | None = None) -> Tensor:
+def sum(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
+        initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Sum over axes (all by default); integers are summed in 64 bits.
 
     Elements count where ``where`` holds, and so does ``initial``.
@@ -261,8 +262,8 @@ def sum(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = Fal
 
 
 @told
-def prod(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False,
-         initial: Any = None, where: Any = None, out: Tensor | None = None) -> Tensor:
+def prod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
+         initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Product over axes (all by default); its gradient is right beside zeros, too.
 
     Elements count where ``where`` holds, and so does ``initial``.
@@ -317,7 +318,7 @@ def prod(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = Fa
 
 
 @public
-def mean(x: Any, /, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False,
+def mean(x: Any, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
          where: Any = None, out: Tensor | None = None) -> Tensor:
     """Arithmetic mean over axes (all by default), of the elements where ``where`` holds.
 
@@ -404,8 +405,8 @@ def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: Any = 0, where
 
 
 @public
-def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False,
-        ddof: float | None = None, dtype: Any = None, where: Any = None,
+def var(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False,
+        ddof: float | None = None, dtype: DTypeLike = None, where: TensorLike | None = None,
         out: Tensor | None = None) -> Tensor:
     """Variance over axes (all by default).
 
@@ -460,8 +461,8 @@ def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool
 
 
 @public
-def std(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False,
-        ddof: float | None = None, dtype: Any = None, where: Any = None,
+def std(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False,
+        ddof: float | None = None, dtype: DTypeLike = None, where: TensorLike | None = None,
         out: Tensor | None = None) -> Tensor:
     """Standard deviation over axes (all by default); its gradient is 0 where it is 0.
 
@@ -529,8 +530,8 @@ def _extreme(kind: str, x: Any, axis: Axis, keepdims: bool, out: Tensor | None) 
 
 
 @told
-def max(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
-        initial: Any = None, where: Any = None, out: Tensor | None = None) -> Tensor:
+def max(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+        initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Greatest element along axes (all by default); NaN wins; equal ones share the gradient.
 
     Elements count where ``where`` holds, and so does ``initial``.
@@ -583,8 +584,8 @@ def max(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
 
 
 @told
-def min(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
-        initial: Any = None, where: Any = None, out: Tensor | None = None) -> Tensor:
+def min(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+        initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Least element along axes (all by default); NaN wins; equal ones share the gradient.
 
     Elements count where ``where`` holds, and so does ``initial``.
@@ -637,8 +638,8 @@ def min(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
 
 
 @told
-def amax(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
-         initial: Any = None, where: Any = None, out: Tensor | None = None) -> Tensor:
+def amax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+         initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Like :func:`max`; with ``dim``, too, it gives the values only.
 
     Parameters
@@ -685,8 +686,8 @@ def amax(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
 
 
 @told
-def amin(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
-         initial: Any = None, where: Any = None, out: Tensor | None = None) -> Tensor:
+def amin(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+         initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Like :func:`min`; with ``dim``, too, it gives the values only.
 
     Parameters
@@ -741,8 +742,8 @@ def extreme_over(kind: str, dtype: np.dtype) -> str:
 
 # -- truth --------------------------------------------------------------------------------------
 @told
-def all(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
-        where: Any = None, out: Tensor | None = None) -> Tensor:
+def all(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+        where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Whether all elements along axes are true (not 0); of no elements it is True.
 
     Parameters
@@ -787,8 +788,8 @@ def all(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
 
 
 @told
-def any(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
-        where: Any = None, out: Tensor | None = None) -> Tensor:
+def any(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+        where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Whether some element along axes is true (not 0); of no elements it is False.
 
     Parameters
@@ -833,7 +834,7 @@ def any(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
 
 
 @public
-def count_nonzero(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
+def count_nonzero(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
                   out: Tensor | None = None) -> Tensor:
     """Number of elements along axes that are not 0.
 

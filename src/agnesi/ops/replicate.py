@@ -8,6 +8,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from agnesi.core import shapes
+from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.dims import Dim, Shape, Size, is_open
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.errors import ShapeError, TraceError
@@ -39,7 +40,7 @@ def _broadcast(x: Tensor, shape: Shape) -> Tensor:
 
 
 @public
-def broadcast_to(x: Any, /, shape: Any, *, out: Tensor | None = None) -> Tensor:
+def broadcast_to(x: TensorLike, /, shape: ShapeLike, *, out: Tensor | None = None) -> Tensor:
     """``x`` repeated along axes of size 1, and along new axes in front, to a shape.
 
     Parameters
@@ -194,7 +195,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
 
 
 @public
-def expand(x: Any, *shape: Any, out: Tensor | None = None) -> Tensor:
+def expand(x: TensorLike, *shape: Any, out: Tensor | None = None) -> Tensor:
     """Like ``broadcast_to``, where -1 keeps a size (PyTorch's name).
 
     Parameters
@@ -240,7 +241,7 @@ def expand(x: Any, *shape: Any, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def copy(x: Any, *, out: Tensor | None = None) -> Tensor:
+def copy(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The same value in memory of its own.
 
     Parameters
@@ -272,7 +273,7 @@ def copy(x: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def tile(x: Any, /, reps: Any, *, out: Tensor | None = None) -> Tensor:
+def tile(x: TensorLike, /, reps: Any, *, out: Tensor | None = None) -> Tensor:
     """The whole repeated along axes.
 
     Parameters
@@ -325,7 +326,7 @@ def _repeated(x: Tensor, shape: Shape, counts: Shape, before: bool) -> Tensor:
 
 
 @public
-def repeat(x: Any, /, repeats: Any, axis: int | None = None, *,
+def repeat(x: TensorLike, /, repeats: Any, axis: int | None = None, *,
            out: Tensor | None = None) -> Tensor:
     """Each element repeated, along an axis or of the flat elements.
 
@@ -384,6 +385,9 @@ def repeat(x: Any, /, repeats: Any, axis: int | None = None, *,
     if is_open(x.shape[axis]):
         raise TraceError(f"the size {x.shape[axis]} of axis {axis} is not known when the graph is "
                          "written, so there cannot be a count for each element; give one for all")
+    if np.shape(repeats) not in ((1,), (x.shape[axis],)):
+        raise ShapeError(f"there must be a count for each of the {x.shape[axis]} elements of axis "
+                         f"{axis}, or one for all, not {np.size(repeats)}")
     return take(x, np.repeat(np.arange(x.shape[axis]), np.asarray(repeats)), axis)
 
 
@@ -429,7 +433,8 @@ def _places(op: Unfold, make: Any, x: Tensor) -> Tensor:
 
 
 @public
-def unfold(x: Any, axis: int, size: int, step: int = 1, *, out: Tensor | None = None) -> Tensor:
+def unfold(x: TensorLike, axis: int, size: int, step: int = 1, *, out: Tensor | None = None
+           ) -> Tensor:
     """Windows of ``size`` along an axis, ``step`` apart; the window's axis is the last.
 
     The result looks into ``x``: later changes of ``x`` show in it, and it cannot be changed itself.

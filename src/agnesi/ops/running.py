@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.public import apply_to, into, public, told
 from agnesi.core.tensor import Tensor
@@ -28,7 +29,7 @@ def _cumulative(op: type[Scan], x: Any, axis: int | None, dtype: Any,
 
 
 @told
-def cumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None,
+def cumsum(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = None,
            out: Tensor | None = None) -> Tensor:
     """Running sums along an axis (of the flattened tensor by default).
 
@@ -69,7 +70,7 @@ def cumsum(x: Any, /, axis: int | None = None, *, dtype: Any = None,
 
 
 @told
-def cumprod(x: Any, /, axis: int | None = None, *, dtype: Any = None,
+def cumprod(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = None,
             out: Tensor | None = None) -> Tensor:
     """Running products along an axis (of the flattened tensor by default).
 
@@ -126,7 +127,7 @@ def _from_nothing(run: Any, first: int, x: Any, axis: int | None, dtype: Any,
 
 
 @public
-def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None,
+def cumulative_sum(x: TensorLike, /, *, axis: int | None = None, dtype: DTypeLike = None,
                    include_initial: bool = False, out: Tensor | None = None) -> Tensor:
     """Running sums along an axis; ``include_initial`` puts the sum of nothing in front.
 
@@ -170,7 +171,7 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None,
 
 
 @public
-def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None,
+def cumulative_prod(x: TensorLike, /, *, axis: int | None = None, dtype: DTypeLike = None,
                     include_initial: bool = False, out: Tensor | None = None) -> Tensor:
     """Running products along an axis; ``include_initial`` puts the product of nothing in front.
 

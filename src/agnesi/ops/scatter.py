@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.config import MODE
 from agnesi.core.dims import is_settled, product
 from agnesi.core.dispatch import apply, assign, touch
@@ -212,7 +213,7 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
 
 # -- pure expressions -------------------------------------------------------------------------
 @public
-def index_put(x: Any, key: Any, value: Any, *, accumulate: bool = False,
+def index_put(x: TensorLike, key: Any, value: TensorLike, *, accumulate: bool = False,
               out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with ``x[key]`` replaced by a value, or with the value added to it.
 
@@ -352,7 +353,7 @@ def _beside(part: Tensor, value: Any) -> Tensor:
 
 
 @public
-def set_subtensor(part: Tensor, value: Any, *, out: Tensor | None = None) -> Tensor:
+def set_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """A new tensor: where ``part`` is ``x[key]``, ``x`` with that region replaced (Theano's).
 
     Parameters
@@ -391,7 +392,7 @@ def set_subtensor(part: Tensor, value: Any, *, out: Tensor | None = None) -> Ten
 
 
 @public
-def inc_subtensor(part: Tensor, value: Any, *, out: Tensor | None = None) -> Tensor:
+def inc_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """A new tensor: where ``part`` is ``x[key]``, ``x`` with a value added there (Theano's).
 
     Equal indices add up.
@@ -433,7 +434,7 @@ def inc_subtensor(part: Tensor, value: Any, *, out: Tensor | None = None) -> Ten
 
 # -- along an axis ----------------------------------------------------------------------------
 @public
-def put_along_axis(x: Any, indices: Any, values: Any, axis: int, *,
+def put_along_axis(x: TensorLike, indices: TensorLike, values: TensorLike, axis: int, *,
                    out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with the elements that ``indices`` names along an axis replaced.
 
@@ -489,7 +490,8 @@ def _corner(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
 
 
 @public
-def scatter(x: Any, axis: int, index: Any, src: Any, *, out: Tensor | None = None) -> Tensor:
+def scatter(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, *,
+            out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with elements of ``src`` put where ``index`` says (PyTorch's).
 
     Parameters
@@ -534,7 +536,8 @@ def scatter(x: Any, axis: int, index: Any, src: Any, *, out: Tensor | None = Non
 
 
 @public
-def scatter_add(x: Any, axis: int, index: Any, src: Any, *, out: Tensor | None = None) -> Tensor:
+def scatter_add(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, *,
+                out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with elements of ``src`` added where ``index`` says (PyTorch's).
 
     Parameters
@@ -587,7 +590,8 @@ def _source(src: Any, index: Tensor, x: Tensor) -> Tensor:
 
 
 @public
-def index_add(x: Any, axis: int, index: Any, source: Any, *, out: Tensor | None = None) -> Tensor:
+def index_add(x: TensorLike, axis: int, index: TensorLike, source: TensorLike, *,
+              out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with slices of ``source`` added at indices of an axis (PyTorch's).
 
     Parameters

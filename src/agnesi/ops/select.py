@@ -8,6 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from agnesi.core import dtypes, loops
+from agnesi.core.accepted import TensorLike
 from agnesi.core.config import MODE
 from agnesi.core.dispatch import record
 from agnesi.core.errors import DTypeError, ShapeError, TraceError
@@ -58,7 +59,8 @@ def where(condition: Any, x1: Any, x2: Any, /, *, out: Tensor | None = None) -> 
 def where(condition: Any, /) -> tuple[Tensor, ...]: ...
 
 
-def where(condition: Any, x1: Any = None, x2: Any = None, /, *, out: Tensor | None = None) -> Any:
+def where(condition: TensorLike, x1: TensorLike | None = None, x2: TensorLike | None = None, /, *,
+          out: Tensor | None = None) -> Any:
     """Elements of ``x1`` where the condition holds, else of ``x2``.
 
     The branch that is not chosen gets gradient zero, whatever its value.  With a condition alone,
@@ -109,6 +111,9 @@ def where(condition: Any, x1: Any = None, x2: Any = None, /, *, out: Tensor | No
             raise DTypeError(
                 f"the condition must be bool, not {typed(condition)}; compare it (x != 0)"
             )
+        if x1 is None or x2 is None:
+            raise TypeError("where takes a condition alone, or a condition and both branches: "
+                            "where(condition, x1, x2)")
         return apply_to(out, WHERE, condition, *common(x1, x2))
     except (ValueError, TypeError) as error:
         raise explain(error, "where", (condition, x1, x2)) from None
@@ -199,7 +204,8 @@ RELU = Elementwise(
 relu = unary(RELU, "Each element, or 0 where it is negative.", "[-1.0, 2.0]", "[0., 2.]")
 
 
-def clip(x: Any, /, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
+def clip(x: TensorLike, /, min: TensorLike | None = None, max: TensorLike | None = None, *,
+         out: Tensor | None = None) -> Tensor:
     """``x`` limited to [min, max]; the gradient at the limits is that of the inside.
 
     Parameters
@@ -271,7 +277,7 @@ trunc = _rounding(TRUNC, "The whole part, towards zero.", "[1.5, -1.5]", "[ 1., 
 _round = _rounding(ROUND)
 
 
-def round(x: Any, /, decimals: int = 0, *, out: Tensor | None = None) -> Tensor:
+def round(x: TensorLike, /, decimals: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Nearest integer, or number with ``decimals`` places; halves go to the even neighbour.
 
     Parameters

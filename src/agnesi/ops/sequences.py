@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import is_static
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
@@ -67,7 +68,7 @@ def pad_sequence(sequences: Sequence[Any], batch_first: bool = False, padding_va
 
 
 @public
-def unpad_sequence(padded: Any, lengths: Any, batch_first: bool = False) -> list[Tensor]:
+def unpad_sequence(padded: TensorLike, lengths: Any, batch_first: bool = False) -> list[Tensor]:
     """The sequences that :func:`pad_sequence` put side by side, without what filled them up.
 
     Parameters

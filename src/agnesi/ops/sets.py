@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.core import dtypes
+from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.aside import aside
 from agnesi.core.errors import ShapeError, TraceError
 from agnesi.core.public import public
@@ -74,7 +75,7 @@ def _values(x: Tensor, first: np.ndarray) -> Tensor:
 
 
 @public
-def unique(x: Any, *, return_index: bool = False, return_inverse: bool = False,
+def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = False,
            return_counts: bool = False, axis: int | None = None, size: int | None = None,
            fill_value: Any = None) -> Any:
     """The different elements, in order; optionally where they are and how often.
@@ -126,6 +127,8 @@ def unique(x: Any, *, return_index: bool = False, return_inverse: bool = False,
             raise ValueError("size is for elements; slices along an axis are not bounded")
         return _bounded(as_tensor(x), size, fill_value, asked)
     x, data = _known(x)
+    if axis is not None:
+        axis = shapes.axis_of(axis, x.ndim)
     if not (any(asked) or x.requires_grad):
         return wrap(_unique(data, axis=axis))
     _, first, inverse, counts = _unique(
@@ -170,7 +173,7 @@ def _starts(ordered: Tensor) -> Tensor:
 
 
 @public
-def unique_all(x: Any, /) -> UniqueAll:
+def unique_all(x: TensorLike, /) -> UniqueAll:
     """The different elements, where each is found first, which one each element is, how often.
 
     Parameters
@@ -207,7 +210,7 @@ def unique_all(x: Any, /) -> UniqueAll:
 
 
 @public
-def unique_counts(x: Any, /) -> UniqueCounts:
+def unique_counts(x: TensorLike, /) -> UniqueCounts:
     """The different elements, and how often each is there; every NaN is one of its own.
 
     Parameters
@@ -240,7 +243,7 @@ def unique_counts(x: Any, /) -> UniqueCounts:
 
 
 @public
-def unique_inverse(x: Any, /) -> UniqueInverse:
+def unique_inverse(x: TensorLike, /) -> UniqueInverse:
     """The different elements, and which of them each element is; every NaN is one of its own.
 
     Parameters
@@ -273,7 +276,7 @@ def unique_inverse(x: Any, /) -> UniqueInverse:
 
 
 @public
-def unique_values(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def unique_values(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The different elements, in order; every NaN is one of its own.
 
     Parameters
@@ -307,7 +310,8 @@ def unique_values(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def isin(x1: Any, x2: Any, /, *, invert: bool = False, out: Tensor | None = None) -> Tensor:
+def isin(x1: TensorLike, x2: TensorLike, /, *, invert: bool = False, out: Tensor | None = None
+         ) -> Tensor:
     """Whether each element of ``x1`` is among the elements of ``x2``.
 
     Parameters
@@ -361,7 +365,7 @@ def _different(x: Tensor, chosen: Any, size: int | None, fill_value: Any) -> Ten
 
 
 @public
-def union1d(x1: Any, x2: Any, *, size: int | None = None, fill_value: Any = None,
+def union1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_value: Any = None,
             out: Tensor | None = None) -> Tensor:
     """The different elements of both, in order.
 
@@ -402,7 +406,7 @@ def union1d(x1: Any, x2: Any, *, size: int | None = None, fill_value: Any = None
 
 
 @public
-def intersect1d(x1: Any, x2: Any, *, size: int | None = None, fill_value: Any = None,
+def intersect1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_value: Any = None,
                 out: Tensor | None = None) -> Tensor:
     """The different elements that are in both, in order.
 
@@ -443,7 +447,7 @@ def intersect1d(x1: Any, x2: Any, *, size: int | None = None, fill_value: Any = 
 
 
 @public
-def setdiff1d(x1: Any, x2: Any, *, size: int | None = None, fill_value: Any = None,
+def setdiff1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_value: Any = None,
               out: Tensor | None = None) -> Tensor:
     """The different elements of the first that are not in the second, in order.
 
@@ -484,7 +488,7 @@ def setdiff1d(x1: Any, x2: Any, *, size: int | None = None, fill_value: Any = No
 
 
 @public
-def setxor1d(x1: Any, x2: Any, *, size: int | None = None, fill_value: Any = None,
+def setxor1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_value: Any = None,
              out: Tensor | None = None) -> Tensor:
     """The different elements that are in one of the two only, in order.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import loops, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import Dim, Shape, Size, combine, is_open, is_settled
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
@@ -240,7 +241,7 @@ class Unslice(Op):
 
 
 @public
-def flip(x: Any, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+def flip(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """With the order along axes (all, without ``axis``) reversed.
 
     Parameters

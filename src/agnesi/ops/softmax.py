@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.aside import elements
 from agnesi.core.dims import product
 from agnesi.core.dispatch import apply, symbolic
@@ -108,7 +109,7 @@ class LogSumExp(Op):
 
 
 @public
-def logsumexp(x: Any, /, axis: Axis = None, *, keepdims: bool = False,
+def logsumexp(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
               out: Tensor | None = None) -> Tensor:
     """``log(sum(exp(x)))`` over axes (all by default), without overflow.
 
@@ -234,7 +235,7 @@ class LogSoftmax(Shares):
 
 
 @public
-def softmax(x: Any, /, axis: Axis = -1, *, out: Tensor | None = None) -> Tensor:
+def softmax(x: TensorLike, /, axis: Axis = -1, *, out: Tensor | None = None) -> Tensor:
     """Exponentials divided by their sum over ``axis``.
 
     Parameters
@@ -274,7 +275,7 @@ def softmax(x: Any, /, axis: Axis = -1, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def log_softmax(x: Any, /, axis: Axis = -1, *, out: Tensor | None = None) -> Tensor:
+def log_softmax(x: TensorLike, /, axis: Axis = -1, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of :func:`softmax`, without its rounding.
 
     Parameters

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes, loops, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.aside import elements
 from agnesi.core.config import LENT
 from agnesi.core.dispatch import apply
@@ -230,8 +231,8 @@ def _axis(x: Any, axis: int | None) -> tuple[Tensor, int]:
 
 
 @public
-def argsort(x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True,
-            out: Tensor | None = None) -> Tensor:
+def argsort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False,
+            stable: bool = True, out: Tensor | None = None) -> Tensor:
     """Indices that put an axis in order.
 
     Parameters
@@ -274,7 +275,7 @@ def argsort(x: Any, /, axis: int | None = -1, *, descending: bool = False, stabl
 
 
 @public
-def sort(x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True,
+def sort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True,
          out: Tensor | None = None) -> Tensor:
     """The elements of an axis in order; NaN comes last.
 
@@ -318,7 +319,7 @@ def sort(x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: 
 
 
 @public
-def topk(x: Any, k: int, axis: int = -1, *, largest: bool = True) -> Ordered:
+def topk(x: TensorLike, k: int, axis: int = -1, *, largest: bool = True) -> Ordered:
     """The ``k`` greatest elements of an axis, in order, and their indices.
 
     Parameters
@@ -362,8 +363,8 @@ def topk(x: Any, k: int, axis: int = -1, *, largest: bool = True) -> Ordered:
 
 
 @public
-def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None, *,
-                 out: Tensor | None = None) -> Tensor:
+def searchsorted(x1: TensorLike, x2: TensorLike, /, side: str = "left",
+                 sorter: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
     """Where values would have to be put in to keep a sorted vector in order.
 
     Parameters

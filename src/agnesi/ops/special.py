@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import safe_divide, square
 from agnesi.ops.elementwise import Elementwise, Function, binary, unary
@@ -150,7 +151,7 @@ trigamma: Function = special_unary(
 _polygamma_row = binary(POLYGAMMA)
 
 
-def polygamma(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+def polygamma(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Derivative of order ``x1`` of :func:`digamma` at ``x2``.
 
     Parameters

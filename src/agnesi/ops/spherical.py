@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import safe_divide, square
@@ -34,7 +34,7 @@ _I, _K = _pair("spherical_in", -1), _pair("spherical_kn", -1)
 
 
 @public
-def spherical_jn(n: Any, x: Any, /, derivative: bool = False, *,
+def spherical_jn(n: TensorLike, x: TensorLike, /, derivative: bool = False, *,
                  out: Tensor | None = None) -> Tensor:
     """Spherical Bessel function of whole order ``n``, or its derivative.
 
@@ -75,7 +75,7 @@ def spherical_jn(n: Any, x: Any, /, derivative: bool = False, *,
 
 
 @public
-def spherical_yn(n: Any, x: Any, /, derivative: bool = False, *,
+def spherical_yn(n: TensorLike, x: TensorLike, /, derivative: bool = False, *,
                  out: Tensor | None = None) -> Tensor:
     """Spherical Bessel function of the second kind of whole order ``n``, or its derivative.
 
@@ -116,7 +116,7 @@ def spherical_yn(n: Any, x: Any, /, derivative: bool = False, *,
 
 
 @public
-def spherical_in(n: Any, x: Any, /, derivative: bool = False, *,
+def spherical_in(n: TensorLike, x: TensorLike, /, derivative: bool = False, *,
                  out: Tensor | None = None) -> Tensor:
     """Modified spherical Bessel function of whole order ``n``, or its derivative.
 
@@ -157,7 +157,7 @@ def spherical_in(n: Any, x: Any, /, derivative: bool = False, *,
 
 
 @public
-def spherical_kn(n: Any, x: Any, /, derivative: bool = False, *,
+def spherical_kn(n: TensorLike, x: TensorLike, /, derivative: bool = False, *,
                  out: Tensor | None = None) -> Tensor:
     """Modified spherical Bessel function of the second kind, or its derivative.
 

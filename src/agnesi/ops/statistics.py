@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, shapes
-from agnesi.core.errors import ShapeError, TraceError
+from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.errors import ShapeError, TraceError, typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_known
@@ -43,8 +44,8 @@ def _floating(x: Any) -> Tensor:
 
 # -- averages and covariances -------------------------------------------------------------------
 @public
-def average(x: Any, axis: Axis = None, weights: Any = None, returned: bool = False, *,
-            keepdims: bool = False) -> Any:
+def average(x: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
+            returned: bool = False, *, keepdims: bool = False) -> Any:
     """Mean over axes, weighted.
 
     Parameters
@@ -111,7 +112,8 @@ def _spread(w: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
 
 
 @public
-def ptp(x: Any, axis: Axis = None, *, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+def ptp(x: TensorLike, axis: Axis = None, *, keepdims: bool = False, out: Tensor | None = None
+        ) -> Tensor:
     """The greatest element less the least, along axes.
 
     Parameters
@@ -150,9 +152,10 @@ def ptp(x: Any, axis: Axis = None, *, keepdims: bool = False, out: Tensor | None
 
 
 @public
-def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None,
-        fweights: Any = None, aweights: Any = None, *, dtype: Any = None,
-        out: Tensor | None = None) -> Tensor:
+def cov(m: TensorLike, y: TensorLike | None = None, rowvar: bool = True, bias: bool = False,
+        ddof: int | None = None, fweights: TensorLike | None = None,
+        aweights: TensorLike | None = None, *, dtype: DTypeLike = None, out: Tensor | None = None
+        ) -> Tensor:
     """Covariances of the rows (of the columns unless ``rowvar``).
 
     Parameters
@@ -229,8 +232,8 @@ def _variables(m: Any, rowvar: bool) -> Tensor:
 
 
 @public
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None,
-             out: Tensor | None = None) -> Tensor:
+def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True, *,
+             dtype: DTypeLike = None, out: Tensor | None = None) -> Tensor:
     """Correlation coefficients of the rows (of the columns unless ``rowvar``).
 
     Parameters
@@ -279,8 +282,8 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None,
 
 # -- counts -------------------------------------------------------------------------------------
 @public
-def bincount(x: Any, /, weights: Any = None, minlength: int = 0, *, length: int | None = None,
-             out: Tensor | None = None) -> Tensor:
+def bincount(x: TensorLike, /, weights: TensorLike | None = None, minlength: int = 0, *,
+             length: int | None = None, out: Tensor | None = None) -> Tensor:
     """How often each of 0, 1, 2, ... occurs, or the sum of weights there.
 
     Parameters
@@ -322,7 +325,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0, *, length: int 
     """
     x = as_tensor(x)
     if x.ndim != 1 or x.dtype.kind not in "biu":
-        raise ShapeError(f"the operand must be a vector of integers, not {x.dtype}{x.shape}")
+        raise ShapeError(f"the operand must be a vector of integers, not {typed(x)}")
     x = cast(x, dtypes.int64)
     if length is None:
         length = _length(x, minlength)
@@ -355,7 +358,8 @@ def _counted(x: Tensor, length: int, weights: Any) -> Tensor:
 
 
 @public
-def digitize(x: Any, bins: Any, right: bool = False, *, out: Tensor | None = None) -> Tensor:
+def digitize(x: TensorLike, bins: TensorLike, right: bool = False, *, out: Tensor | None = None
+             ) -> Tensor:
     """In which bin each element lies: of the edges ``bins``, how many lie below.
 
     Parameters
@@ -458,8 +462,8 @@ def _edges(x: Tensor, bins: Any, limits: Any) -> Tensor:
 
 
 @public
-def histogram_bin_edges(x: Any, bins: Any = 10, range: Any = None, weights: Any = None, *,
-                        out: Tensor | None = None) -> Tensor:
+def histogram_bin_edges(x: TensorLike, bins: TensorLike = 10, range: Any = None,
+                        weights: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
     """The edges that :func:`histogram` would use.
 
     Parameters
@@ -514,8 +518,8 @@ def _bins(x: Tensor, edges: Tensor) -> Tensor:
 
 
 @public
-def histogram(x: Any, bins: Any = 10, range: Any = None, density: bool = False,
-              weights: Any = None) -> tuple[Tensor, Tensor]:
+def histogram(x: TensorLike, bins: TensorLike = 10, range: Any = None, density: bool = False,
+              weights: TensorLike | None = None) -> tuple[Tensor, Tensor]:
     """How many elements lie in each bin, and the edges of the bins.
 
     Parameters
@@ -638,8 +642,9 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: bool = 
 
 
 @public
-def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool = False,
-                weights: Any = None) -> tuple[Tensor, Tensor, Tensor]:
+def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None,
+                density: bool = False, weights: Any = None
+                ) -> tuple[Tensor, Tensor, Tensor]:
     """How many points (x, y) lie in each cell, and the edges along both coordinates.
 
     Parameters

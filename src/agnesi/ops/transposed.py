@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agnesi.core.accepted import PerAxis, TensorLike
 from agnesi.core.dims import Size
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
@@ -33,9 +34,10 @@ def _reach(windows: Windows, extra: Ints) -> tuple[Windows, Ints, Ints]:
 
 
 @public
-def conv_transpose(x: Any, w: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0,
-                   output_padding: Any = 0, dilation: Any = 1, groups: int = 1,
-                   algorithm: Any = None, out: Tensor | None = None) -> Tensor:
+def conv_transpose(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, *,
+                   stride: PerAxis = 1, padding: PerAxis | str = 0, output_padding: PerAxis = 0,
+                   dilation: PerAxis = 1, groups: int = 1, algorithm: Any = None,
+                   out: Tensor | None = None) -> Tensor:
     """Transposed convolution: the adjoint of a convolution, used to go up in size.
 
     Parameters

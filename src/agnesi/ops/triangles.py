@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import assign
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
@@ -31,7 +32,7 @@ Pair = tuple[Tensor, Tensor]
 
 
 @public
-def tri(n: int, m: int | None = None, k: int = 0, dtype: Any = None, *,
+def tri(n: int, m: int | None = None, k: int = 0, dtype: DTypeLike = None, *,
         out: Tensor | None = None) -> Tensor:
     """Ones on and below a diagonal of a matrix of zeros.
 
@@ -148,7 +149,7 @@ def _sizes(x: Any) -> tuple[int, int]:
 
 
 @public
-def tril_indices_from(x: Any, k: int = 0) -> Pair:
+def tril_indices_from(x: TensorLike, k: int = 0) -> Pair:
     """Indices of the lower triangle of a matrix.
 
     Parameters
@@ -183,7 +184,7 @@ def tril_indices_from(x: Any, k: int = 0) -> Pair:
 
 
 @public
-def triu_indices_from(x: Any, k: int = 0) -> Pair:
+def triu_indices_from(x: TensorLike, k: int = 0) -> Pair:
     """Indices of the upper triangle of a matrix.
 
     Parameters
@@ -247,7 +248,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
 
 
 @public
-def diag_indices_from(x: Any) -> tuple[Tensor, ...]:
+def diag_indices_from(x: TensorLike) -> tuple[Tensor, ...]:
     """Indices of the diagonal of an array whose axes have one size.
 
     Parameters
@@ -314,7 +315,7 @@ def mask_indices(n: int, mask_func: Any, k: int = 0) -> Pair:
 
 
 @public
-def diagflat(x: Any, k: int = 0, *, out: Tensor | None = None) -> Tensor:
+def diagflat(x: TensorLike, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """A matrix with the flat elements on a diagonal.
 
     Parameters
@@ -347,7 +348,7 @@ def diagflat(x: Any, k: int = 0, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def fill_diagonal(x: Tensor, value: Any, wrap: bool = False) -> None:
+def fill_diagonal(x: Tensor, value: TensorLike, wrap: bool = False) -> None:
     """Write a value on the diagonal of ``x``, in place; ``wrap`` starts anew in tall ones.
 
     Parameters
@@ -389,7 +390,7 @@ def fill_diagonal(x: Tensor, value: Any, wrap: bool = False) -> None:
 
 
 @public
-def vander(x: Any, n: int | None = None, increasing: bool = False, *,
+def vander(x: TensorLike, n: int | None = None, increasing: bool = False, *,
            out: Tensor | None = None) -> Tensor:
     """Rows of the powers of each element, the highest first unless ``increasing``.
 

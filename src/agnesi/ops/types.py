@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError
 from agnesi.core.public import public
@@ -50,7 +51,7 @@ def _dtype_of(x: Any) -> np.dtype:
 
 
 @public
-def astype(x: Any, /, dtype: Any, *, copy: bool = True, device: Any = None,
+def astype(x: TensorLike, /, dtype: DTypeLike, *, copy: bool = True, device: str | None = None,
            out: Tensor | None = None) -> Tensor:
     """The values as another dtype.
 
@@ -198,7 +199,7 @@ def iinfo(type: Any, /) -> IntegerInfo:
 
 
 @public
-def isdtype(dtype: Any, kind: Any) -> bool:
+def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     """Whether a dtype is of a kind.
 
     Parameters

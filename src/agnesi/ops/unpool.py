@@ -48,8 +48,9 @@ def raveled(places: Sequence[Tensor], sizes: Sequence[Any]) -> Tensor:
 
 
 @public
-def max_unpool(x: Any, indices: Any, kernel: Any, stride: Any = None, padding: Any = 0,
-               output_size: Any = None, *, out: Tensor | None = None) -> Tensor:
+def max_unpool(x: Any, indices: Any, kernel: Any, stride: Any = None,
+               padding: Any | str = 0, output_size: Any = None, *,
+               out: Tensor | None = None) -> Tensor:
     """Images of zeros with the elements of ``x`` where max-pooling found them.
 
     Parameters

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith, select
@@ -14,7 +14,7 @@ from agnesi.ops.reduce import Axis, floating, reduced, root
 
 
 @public
-def norm(x: Any, /, ord: float = 2, axis: Axis = None, *, keepdims: bool = False,
+def norm(x: TensorLike, /, ord: float = 2, axis: Axis = None, *, keepdims: bool = False,
          out: Tensor | None = None) -> Tensor:
     """Vector norm over axes (all by default): ``sum(abs(x)**ord)**(1/ord)``.
 

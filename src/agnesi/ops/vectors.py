@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import conj
@@ -15,7 +14,7 @@ __all__ = ["matvec", "vdot", "vecmat"]
 
 
 @public
-def vdot(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+def vdot(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Sum of products of the flat elements; the first operand is conjugated.
 
     Parameters
@@ -50,7 +49,7 @@ def vdot(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def matvec(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+def matvec(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Matrices (the last two axes) times vectors (the last axis).
 
     Parameters
@@ -86,7 +85,7 @@ def matvec(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def vecmat(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+def vecmat(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Vectors (the last axis, conjugated) times matrices (the last two axes).
 
     Parameters

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import square
@@ -126,7 +127,7 @@ def _mathieu(name: str, value_of: Function, text: str, *, degrees: bool) -> Pair
     value, slope = _pair(name, (
         (*_still(name, 2), lambda g, a, b, c: g * slope(a, b, c) * unit), (*_still(name, 2), bend)))
 
-    def function(m: Any, q: Any, x: Any, /) -> tuple[Tensor, Tensor]:
+    def function(m: TensorLike, q: TensorLike, x: TensorLike, /) -> tuple[Tensor, Tensor]:
         return value(m, q, x), slope(m, q, x)
 
     return _named(function, name, text, "1.0, 0.5, ag.tensor([0.3])")
@@ -165,7 +166,8 @@ def _spheroidal(name: str, value_of: Function, signs: tuple[int, int, int], text
     value, slope = _pair(name, (
         (*_still(name, 3), lambda g, a, b, c, d: g * slope(a, b, c, d)), (*_still(name, 3), bend)))
 
-    def function(m: Any, n: Any, c: Any, x: Any, /) -> tuple[Tensor, Tensor]:
+    def function(m: TensorLike, n: TensorLike, c: TensorLike, x: TensorLike, /
+                 ) -> tuple[Tensor, Tensor]:
         return value(m, n, c, x), slope(m, n, c, x)
 
     return _named(function, name, text, "0.0, 1.0, 0.5, ag.tensor([0.5])")
@@ -182,7 +184,8 @@ def _given(name: str, signs: tuple[int, int, int], text: str) -> Pair:
         (*_still(name, 4), lambda g, a, b, c, d, e: g * slope(a, b, c, d, e)),
         (*_still(name, 4), bend)))
 
-    def function(m: Any, n: Any, c: Any, cv: Any, x: Any, /) -> tuple[Tensor, Tensor]:
+    def function(m: TensorLike, n: TensorLike, c: TensorLike, cv: TensorLike, x: TensorLike, /
+                 ) -> tuple[Tensor, Tensor]:
         return value(m, n, c, cv, x), slope(m, n, c, cv, x)
 
     return _named(function, name, text + ", of a known characteristic value",

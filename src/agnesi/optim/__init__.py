@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, NoReturn
 
 from agnesi.core.errors import no_attribute as _no_attribute
+from agnesi.core.exports import shown as _shown
 from agnesi.optim import lr_scheduler as lr_scheduler
 from agnesi.optim.adam import Adam as Adam
 from agnesi.optim.adam import AdamW as AdamW
@@ -23,3 +24,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
         raise _no_attribute("module 'agnesi.optim'", name)
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from agnesi.core.errors import no_attribute
+from agnesi.core.exports import shown as _shown
 from agnesi.optim.schedules.base import Scheduler as Scheduler
 from agnesi.optim.schedules.composed import ChainedScheduler as ChainedScheduler
 from agnesi.optim.schedules.composed import ReduceLROnPlateau as ReduceLROnPlateau
@@ -28,3 +29,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> NoReturn:
         raise no_attribute("module 'agnesi.optim.lr_scheduler'", name)
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)

@@ -10,14 +10,14 @@ import numpy as np
 from agnesi.autodiff.recording import enable_grad, no_grad
 from agnesi.compiler.jit import Jit, jit
 from agnesi.core import dtypes
-from agnesi.core.errors import at, no_attribute
+from agnesi.core.errors import StateError, at, no_attribute
 from agnesi.core.op import typed
 from agnesi.core.public import check_call
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_tracing
 from agnesi.ops.complexes import view_as_real
 from agnesi.ops.convert import cast
-from agnesi.ops.loading import write_all
+from agnesi.ops.loading import check_state, write_all
 from agnesi.ops.select import where
 from agnesi.optim.hyper import Hyper
 
@@ -95,7 +95,7 @@ class Optimizer:
 
     def __init__(self, parameters: Iterable[Tensor], lr: float) -> None:
         name = type(self).__name__
-        if isinstance(parameters, (Tensor, Mapping)) or not isinstance(parameters, Iterable):
+        if isinstance(parameters, (Tensor, Mapping, str)) or not isinstance(parameters, Iterable):
             ways = f"{name}([w], ...) for one tensor, {name}(model.parameters(), ...) for a module"
             if isinstance(parameters, Mapping):
                 ways = f"{name}(tensors.values(), ...) for a dict of tensors"
@@ -106,21 +106,21 @@ class Optimizer:
         for p in self.parameters:
             if not isinstance(p, Tensor) or p.data is None or not p.requires_grad:
                 raise TypeError(
-                    at(f"{typed(p)} cannot be optimised: parameters are tensors with a value that "
-                       f"require grad{_instead(name, p)}")
+                    at(f"{name}: {typed(p)} cannot be optimised: parameters are tensors with a "
+                       f"value that require grad{_instead(name, p)}")
                 )
             if p.node is not None and p.node.op is not None and p.node.handle is None:
                 raise TypeError(
-                    at(f"{typed(p)} cannot be optimised: it is the result of {p.node.op.name} and "
-                       "gets no gradient of its own; optimise what it was computed from, or let "
-                       "it begin anew: w = w.detach().requires_grad_()")
+                    at(f"{name}: {typed(p)} cannot be optimised: it is the result of "
+                       f"{p.node.op.name} and gets no gradient of its own; optimise what it was "
+                       "computed from, or let it begin anew: w = w.detach().requires_grad_()")
                 )
         if not self.parameters:
-            raise ValueError(at("there are no parameters to optimise"))
+            raise ValueError(at(f"{name}: there are no parameters to optimise"))
         if len(set(map(id, self.parameters))) < len(self.parameters):
-            raise ValueError(at("a parameter is given twice, and would be updated twice"))
+            raise ValueError(at(f"{name}: a parameter is given twice, and would be updated twice"))
         if isinstance(lr, (int, float)) and lr < 0:
-            raise ValueError(at(f"the learning rate must not be negative, but is {lr}"))
+            raise ValueError(at(f"{name}: the learning rate must not be negative, but is {lr}"))
         self.lr = lr
         self.slots = {
             name: [wrap(np.zeros(p.shape, _computed(p.dtype))) for p in self.parameters]
@@ -158,7 +158,8 @@ class Optimizer:
         NotImplementedError
             Unless a subclass has its own.
         """
-        raise NotImplementedError
+        raise NotImplementedError(at(f"{type(self).__name__} has no update(self, p, g, ...), which "
+                                     "changes one parameter for its gradient"))
 
     def begin(self) -> tuple[Any, ...]:
         """What the updates of one step have in common, computed once for all parameters.
@@ -185,6 +186,10 @@ class Optimizer:
             What ``closure`` gave.
         """
         loss = None
+        if closure is not None and not callable(closure):
+            raise TypeError(at(f"{type(self).__name__}.step takes nothing, or a function that "
+                               f"computes the gradients, not {typed(closure)}; call "
+                               "loss.backward() before it"))
         if closure is not None:
             with enable_grad():
                 loss = closure()
@@ -238,6 +243,9 @@ class Optimizer:
         set_to_none : bool
             Whether ``grad`` becomes None instead of zeros.
         """
+        if not isinstance(set_to_none, bool):
+            raise TypeError(at(f"{type(self).__name__}.zero_grad: set_to_none must be True or "
+                               f"False, not {typed(set_to_none)}"))
         for p in self.parameters:
             if set_to_none or p.grad is None:
                 p.grad = None
@@ -283,10 +291,11 @@ class Optimizer:
         KeyError, ValueError, TypeError
             If names, shapes or kinds of values differ; nothing is changed then.
         """
+        check_state(type(self).__name__, state)
         cells = self._cells()
         if cells.keys() != state.keys():
             differ = sorted(cells.keys() ^ state.keys())
-            raise KeyError(
+            raise StateError(
                 at(f"the state is not one of this {type(self).__name__}: {differ} differ")
             )
         hypers = [n for n in cells if isinstance(getattr(type(self), n, None), Hyper)]

@@ -7,6 +7,7 @@ from typing import Any
 
 from agnesi.core.dispatch import graph_node
 from agnesi.core.errors import at, shown
+from agnesi.core.exports import shown as _shown
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
@@ -167,7 +168,8 @@ def rewrite_rule(pattern: Any = None, replacement: Any = None, *, name: str = ""
         raise TypeError(at(f"rewrite_rule takes tags in a list: write tags=[{tags!r}]"))
     if pattern is not None:
         if not name or replacement is None:
-            raise ValueError(at(f"rule {name!r}: a pattern needs a name and a replacement"))
+            wanted = "replacement, second" if replacement is None else "name, name=..."
+            raise ValueError(at(f"rewrite_rule: a pattern needs a {wanted}"))
         if callable(replacement):
             raise TypeError(at(
                 f"rule {name!r}: the replacement is an expression of the pattern's variables or a "
@@ -274,3 +276,7 @@ def forget_rule(name: str) -> None:
     False
     """
     library.forget(name)
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)

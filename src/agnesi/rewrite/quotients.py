@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -141,15 +142,16 @@ def written(product: Product, node: Node) -> Tensor | None:
         n = float(np.asarray(product.number).astype(node.dtype))
     if not math.isfinite(n) or (n == 0 and product.numbers == 0):
         return None
-    first = _quotient(product.first)
+    first: Any = _quotient(product.first)
     if product.then:
-        then = _quotient(product.then)
+        then: Any = _quotient(product.then)
         if first is None:
             first = then
         elif product.then.above:
             first = safe_multiply(first, then)
         else:
-            first = safe_divide(first, _all(product.then.below))
+            below: Any = _all(product.then.below)
+            first = safe_divide(first, below)
     if first is None:
         return number(n, node.dtype)
     return first if n == 1 else negative(first) if n == -1 else multiply(first, n)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from agnesi.core.config import config
+from agnesi.core.errors import at, typed
+from agnesi.core.integers import is_integer
 from agnesi.runtime import support
 from agnesi.runtime.machine import MAX_THREADS
 
@@ -19,8 +21,10 @@ def set_num_threads(count: int) -> None:
     >>> threads.get_num_threads()
     1
     """
+    if not is_integer(count):
+        raise TypeError(at(f"set_num_threads: count must be an integer, not {typed(count)}"))
     if not 1 <= count <= MAX_THREADS:
-        raise ValueError(f"set_num_threads: need 1 to {MAX_THREADS} threads, not {count}")
+        raise ValueError(at(f"set_num_threads: need 1 to {MAX_THREADS} threads, not {count}"))
     config.threads = count
     support.variable("thread_count").value = count  # more than there are cores, if asked so
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
+from agnesi.core.accepted import TensorLike
 from agnesi.core.tensor import Tensor
 
 
@@ -73,7 +74,7 @@ def _differences(total: Callable[[], float], x: np.ndarray, eps: float) -> np.nd
 
 
 def assert_allclose(
-    x: Any, y: Any, atol: float = 1e-5, rtol: float = 1e-4, verbose: bool = True
+    x: TensorLike, y: TensorLike, atol: float = 1e-5, rtol: float = 1e-4, verbose: bool = True
 ) -> None:
     """Raise AssertionError unless two tensors or arrays are close.
 

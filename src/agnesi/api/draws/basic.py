@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core import shapes
+from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops import random
@@ -22,8 +23,9 @@ def _sizes(size: Any, *params: Any) -> Any:
 
 
 @public
-def uniform(low: Any = 0.0, high: Any = 1.0, size: Any = None, *, dtype: Any = None,
-            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def uniform(low: TensorLike = 0.0, high: TensorLike = 1.0, size: ShapeLike | None = None, *,
+            dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
+            ) -> Tensor:
     """Uniform numbers in [low, high).
 
     Parameters
@@ -63,8 +65,9 @@ def uniform(low: Any = 0.0, high: Any = 1.0, size: Any = None, *, dtype: Any = N
 
 
 @public
-def normal(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
-           generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def normal(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | None = None, *,
+           dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
+           ) -> Tensor:
     """Normal numbers with mean ``loc`` and deviation ``scale``.
 
     Parameters
@@ -106,7 +109,7 @@ def normal(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = N
 
 
 @public
-def exponential(scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
+def exponential(scale: TensorLike = 1.0, size: ShapeLike | None = None, *, dtype: DTypeLike = None,
                 generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Exponentially distributed numbers with mean ``scale``.
 
@@ -147,8 +150,9 @@ def exponential(scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
 
 
 @public
-def gumbel(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
-           generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def gumbel(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | None = None, *,
+           dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
+           ) -> Tensor:
     """Gumbel numbers; the argmax of logits plus standard ones is a draw of their softmax.
 
     Parameters

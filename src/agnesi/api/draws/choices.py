@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dims import product
 from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.public import public, told
@@ -25,7 +26,7 @@ from agnesi.ops.sort import argsort
 
 
 @public
-def integers(low: Any, high: Any = None, size: Any = (), *, dtype: Any = "int64",
+def integers(low: Any, high: Any = None, size: ShapeLike = (), *, dtype: DTypeLike = "int64",
              endpoint: bool = False, generator: Generator | None = None,
              out: Tensor | None = None) -> Tensor:
     """Integers in [low, high), or in [0, low); with ``endpoint`` in [low, high].
@@ -95,7 +96,7 @@ def _wide(low: int, span: int, size: Any, kind: np.dtype, generator: Generator |
 
 
 @public
-def categorical(logits: Any, size: Any = None, *, axis: int = -1,
+def categorical(logits: TensorLike, size: ShapeLike | None = None, *, axis: int = -1,
                 generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Indices along an axis with chances proportional to ``exp(logits)``: int64.
 
@@ -147,7 +148,7 @@ def categorical(logits: Any, size: Any = None, *, axis: int = -1,
 
 
 @public
-def permuted(x: Any, *, axis: int | None = None, generator: Generator | None = None,
+def permuted(x: TensorLike, *, axis: int | None = None, generator: Generator | None = None,
              out: Tensor | None = None) -> Tensor:
     """A tensor with the elements along an axis in random order, each line in its own.
 

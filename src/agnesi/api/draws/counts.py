@@ -12,6 +12,7 @@ from agnesi.api.draws.common import Draw
 from agnesi.api.draws.gamma import standard
 from agnesi.autodiff.recording import no_grad, stop_gradient
 from agnesi.core import dtypes
+from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.compare import logical_not
@@ -39,7 +40,7 @@ def poisson_of(d: Draw, lam: Tensor) -> Tensor:
 
 
 @public
-def poisson(lam: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
+def poisson(lam: Any = 1.0, size: ShapeLike | None = None, *, generator: Generator | None = None,
             out: Tensor | None = None) -> Tensor:
     """Numbers of events where ``lam`` are expected: int64.
 
@@ -100,8 +101,8 @@ def binomial_of(d: Draw, n: Tensor, p: Tensor) -> Tensor:
 
 
 @public
-def binomial(n: Any, p: Any, size: Any = None, *, generator: Generator | None = None,
-             out: Tensor | None = None) -> Tensor:
+def binomial(n: TensorLike, p: TensorLike, size: ShapeLike | None = None, *,
+             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Numbers of successes in ``n`` trials of chance ``p``: int64.
 
     Parameters
@@ -146,8 +147,8 @@ def binomial(n: Any, p: Any, size: Any = None, *, generator: Generator | None = 
 
 
 @public
-def negative_binomial(n: Any, p: Any, size: Any = None, *, generator: Generator | None = None,
-                      out: Tensor | None = None) -> Tensor:
+def negative_binomial(n: TensorLike, p: TensorLike, size: ShapeLike | None = None, *,
+                      generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Numbers of failures before ``n`` successes of chance ``p``; ``n`` need not be whole.
 
     Parameters
@@ -216,8 +217,9 @@ def _ratio_of_uniforms(d: Draw, drawn: Tensor, rare: Tensor, total: Tensor,
 
 
 @public
-def hypergeometric(ngood: Any, nbad: Any, nsample: Any, size: Any = None, *,
-                   generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def hypergeometric(ngood: TensorLike, nbad: TensorLike, nsample: TensorLike,
+                   size: ShapeLike | None = None, *, generator: Generator | None = None,
+                   out: Tensor | None = None) -> Tensor:
     """How many of ``nsample`` things are good, drawn from ``ngood`` good and ``nbad`` bad ones.
 
     Parameters
@@ -267,7 +269,7 @@ def hypergeometric(ngood: Any, nbad: Any, nsample: Any, size: Any = None, *,
 
 # -- Zipf ---------------------------------------------------------------------------------------
 @public
-def zipf(a: Any, size: Any = None, *, generator: Generator | None = None,
+def zipf(a: TensorLike, size: ShapeLike | None = None, *, generator: Generator | None = None,
          out: Tensor | None = None) -> Tensor:
     """Whole numbers from 1 with chances proportional to ``k**-a``, after Devroye (1986), X.6.1.
 

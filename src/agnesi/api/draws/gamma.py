@@ -8,6 +8,7 @@ import numpy as np
 
 from agnesi.api.draws.common import Draw
 from agnesi.autodiff.recording import no_grad, stop_gradient
+from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
@@ -59,7 +60,7 @@ def standard(d: Draw, a: Any) -> Tensor:
 
 
 @public
-def standard_gamma(shape: Any, size: Any = None, *, dtype: Any = None,
+def standard_gamma(shape: ShapeLike, size: ShapeLike | None = None, *, dtype: DTypeLike = None,
                    generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Gamma numbers of a shape (alpha) and scale 1.
 
@@ -104,8 +105,9 @@ def standard_gamma(shape: Any, size: Any = None, *, dtype: Any = None,
 
 
 @public
-def gamma(shape: Any, scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
-          generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def gamma(shape: ShapeLike, scale: Any = 1.0, size: ShapeLike | None = None, *,
+          dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
+          ) -> Tensor:
     """Gamma numbers of a shape (alpha) and a scale; gradients flow to both.
 
     Parameters
@@ -147,7 +149,7 @@ def gamma(shape: Any, scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
 
 
 @public
-def chisquare(df: Any, size: Any = None, *, dtype: Any = None,
+def chisquare(df: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = None,
               generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Sums of squares of ``df`` normal numbers.
 
@@ -190,7 +192,7 @@ def chisquare(df: Any, size: Any = None, *, dtype: Any = None,
 
 
 @public
-def beta(a: Any, b: Any, size: Any = None, *, dtype: Any = None,
+def beta(a: TensorLike, b: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = None,
          generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Numbers in [0, 1] with density proportional to ``x**(a-1) * (1-x)**(b-1)``.
 
@@ -234,8 +236,9 @@ def beta(a: Any, b: Any, size: Any = None, *, dtype: Any = None,
 
 
 @public
-def f(dfnum: Any, dfden: Any, size: Any = None, *, dtype: Any = None,
-      generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def f(dfnum: TensorLike, dfden: TensorLike, size: ShapeLike | None = None, *,
+      dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
+      ) -> Tensor:
     """Ratios of the means of ``dfnum`` and ``dfden`` squares of normal numbers (Fisher's F).
 
     Parameters
@@ -278,7 +281,7 @@ def f(dfnum: Any, dfden: Any, size: Any = None, *, dtype: Any = None,
 
 
 @public
-def standard_t(df: Any, size: Any = None, *, dtype: Any = None,
+def standard_t(df: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = None,
                generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Student's t with ``df`` degrees of freedom.
 
@@ -322,7 +325,7 @@ def standard_t(df: Any, size: Any = None, *, dtype: Any = None,
 
 
 @public
-def dirichlet(alpha: Any, size: Any = None, *, dtype: Any = None,
+def dirichlet(alpha: Any, size: Any = None, *, dtype: DTypeLike = None,
               generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Shares that sum to 1: gamma numbers of shapes ``alpha``, divided by their sum.
 

@@ -9,6 +9,7 @@ from agnesi.api.draws.common import Draw
 from agnesi.api.draws.counts import poisson_of
 from agnesi.api.draws.gamma import standard
 from agnesi.autodiff.recording import no_grad, stop_gradient
+from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import remainder, sqrt
@@ -21,8 +22,9 @@ _EVEN = 1e-6
 
 
 @public
-def vonmises(mu: Any = 0.0, kappa: Any = 1.0, size: Any = None, *, dtype: Any = None,
-             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def vonmises(mu: TensorLike = 0.0, kappa: TensorLike = 1.0, size: ShapeLike | None = None, *,
+             dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
+             ) -> Tensor:
     """Directions in [-pi, pi] around ``mu``, after Best and Fisher (1979).
 
     Gradients flow to ``mu`` only.
@@ -85,8 +87,9 @@ def _directions(d: Draw, kappa: Tensor) -> Tensor:
 
 
 @public
-def noncentral_chisquare(df: Any, nonc: Any, size: Any = None, *, dtype: Any = None,
-                         generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def noncentral_chisquare(df: TensorLike, nonc: TensorLike, size: ShapeLike | None = None, *,
+                         dtype: DTypeLike = None, generator: Generator | None = None,
+                         out: Tensor | None = None) -> Tensor:
     """Sums of squares of ``df`` normal numbers whose means' squares sum to ``nonc``.
 
     They are chi-square numbers of ``df + 2 i`` degrees, ``i`` from the Poisson distribution, for
@@ -141,7 +144,8 @@ def _noncentral(d: Draw, df: Any, nonc: Any) -> Tensor:
 
 
 @public
-def noncentral_f(dfnum: Any, dfden: Any, nonc: Any, size: Any = None, *, dtype: Any = None,
+def noncentral_f(dfnum: TensorLike, dfden: TensorLike, nonc: TensorLike,
+                 size: ShapeLike | None = None, *, dtype: DTypeLike = None,
                  generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """:func:`f` with a numerator from :func:`noncentral_chisquare`; its gradients, too.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from agnesi.api.draws.common import Draw
 from agnesi.autodiff.recording import no_grad, stop_gradient
 from agnesi.core import dtypes
+from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import sqrt
@@ -23,8 +23,9 @@ _ROOT2 = math.sqrt(2)
 
 
 @public
-def cauchy(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
-           generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def cauchy(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | None = None, *,
+           dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
+           ) -> Tensor:
     """Cauchy numbers with median ``loc``; half of them are within ``scale`` of it.
 
     Parameters
@@ -69,8 +70,9 @@ def cauchy(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = N
 
 
 @public
-def laplace(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
-            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def laplace(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | None = None, *,
+            dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
+            ) -> Tensor:
     """Laplace numbers: exponential ones of mean ``scale`` on either side of ``loc``.
 
     Parameters
@@ -116,8 +118,9 @@ def laplace(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = 
 
 
 @public
-def logistic(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
-             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def logistic(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | None = None, *,
+             dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
+             ) -> Tensor:
     """Logistic numbers around ``loc``: ``log(u / (1 - u))`` of uniform ones, times ``scale``.
 
     Parameters
@@ -163,8 +166,9 @@ def logistic(loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *, dtype: Any =
 
 
 @public
-def lognormal(mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, *, dtype: Any = None,
-              generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def lognormal(mean: TensorLike = 0.0, sigma: TensorLike = 1.0, size: ShapeLike | None = None, *,
+              dtype: DTypeLike = None, generator: Generator | None = None,
+              out: Tensor | None = None) -> Tensor:
     """Exponentials of normal numbers.
 
     Parameters
@@ -209,7 +213,7 @@ def lognormal(mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, *, dtype: Any
 
 
 @public
-def pareto(a: Any, size: Any = None, *, dtype: Any = None,
+def pareto(a: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = None,
            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Pareto II (Lomax) numbers of shape ``a``; plus one, they are classical Pareto numbers.
 
@@ -252,7 +256,7 @@ def pareto(a: Any, size: Any = None, *, dtype: Any = None,
 
 
 @public
-def power(a: Any, size: Any = None, *, dtype: Any = None,
+def power(a: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = None,
           generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Numbers in [0, 1] with density ``a * x**(a - 1)``.
 
@@ -295,7 +299,7 @@ def power(a: Any, size: Any = None, *, dtype: Any = None,
 
 
 @public
-def rayleigh(scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
+def rayleigh(scale: TensorLike = 1.0, size: ShapeLike | None = None, *, dtype: DTypeLike = None,
              generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Lengths of vectors of two normal numbers with deviation ``scale``.
 
@@ -338,8 +342,9 @@ def rayleigh(scale: Any = 1.0, size: Any = None, *, dtype: Any = None,
 
 
 @public
-def rice(nu: Any, sigma: Any = 1.0, size: Any = None, *, dtype: Any = None,
-         generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def rice(nu: TensorLike, sigma: TensorLike = 1.0, size: ShapeLike | None = None, *,
+         dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
+         ) -> Tensor:
     """Lengths of vectors of two normal numbers with deviation ``sigma``, ``nu`` from the origin.
 
     Parameters
@@ -385,7 +390,7 @@ def rice(nu: Any, sigma: Any = 1.0, size: Any = None, *, dtype: Any = None,
 
 
 @public
-def weibull(a: Any, size: Any = None, *, dtype: Any = None,
+def weibull(a: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = None,
             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Weibull numbers of shape ``a`` and scale 1: exponential ones to the power ``1 / a``.
 
@@ -428,8 +433,9 @@ def weibull(a: Any, size: Any = None, *, dtype: Any = None,
 
 
 @public
-def triangular(left: Any, mode: Any, right: Any, size: Any = None, *, dtype: Any = None,
-               generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def triangular(left: TensorLike, mode: TensorLike, right: TensorLike, size: ShapeLike | None = None,
+               *, dtype: DTypeLike = None, generator: Generator | None = None,
+               out: Tensor | None = None) -> Tensor:
     """Numbers in [left, right] whose density rises straight up to ``mode`` and then falls.
 
     Parameters
@@ -479,8 +485,9 @@ def triangular(left: Any, mode: Any, right: Any, size: Any = None, *, dtype: Any
 
 
 @public
-def wald(mean: Any, scale: Any, size: Any = None, *, dtype: Any = None,
-         generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+def wald(mean: TensorLike, scale: TensorLike, size: ShapeLike | None = None, *,
+         dtype: DTypeLike = None, generator: Generator | None = None, out: Tensor | None = None
+         ) -> Tensor:
     """Wald (inverse Gaussian) numbers, as Michael, Schucany and Haas (1976) make them.
 
     Which of two roots a number is depends on the parameters, so no gradients flow to them.
@@ -532,8 +539,9 @@ def wald(mean: Any, scale: Any, size: Any = None, *, dtype: Any = None,
 
 
 @public
-def truncated_normal(low: Any, high: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, *,
-                     dtype: Any = None, generator: Generator | None = None,
+def truncated_normal(low: TensorLike, high: TensorLike, loc: TensorLike = 0.0,
+                     scale: TensorLike = 1.0, size: ShapeLike | None = None, *,
+                     dtype: DTypeLike = None, generator: Generator | None = None,
                      out: Tensor | None = None) -> Tensor:
     """Normal numbers that are in [low, high].
 
@@ -592,7 +600,7 @@ def truncated_normal(low: Any, high: Any, loc: Any = 0.0, scale: Any = 1.0, size
 
 
 @public
-def geometric(p: Any, size: Any = None, *, generator: Generator | None = None,
+def geometric(p: TensorLike, size: ShapeLike | None = None, *, generator: Generator | None = None,
               out: Tensor | None = None) -> Tensor:
     """How many trials of chance ``p`` it takes to the first success: int64, at least 1.
 
@@ -635,7 +643,7 @@ def geometric(p: Any, size: Any = None, *, generator: Generator | None = None,
 
 
 @public
-def logseries(p: Any, size: Any = None, *, generator: Generator | None = None,
+def logseries(p: TensorLike, size: ShapeLike | None = None, *, generator: Generator | None = None,
               out: Tensor | None = None) -> Tensor:
     """Whole numbers from 1 with chances proportional to ``p**k / k``, after Kemp (1981).
 
@@ -681,8 +689,8 @@ def logseries(p: Any, size: Any = None, *, generator: Generator | None = None,
 
 
 @public
-def standard_cauchy(size: Any = None, *, dtype: Any = None, generator: Generator | None = None,
-                    out: Tensor | None = None) -> Tensor:
+def standard_cauchy(size: ShapeLike | None = None, *, dtype: DTypeLike = None,
+                    generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """:func:`cauchy` numbers with median 0 and scale 1.
 
     Parameters

@@ -9,6 +9,7 @@ from agnesi.api.draws.counts import binomial_of, marked
 from agnesi.api.loops import scan
 from agnesi.autodiff.recording import no_grad, stop_gradient
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import DTypeLike
 from agnesi.core.dims import Shape
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
@@ -54,9 +55,9 @@ def _root(cov: Tensor, method: str) -> Tensor:
 
 
 @public
-def multivariate_normal(mean: Any, cov: Any, size: Any = None, *, method: str = "cholesky",
-                        dtype: Any = None, generator: Generator | None = None,
-                        out: Tensor | None = None) -> Tensor:
+def multivariate_normal(mean: Any, cov: Any, size: Any = None, *,
+                        method: str = "cholesky", dtype: DTypeLike = None,
+                        generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Normal vectors of a mean and covariances.
 
     Parameters
@@ -112,8 +113,8 @@ def multivariate_normal(mean: Any, cov: Any, size: Any = None, *, method: str = 
 
 
 @public
-def multinomial(n: Any, pvals: Any, size: Any = None, *, generator: Generator | None = None,
-                out: Tensor | None = None) -> Tensor:
+def multinomial(n: Any, pvals: Any, size: Any = None, *,
+                generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """How often each of k things comes up in ``n`` trials: binomial numbers, one after the other.
 
     Parameters
@@ -179,9 +180,10 @@ def _with_last(counts: Tensor, left: Tensor) -> Tensor:
 
 
 @public
-def multivariate_hypergeometric(colors: Any, nsample: Any, size: Any = None, *,
-                                generator: Generator | None = None,
-                                out: Tensor | None = None) -> Tensor:
+def multivariate_hypergeometric(colors: Any, nsample: Any,
+                                size: Any = None, *,
+                                generator: Generator | None = None, out: Tensor | None = None
+                                ) -> Tensor:
     """How many things of each kind are among ``nsample``, drawn from ``colors`` of each.
 
     Parameters

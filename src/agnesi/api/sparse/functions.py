@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.api.sparse.layout import lined_up
 from agnesi.api.sparse.tensors import CSC, CSR, SparseTensor
 from agnesi.core import dtypes
+from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
 from agnesi.core.dtypes import as_dtype
@@ -27,7 +28,7 @@ from agnesi.ops.sparse.products import SAMPLED
 
 # -- construction -----------------------------------------------------------------------------
 @told
-def csr(x: Any, shape: Any = None, dtype: Any = None) -> CSR:
+def csr(x: TensorLike, shape: ShapeLike | None = None, dtype: DTypeLike = None) -> CSR:
     """A sparse matrix by rows, from anything that says what its entries are.
 
     Parameters
@@ -65,7 +66,7 @@ def csr(x: Any, shape: Any = None, dtype: Any = None) -> CSR:
 
 
 @told
-def csc(x: Any, shape: Any = None, dtype: Any = None) -> CSC:
+def csc(x: TensorLike, shape: ShapeLike | None = None, dtype: DTypeLike = None) -> CSC:
     """A sparse matrix by columns; parameters are those of :func:`csr`.
 
     Parameters
@@ -103,7 +104,7 @@ def csc(x: Any, shape: Any = None, dtype: Any = None) -> CSC:
 
 
 @told
-def coo(data: Any, coordinates: Any, shape: Any = None) -> CSR:
+def coo(data: TensorLike, coordinates: TensorLike, shape: ShapeLike | None = None) -> CSR:
     """A sparse matrix (by rows) from entries, their rows and their columns, in any order.
 
     Parameters
@@ -241,7 +242,7 @@ def to_scipy(a: SparseTensor) -> Any:
 
 
 @told
-def eye(n: int, m: int | None = None, *, dtype: Any = None) -> CSR:
+def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None) -> CSR:
     """Ones on the diagonal.
 
     Parameters
@@ -276,7 +277,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None) -> CSR:
 
 
 @told
-def square_diagonal(diagonal: Any) -> CSC:
+def square_diagonal(diagonal: TensorLike) -> CSC:
     """A square matrix with a vector on its diagonal.
 
     Parameters
@@ -450,7 +451,7 @@ def csm_shape(a: SparseTensor) -> Any:
 
 
 @told
-def csr_from_dense(x: Any) -> CSR:
+def csr_from_dense(x: TensorLike) -> CSR:
     """The elements of a dense matrix that are not 0, by rows.
 
     Parameters
@@ -482,7 +483,7 @@ def csr_from_dense(x: Any) -> CSR:
 
 
 @told
-def csc_from_dense(x: Any) -> CSC:
+def csc_from_dense(x: TensorLike) -> CSC:
     """The elements of a dense matrix that are not 0, by columns.
 
     Parameters
@@ -693,7 +694,7 @@ def mul(a: Any, b: Any) -> Any:
 
 
 @told
-def row_scale(a: SparseTensor, s: Any) -> Any:
+def row_scale(a: SparseTensor, s: TensorLike) -> Any:
     """Every row times its number in a vector.
 
     Parameters
@@ -727,7 +728,7 @@ def row_scale(a: SparseTensor, s: Any) -> Any:
 
 
 @told
-def col_scale(a: SparseTensor, s: Any) -> Any:
+def col_scale(a: SparseTensor, s: TensorLike) -> Any:
     """Every column times its number in a vector.
 
     Parameters
@@ -894,7 +895,7 @@ structured_dot = true_dot = dot
 
 
 @told
-def sampling_dot(x: Any, y: Any, pattern: SparseTensor) -> Any:
+def sampling_dot(x: TensorLike, y: TensorLike, pattern: SparseTensor) -> Any:
     """``x @ y.T`` times ``pattern``, computed only where that has entries.
 
     Parameters
@@ -941,7 +942,7 @@ def _agree(a: Any, b: Any) -> bool:
 
 
 @told
-def spsolve(a: SparseTensor, b: Any) -> Tensor:
+def spsolve(a: SparseTensor, b: TensorLike) -> Tensor:
     """``x`` with ``a @ x = b``, by SciPy's SuperLU.
 
     Its gradients, one for every entry of ``a`` and for ``b``, are solutions with the transpose.

@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.api import methods
 from agnesi.api.sparse import layout
 from agnesi.core import tree
+from agnesi.core.accepted import TensorLike
 from agnesi.core.config import STATE
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
@@ -86,7 +87,8 @@ class SparseTensor:
     major: ClassVar[int]
     format: ClassVar[str]
 
-    def __init__(self, data: Any, indices: Any, indptr: Any, shape: Any) -> None:
+    def __init__(self, data: TensorLike, indices: TensorLike, indptr: TensorLike, shape: Any
+                 ) -> None:
         self.data = as_tensor(data)
         self._given: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
         try:

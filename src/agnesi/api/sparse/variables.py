@@ -7,6 +7,7 @@ from typing import Any
 from agnesi.api.sparse.layout import guarded
 from agnesi.api.sparse.tensors import CSC, CSR
 from agnesi.api.symbolic import variable
+from agnesi.core.accepted import DTypeLike, ShapeLike
 from agnesi.core.dims import Dim
 from agnesi.core.public import told
 
@@ -31,7 +32,8 @@ def _variable(kind: Any, name: str | None, dtype: Any, shape: Any) -> Any:
 
 
 @told
-def csr_matrix(name: str | None = None, dtype: Any = None, shape: Any = (None, None)) -> CSR:
+def csr_matrix(name: str | None = None, dtype: DTypeLike = None, shape: ShapeLike = (None, None)
+               ) -> CSR:
     """A symbolic sparse matrix by rows, for ``ag.function``, which takes its ``inputs``.
 
     Parameters
@@ -66,7 +68,8 @@ def csr_matrix(name: str | None = None, dtype: Any = None, shape: Any = (None, N
 
 
 @told
-def csc_matrix(name: str | None = None, dtype: Any = None, shape: Any = (None, None)) -> CSC:
+def csc_matrix(name: str | None = None, dtype: DTypeLike = None, shape: ShapeLike = (None, None)
+               ) -> CSC:
     """A symbolic sparse matrix by columns; see :func:`csr_matrix`.
 
     Parameters

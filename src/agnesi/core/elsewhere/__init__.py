@@ -9,57 +9,8 @@ from __future__ import annotations
 
 import fnmatch
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
-
-_HERE = "nothing: there is one device, the CPU"
-
-#: Keywords of functions, layers and optimizers.
-KEYWORDS = {
-    "ceil_mode": "`cover_all`", "ignore_border": "`cover_all`, which is its opposite",
-    "padding_mode": "`ag.pad(x, widths, mode)` before a convolution without padding",
-    "sparse": "nothing: gradients of lookups touch the rows in use",
-    "include_last_offset": "`offsets[:-1]`",
-    "unbiased": "`correction=1`, or 0", "descending": "`ag.flip(ag.sort(x), -1)`",
-    "device": _HERE, "inplace": "`x.copy_(y)` with the result y",
-    "amsgrad": "a subclass of `optim.Optimizer`", "proj_size": "a layer `ag.nn.Linear` behind it",
-    "maximize": "the cost's negative", "params": "`parameters`, first and without a name",
-    "static_argnums": "nothing: what is no tensor and no float is static",
-    "unroll": "nothing: the compiler sees to it", "jit": "`ag.jit` around it", "size": "`shape`",
-    **dict.fromkeys(("static_argnames", "static_broadcasted_argnums"),
-                    "nothing: what is no tensor and no float is static"),
-    **dict.fromkeys(("donate_argnums", "donate_argnames", "donate"),
-                    "nothing: memory that nobody reads again is used again"),
-    **dict.fromkeys(("keep_unused", "backend", "inline", "abstracted_axes", "fullgraph", "dynamic",
-                     "in_shardings", "out_shardings", "compiler_options", "options", "fused",
-                     "foreach", "capturable", "differentiable", "axis_name", "spmd_axis_name",
-                     "allow_int", "holomorphic", "reduce_axes", "only_inputs", "is_grads_batched",
-                     "allow_input_downcast", "on_unused_input", "profile", "rebuild_strict"),
-                    "nothing: the compiler sees to it"),
-    "mode": "`optimizer`, `include` and `exclude`", "allow_unused": "`disconnected='none'`",
-    "in_dims": "`in_axes`", "out_dims": "`out_axes`", "chunk_size": "`ag.map` of batches",
-    "disconnected_inputs": "`disconnected`", "return_disconnected": "`disconnected`",
-    **dict.fromkeys(("in_dim", "in_size", "n_in", "input_dim", "num_inputs"),
-                    "`in_features`"),
-    **dict.fromkeys(("out_dim", "out_size", "n_out", "output_dim", "units", "features",
-                     "num_outputs", "num_output"), "`out_features`"),
-    **dict.fromkeys(("filters", "num_filters", "n_filters"), "`out_channels`"),
-    **dict.fromkeys(("ksize", "filter_size", "filter_shape", "kernel"), "`kernel_size`"),
-    **dict.fromkeys(("strides", "subsample"), "`stride`"),
-    **dict.fromkeys(("dilation_rate", "kernel_dilation", "dilate"), "`dilation`"),
-    **dict.fromkeys(("use_bias", "nobias", "with_bias"), "`bias`, which is True or False"),
-    **dict.fromkeys(("rate", "dropout_rate", "ratio"), "`p`"), "epsilon": "`eps`",
-    **dict.fromkeys(("learning_rate", "eta", "stepsize"), "`lr`"),
-    **dict.fromkeys(("b1", "b2", "beta1", "beta2", "beta_1", "beta_2"), "`betas`, two numbers"),
-    **dict.fromkeys(("decay", "l2"), "`weight_decay`"),
-    "activation": "a layer behind it, such as `ag.nn.ReLU()`", "dampening": "a subclass of "
-    "`optim.Optimizer`", "last_epoch": "`scheduler.epoch`",
-    **dict.fromkeys(("fn", "sequences", "outputs_info", "n_steps", "go_backwards"),
-                    "`ag.symbolic.scan`, which has Theano's words"),
-    **dict.fromkeys(("cond_fun", "body_fun", "init_val", "true_fun", "false_fun"),
-                    "operands in their order, without names"),
-}
-
 
 #: Which texts tell of an owner's names: files and their names, the first ones first.
 _TEXTS = {
@@ -113,26 +64,61 @@ _AS_FUNCTION = "as the function"
 _UNKNOWN = " got an unexpected keyword argument "
 
 
+@functools.cache
+def _keywords() -> tuple[tuple[frozenset[str], tuple[str, ...], str], ...]:
+    """Rows of the table of keywords: which words, forms of functions' names, what is told."""
+    rows = []
+    for line in _file("keywords").KEYWORDS.strip().replace("\n    ", " ").splitlines():
+        left, _, told = line.partition(" : ")
+        words, _, forms = left.partition(" | ")
+        rows.append((frozenset(words.split()), tuple(forms.split()), told))
+    return tuple(rows)
+
+
 def with_keyword(reason: Any, known: Iterable[str] = ()) -> Any:
     """Why a call is refused, with what stands here for a keyword that is not ``known``."""
-    name = reason.partition(_UNKNOWN)[2].strip("'") if isinstance(reason, str) else ""
-    if not name:
+    if not isinstance(reason, str):
         return reason
-    near = "" if name in KEYWORDS else nearest(name, known)
+    call, unknown, rest = reason.partition(_UNKNOWN)
+    name = rest.strip("'")
+    if not unknown or not name.isidentifier():
+        return reason
+    known = set(known)
+    here = [(words, told) for words, forms, told in _keywords()
+            if any(fnmatch.fnmatchcase(_called(call), f) for f in forms) and _has(known, told)]
+    for words, told in here:
+        if name in words:
+            return f"{reason}; use {told}"
+    near = nearest(name, known) or _longer(name, known)
     if near:
         return f"{reason}; did you mean `{near}`?"
-    told = KEYWORDS.get(name if name in KEYWORDS else nearest(name, KEYWORDS), "")
-    parameter = told[1:].partition("`")[0] if told.startswith("`") else ""
-    if parameter.isidentifier() and known and parameter not in known:
-        return reason  # it has no such parameter either
-    return f"{reason}; use {told}" if told else reason
+    others = {word: told for row, told in reversed(here) for word in row if len(word) > 5}
+    alike = nearest(name, others, 0.88)
+    return f"{reason}; use {others[alike]}" if alike else reason
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def _called(call: str) -> str:
+    """The name of a function, from the words before its parentheses."""
+    return call.removesuffix("()").rpartition(" ")[2].rpartition(".")[2]
+
+
+def _has(known: Collection[str], told: str) -> bool:
+    """Whether a function has the parameter that is told, or none is."""
+    parameter = told[1:].partition("`")[0].partition("=")[0] if told.startswith("`") else ""
+    return not parameter.isidentifier() or not known or parameter in known
+
+
+def _longer(name: str, known: Iterable[str]) -> str:
+    """The only parameter of whose words the name is one."""
+    found = [p for p in known if name in p.split("_")] if len(name) > 2 else []
+    return found[0] if len(found) == 1 else ""
+
+
+def nearest(name: str, known: Iterable[str], least: float = 0.75) -> str:
     """The name that is spelt most like another one, or none."""
     import difflib  # late: few need it
 
-    return next(iter(difflib.get_close_matches(name, known, 1, 0.75)), "")
+    return next(iter(difflib.get_close_matches(name, list(known), 1, least)), "")
 
 
 def hint(owner: str, name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import foreign, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.aside import cubes
 from agnesi.core.dims import is_settled
 from agnesi.core.dispatch import apply, apply_many
@@ -26,6 +27,7 @@ from agnesi.ops.join import concat, pad, stack
 from agnesi.ops.linalg import library
 from agnesi.ops.linalg.base import (
     MatrixOp,
+    as_given,
     count,
     ensured,
     floating,
@@ -125,7 +127,7 @@ class BandSolve(MatrixOp):
             return None
         front = self.infer(ab, b)[0][:-2]
         ab, b = (broadcast_to(x, (*front, *x.shape[-2:])) for x in (ab, b))
-        subject = called(self.name, (ab, b))
+        subject = called(self.name, (ab, as_given(b)))
         none = [(0, 0)] * len(front)
         given = matrix_transpose(pad(ab, [*none, (self.low, 0), (0, 0)]))
         x, _, _, info = apply_many(Gbsv(self.low, self.up), given, matrix_transpose(b))
@@ -169,8 +171,8 @@ def _bands(ab: Any, rows: int) -> None:
 
 
 @public
-def solve_banded(l_and_u: tuple[int, int], ab: Any, b: Any, *, out: Tensor | None = None
-                 ) -> Tensor:
+def solve_banded(l_and_u: tuple[int, int], ab: TensorLike, b: TensorLike, *,
+                 out: Tensor | None = None) -> Tensor:
     """The solution of ``a @ x = b``, where ``a`` has few diagonals.
 
     Parameters
@@ -220,7 +222,8 @@ def solve_banded(l_and_u: tuple[int, int], ab: Any, b: Any, *, out: Tensor | Non
 
 
 @public
-def solveh_banded(ab: Any, b: Any, lower: bool = False, *, out: Tensor | None = None) -> Tensor:
+def solveh_banded(ab: TensorLike, b: TensorLike, lower: bool = False, *, out: Tensor | None = None
+                  ) -> Tensor:
     """The solution of ``a @ x = b``, where ``a`` is Hermitian and has few diagonals.
 
     Parameters

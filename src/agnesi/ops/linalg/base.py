@@ -79,11 +79,11 @@ def matrix_pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
 
 def check_rows(a: Any, b: Any) -> None:
     """Matrices ``a`` and right-hand sides ``b`` have as many rows."""
-    m, n = a[-2], b[-2]
+    vector = len(b) == 1
+    m, n = a[-2], b[0 if vector else -2]
     if m != n and is_settled((m, n)):
-        raise ShapeError(
-            f"rows differ: {m} (axis -2 of {tuple(a)}) and {n} (axis -2 of {tuple(b)})"
-        )
+        side = f"{n} (of {tuple(b)})" if vector else f"{n} (axis -2 of {tuple(b)})"
+        raise ShapeError(f"rows differ: {m} (axis -2 of {tuple(a)}) and {side}")
 
 
 def solution_of(a: Any, b: Any) -> Any:
@@ -105,8 +105,20 @@ def of_columns(solve: Any, a: Tensor, b: Any) -> Tensor:
     """``solve(a, b)`` for a right-hand side that may be one vector."""
     if len(b.shape) != 1:
         return solve(a, b)
+    if len(a.shape) > 1 and a.shape[-2] == a.shape[-1]:
+        check_rows(a.shape, b.shape)
     y = solve(a, reshape(b, (*b.shape, 1)))
     return reshape(y, y.shape[:-1])
+
+
+def as_given(b: Tensor) -> Any:
+    """A right-hand side as the user gave it, for errors: what :func:`of_columns` made of it is a
+    matrix with one column."""
+    node = b.node
+    if node is None or node.op is None or node.op.name != "reshape":
+        return b
+    vector = node.inputs[0]
+    return vector if (*vector.shape, 1) == node.shape else b
 
 
 # -- products and parts -------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import foreign
+from agnesi.core.accepted import TensorLike
 from agnesi.core.aside import cubes
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.op import called
@@ -113,7 +114,7 @@ POTRF = Potrf()
 
 
 @public
-def cholesky(x: Any, /, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
+def cholesky(x: TensorLike, /, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
     """Cholesky's factor of Hermitian, positive definite matrices: ``x = l @ adjoint(l)``.
 
     Parameters
@@ -156,7 +157,7 @@ def cholesky(x: Any, /, *, upper: bool = False, out: Tensor | None = None) -> Te
 
 
 @public
-def cho_factor(a: Any, lower: bool = False) -> tuple[Tensor, bool]:
+def cho_factor(a: TensorLike, lower: bool = False) -> tuple[Tensor, bool]:
     """Cholesky's factor for :func:`cho_solve`, and whether it is the lower one.
 
     Parameters
@@ -193,7 +194,7 @@ def cho_factor(a: Any, lower: bool = False) -> tuple[Tensor, bool]:
 
 
 @public
-def cho_solve(c_and_lower: tuple[Any, bool], b: Any, *, out: Tensor | None = None) -> Tensor:
+def cho_solve(c_and_lower: tuple[Any, bool], b: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The solution of ``a @ x = b`` from Cholesky's factor of ``a``.
 
     Parameters

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.aside import cubes
 from agnesi.core.dims import is_static
 from agnesi.core.dispatch import apply, apply_many, symbolic
@@ -194,7 +195,7 @@ SLOGDET = SlogDet()
 
 
 @public
-def det(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def det(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Determinants of square matrices.
 
     The gradient is right at singular matrices, too.
@@ -230,7 +231,7 @@ def det(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def slogdet(x: Any, /) -> SlogdetResult:
+def slogdet(x: TensorLike, /) -> SlogdetResult:
     """Sign and logarithm of the absolute value of determinants.
 
     Parameters

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.op import called
 from agnesi.core.public import public
@@ -147,7 +148,7 @@ EIGVALS = Eigenvalues()
 
 
 @public
-def eig(x: Any, /) -> EigResult:
+def eig(x: TensorLike, /) -> EigResult:
     """Eigenvalues and eigenvectors, which are complex always (NumPy's are real where all are).
 
     Derivatives are those of functions that do not depend on the vectors' phases; they need
@@ -186,7 +187,7 @@ def eig(x: Any, /) -> EigResult:
 
 
 @public
-def eigvals(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def eigvals(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Eigenvalues, which are complex always, in no order.
 
     Parameters

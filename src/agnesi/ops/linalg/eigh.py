@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.op import called
 from agnesi.core.public import public
@@ -126,7 +127,7 @@ def _side(text: str) -> Side:
 
 
 @public
-def eigh(x: Any, /, UPLO: Side = "L") -> EighResult:
+def eigh(x: TensorLike, /, UPLO: Side = "L") -> EighResult:
     """Eigenvalues and eigenvectors of Hermitian matrices.
 
     Gradients are Hermitian, as though ``x`` were ``(x + adjoint(x)) / 2``.  They are those of
@@ -170,7 +171,7 @@ def eigh(x: Any, /, UPLO: Side = "L") -> EighResult:
 
 
 @public
-def eigvalsh(x: Any, /, UPLO: Side = "L", *,
+def eigvalsh(x: TensorLike, /, UPLO: Side = "L", *,
              out: Tensor | None = None) -> Tensor:
     """Eigenvalues of Hermitian matrices, ascending; derivatives hold for repeated ones, too.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node
@@ -164,7 +165,7 @@ def derivative_by_blocks(function: Any, a: Tensor, change: Tensor) -> Tensor:
 
 
 @public
-def expm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def expm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The exponential of square matrices: ``1 + x + x @ x / 2 + ...``.
 
     Parameters

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, foreign
+from agnesi.core.accepted import TensorLike
 from agnesi.core.config import LENT
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.errors import ShapeError
@@ -194,7 +195,7 @@ class Logm(MatrixOp):
 
 
 @public
-def sqrtm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def sqrtm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Principal square roots of matrices: ``y @ y = x``.
 
     Parameters
@@ -229,7 +230,7 @@ def sqrtm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def logm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def logm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Principal logarithms of matrices: ``expm(y) = x``.
 
     Parameters
@@ -265,7 +266,7 @@ def logm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def expm_frechet(a: Any, e: Any, *, compute_expm: bool = True) -> Any:
+def expm_frechet(a: TensorLike, e: TensorLike, *, compute_expm: bool = True) -> Any:
     """The derivative of the exponential of ``a`` in the direction ``e``, behind the exponential.
 
     Parameters
@@ -306,7 +307,7 @@ def expm_frechet(a: Any, e: Any, *, compute_expm: bool = True) -> Any:
 
 
 @public
-def fractional_matrix_power(x: Any, t: Any, *, out: Tensor | None = None) -> Tensor:
+def fractional_matrix_power(x: TensorLike, t: Any, *, out: Tensor | None = None) -> Tensor:
     """Powers of matrices with any exponent, by their logarithms; whole ones by products.
 
     Parameters
@@ -350,7 +351,7 @@ def fractional_matrix_power(x: Any, t: Any, *, out: Tensor | None = None) -> Ten
 
 
 @public
-def signm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def signm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The sign of matrices: with eigenvalues 1 or -1 after those of ``x``, none of them imaginary.
 
     Parameters
@@ -393,7 +394,7 @@ def _turned(x: Tensor) -> Tensor:
 
 
 @public
-def cosm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def cosm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The cosine of matrices, by the exponential.
 
     Parameters
@@ -430,7 +431,7 @@ def cosm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def sinm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def sinm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The sine of matrices, by the exponential.
 
     Parameters
@@ -467,7 +468,7 @@ def sinm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def tanm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def tanm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The tangent of matrices.
 
     Parameters
@@ -503,7 +504,7 @@ def tanm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def coshm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def coshm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic cosine of matrices, by the exponential.
 
     Parameters
@@ -538,7 +539,7 @@ def coshm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def sinhm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def sinhm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic sine of matrices, by the exponential.
 
     Parameters
@@ -573,7 +574,7 @@ def sinhm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def tanhm(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def tanhm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic tangent of matrices.
 
     Parameters

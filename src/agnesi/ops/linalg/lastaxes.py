@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops import composite
@@ -11,7 +10,7 @@ from agnesi.ops import diagonal as diagonals
 
 
 @public
-def diagonal(x: Any, /, *, offset: int = 0, out: Tensor | None = None) -> Tensor:
+def diagonal(x: TensorLike, /, *, offset: int = 0, out: Tensor | None = None) -> Tensor:
     """A diagonal of matrices on the last two axes.
 
     Parameters
@@ -47,7 +46,7 @@ def diagonal(x: Any, /, *, offset: int = 0, out: Tensor | None = None) -> Tensor
 
 
 @public
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None,
+def trace(x: TensorLike, /, *, offset: int = 0, dtype: DTypeLike = None,
              out: Tensor | None = None) -> Tensor:
     """The sum of a diagonal of matrices on the last two axes.
 
@@ -86,7 +85,8 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None,
 
 
 @public
-def cross(x1: Any, x2: Any, /, *, axis: int = -1, out: Tensor | None = None) -> Tensor:
+def cross(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1, out: Tensor | None = None
+          ) -> Tensor:
     """Cross product of vectors of three elements.
 
     Parameters

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes, foreign, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.aside import cubes
 from agnesi.core.dims import Size
 from agnesi.core.dispatch import apply, apply_many, symbolic
@@ -220,7 +221,7 @@ _LU = LU()
 
 # -- functions ----------------------------------------------------------------------------------
 @public
-def lu_factor(a: Any) -> LUFactors:
+def lu_factor(a: TensorLike) -> LUFactors:
     """LU factors with partial pivoting, as :func:`lu_solve` takes them.
 
     Parameters
@@ -255,7 +256,7 @@ def lu_factor(a: Any) -> LUFactors:
 
 
 @public
-def lu(a: Any, permute_l: bool = False, *, p_indices: bool = False) -> Any:
+def lu(a: TensorLike, permute_l: bool = False, *, p_indices: bool = False) -> Any:
     """LU factors with partial pivoting: ``a = P @ L @ U``.
 
     Parameters
@@ -305,7 +306,7 @@ def lu(a: Any, permute_l: bool = False, *, p_indices: bool = False) -> Any:
 
 
 @public
-def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, *,
+def lu_solve(lu_and_piv: tuple[Any, Any], b: TensorLike, trans: int = 0, *,
              out: Tensor | None = None) -> Tensor:
     """The solution of ``a @ x = b`` from the factors of ``a`` that :func:`lu_factor` gave.
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
@@ -60,7 +61,7 @@ def _on_last(x: Tensor, axis: Any) -> tuple[Tensor, tuple[int, int]]:
 
 
 @public
-def norm(x: Any, /, ord: Order = None, axis: Any = None, keepdims: bool = False, *,
+def norm(x: TensorLike, /, ord: Order = None, axis: Any = None, keepdims: bool = False, *,
          out: Tensor | None = None) -> Tensor:
     """Norms of vectors or matrices, as NumPy's function of this name chooses them.
 
@@ -125,8 +126,8 @@ def _norm_of_matrices(x: Tensor, ord: Order, axes: Any, keepdims: bool) -> Tenso
 
 
 @public
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Order = "fro", axis: Any = (-2, -1),
-                out: Tensor | None = None) -> Tensor:
+def matrix_norm(x: TensorLike, /, *, keepdims: bool = False, ord: Order = "fro",
+                axis: Any = (-2, -1), out: Tensor | None = None) -> Tensor:
     """Norms of matrices.
 
     Parameters
@@ -171,7 +172,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Order = "fro", axis: 
 
 
 @public
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2,
+def vector_norm(x: TensorLike, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2,
                 out: Tensor | None = None) -> Tensor:
     """Norms of vectors: ``sum(abs(x)**ord)**(1/ord)``.
 
@@ -212,7 +213,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
 
 
 @public
-def cond(x: Any, p: Order = None, *, out: Tensor | None = None) -> Tensor:
+def cond(x: TensorLike, p: Order = None, *, out: Tensor | None = None) -> Tensor:
     """Condition numbers: the norm of matrices times that of their inverses.
 
     Parameters

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.public import public
 from agnesi.core.record import record
@@ -178,8 +179,8 @@ PINV = Pinv()
 
 
 @public
-def pinv(x: Any, /, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None,
-         out: Tensor | None = None) -> Tensor:
+def pinv(x: TensorLike, /, rcond: TensorLike | None = None, hermitian: bool = False, *,
+         rtol: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Pseudo-inverses of Moore and Penrose.
 
     Derivatives hold where the rank does not change, of any rank.
@@ -226,7 +227,7 @@ def pinv(x: Any, /, rcond: Any = None, hermitian: bool = False, *, rtol: Any = N
 
 
 @public
-def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
+def lstsq(a: TensorLike, b: TensorLike, rcond: float | None = None) -> LstsqResult:
     """Least squares: the shortest ``x`` for which ``a @ x`` is nearest to ``b``.
 
     Parameters
@@ -271,6 +272,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
     a, b = matrix_pair(a, b)
     a = matrix(a)
     share = float(_share(a, rcond, None, "rcond"))
+    check_rows(a.shape, b.shape)
     many = b if len(b.shape) > 1 else reshape(b, (*b.shape, 1))
     x = apply(LeastSquares(share), a, many)
     left = arith.subtract(many, times(a, x))
@@ -290,8 +292,8 @@ def _above(values: Tensor, share: Any) -> Tensor:
 
 
 @public
-def matrix_rank(x: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: Any = None,
-                out: Tensor | None = None) -> Tensor:
+def matrix_rank(x: TensorLike, /, tol: TensorLike | None = None, hermitian: bool = False, *,
+                rtol: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Ranks: how many singular values are not 0.
 
     Parameters

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import is_settled
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.errors import ShapeError
@@ -141,7 +142,7 @@ FACTOR = UnitaryFactor()
 
 
 @public
-def polar(a: Any, side: str = "right") -> PolarResult:
+def polar(a: TensorLike, side: str = "right") -> PolarResult:
     """The factors of matrices that turn and that stretch.
 
     Parameters
@@ -185,7 +186,7 @@ def polar(a: Any, side: str = "right") -> PolarResult:
 
 
 @public
-def orthogonal_procrustes(a: Any, b: Any) -> ProcrustesResult:
+def orthogonal_procrustes(a: TensorLike, b: TensorLike) -> ProcrustesResult:
     """The orthogonal ``R`` for which ``a @ R`` is nearest to ``b``, and the sum of the singular
     values of ``adjoint(a) @ b``.
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agnesi.core import dims
+from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
@@ -20,7 +21,7 @@ from agnesi.ops.movement import reshape
 
 
 @public
-def matrix_power(x: Any, n: int, /, *, out: Tensor | None = None) -> Tensor:
+def matrix_power(x: TensorLike, n: int, /, *, out: Tensor | None = None) -> Tensor:
     """The power ``n`` of square matrices, by squaring; of the inverse for negative ones.
 
     Parameters
@@ -154,7 +155,7 @@ def _splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
 
 
 @public
-def kron(a: Any, b: Any, /, *, out: Tensor | None = None) -> Tensor:
+def kron(a: TensorLike, b: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Kronecker's product: blocks of ``b``, each times one element of ``a``.
 
     Parameters

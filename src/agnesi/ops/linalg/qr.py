@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.aside import cubes
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply, apply_many
@@ -136,7 +137,7 @@ def _tall_jvp(da: Tensor, q: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @public
-def qr(x: Any, /, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
+def qr(x: TensorLike, /, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
     """Factors ``Q`` with orthonormal columns and upper triangular ``R``: ``x = Q @ R``.
 
     Parameters

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import is_settled
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.errors import ShapeError
@@ -162,7 +163,7 @@ SYLVESTER = Sylvester()
 
 
 @public
-def schur(x: Any, /, output: Literal["real", "complex"] = "real") -> SchurResult:
+def schur(x: TensorLike, /, output: Literal["real", "complex"] = "real") -> SchurResult:
     """Schur's form: ``x = Z @ T @ adjoint(Z)``, where ``Z`` is unitary.
 
     The bases are not unique, so that it has no derivative, and asking for one is an error.
@@ -207,7 +208,8 @@ def schur(x: Any, /, output: Literal["real", "complex"] = "real") -> SchurResult
 
 
 @public
-def solve_sylvester(a: Any, b: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
+def solve_sylvester(a: TensorLike, b: TensorLike, q: TensorLike, *, out: Tensor | None = None
+                    ) -> Tensor:
     """The solution ``x`` of Sylvester's equation ``a @ x + x @ b = q``.
 
     Parameters
@@ -254,7 +256,7 @@ def solve_sylvester(a: Any, b: Any, q: Any, *, out: Tensor | None = None) -> Ten
 
 
 @public
-def solve_continuous_lyapunov(a: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
+def solve_continuous_lyapunov(a: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The solution ``x`` of Lyapunov's equation ``a @ x + x @ adjoint(a) = q``.
 
     Parameters
@@ -293,7 +295,7 @@ def solve_continuous_lyapunov(a: Any, q: Any, *, out: Tensor | None = None) -> T
 
 
 @public
-def solve_discrete_lyapunov(a: Any, q: Any, *, out: Tensor | None = None) -> Tensor:
+def solve_discrete_lyapunov(a: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The solution ``x`` of ``a @ x @ adjoint(a) - x + q = 0``, by a bilinear transform.
 
     Parameters

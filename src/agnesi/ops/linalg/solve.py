@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dims
+from agnesi.core.accepted import TensorLike
 from agnesi.core.aside import cubes
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.errors import ShapeError
@@ -21,6 +22,7 @@ from agnesi.ops.expand import broadcast_to, sum_to
 from agnesi.ops.linalg.base import (
     MatrixOp,
     adjoint,
+    as_given,
     check_square,
     ensured,
     floating,
@@ -66,7 +68,7 @@ class Solve(MatrixOp):
         return np.linalg.solve(a.swapaxes(-1, -2) if self.transposed else a, b)
 
     def decompose(self, a: Tensor, b: Tensor) -> Tensor:
-        return _solved(*stacked(a, b), self.transposed, called(self.name, (a, b)))
+        return _solved(*stacked(a, b), self.transposed, called(self.name, (a, as_given(b))))
 
     def adjoint(self, a: Tensor, g: Tensor) -> Tensor:
         """The solution of the adjoint system."""
@@ -146,7 +148,7 @@ INV = Inv()
 
 
 @public
-def solve(a: Any, b: Any, /, *, out: Tensor | None = None) -> Tensor:
+def solve(a: TensorLike, b: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The solution ``x`` of ``a @ x = b``.
 
     Parameters
@@ -189,7 +191,7 @@ def solve(a: Any, b: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def inv(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def inv(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Inverse matrices.
 
     Parameters
@@ -226,7 +228,8 @@ def inv(x: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def tensorsolve(a: Any, b: Any, axes: Any = None, *, out: Tensor | None = None) -> Tensor:
+def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None, *, out: Tensor | None = None
+                ) -> Tensor:
     """The solution of ``tensordot(a, x, x.ndim) == b``.
 
     Parameters
@@ -274,7 +277,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None, *, out: Tensor | None = None) 
 
 
 @public
-def tensorinv(a: Any, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
+def tensorinv(a: TensorLike, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of ``x -> tensordot(a, x, ind)``.
 
     Parameters

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import ShapeError, TraceError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
@@ -79,7 +80,7 @@ def block_diag(*arrays: Any) -> Tensor:
 
 
 @public
-def toeplitz(c: Any, r: Any = None, *, out: Tensor | None = None) -> Tensor:
+def toeplitz(c: TensorLike, r: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
     """The matrix with first column ``c`` and first row ``r`` that is constant along diagonals.
 
     Parameters
@@ -120,7 +121,7 @@ def toeplitz(c: Any, r: Any = None, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def hankel(c: Any, r: Any = None, *, out: Tensor | None = None) -> Tensor:
+def hankel(c: TensorLike, r: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
     """The matrix with first column ``c`` and last row ``r``, constant along antidiagonals.
 
     Parameters
@@ -160,7 +161,7 @@ def hankel(c: Any, r: Any = None, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def circulant(c: Any, *, out: Tensor | None = None) -> Tensor:
+def circulant(c: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The square matrix with first column ``c`` whose columns are turned by one each.
 
     Parameters
@@ -199,7 +200,7 @@ def circulant(c: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def companion(a: Any, *, out: Tensor | None = None) -> Tensor:
+def companion(a: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The matrix whose eigenvalues are the roots of the polynomial with coefficients ``a``.
 
     Parameters
@@ -269,7 +270,7 @@ def hilbert(n: int) -> Tensor:
 
 
 @public
-def khatri_rao(a: Any, b: Any, *, out: Tensor | None = None) -> Tensor:
+def khatri_rao(a: TensorLike, b: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Kronecker's product of each column of ``a`` with the same column of ``b``.
 
     Parameters
@@ -316,7 +317,7 @@ def _rank(x: Tensor, s: Tensor, rcond: float | None) -> int:
 
 
 @public
-def orth(a: Any, rcond: float | None = None) -> Tensor:
+def orth(a: TensorLike, rcond: float | None = None) -> Tensor:
     """An orthonormal basis of what the columns of a matrix span.
 
     Parameters
@@ -352,7 +353,7 @@ def orth(a: Any, rcond: float | None = None) -> Tensor:
 
 
 @public
-def null_space(a: Any, rcond: float | None = None) -> Tensor:
+def null_space(a: TensorLike, rcond: float | None = None) -> Tensor:
     """An orthonormal basis of the vectors that a matrix takes to 0.
 
     Parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import is_settled
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
@@ -29,7 +30,7 @@ from agnesi.ops.trig import acos, asin
 
 
 @public
-def rq(a: Any, mode: Literal["full", "economic", "r"] = "full") -> Any:
+def rq(a: TensorLike, mode: Literal["full", "economic", "r"] = "full") -> Any:
     """Factors ``R``, upper triangular, and ``Q`` with orthonormal rows: ``a = R @ Q``.
 
     Parameters
@@ -71,7 +72,7 @@ def rq(a: Any, mode: Literal["full", "economic", "r"] = "full") -> Any:
 
 
 @public
-def qr_multiply(a: Any, c: Any, mode: Literal["left", "right"] = "right") -> QRResult:
+def qr_multiply(a: TensorLike, c: TensorLike, mode: Literal["left", "right"] = "right") -> QRResult:
     """``c @ Q`` (or ``Q @ c`` for "left") and ``R`` of the reduced factors of ``a``.
 
     Parameters
@@ -113,7 +114,7 @@ def qr_multiply(a: Any, c: Any, mode: Literal["left", "right"] = "right") -> QRR
 
 
 @public
-def pinvh(a: Any, atol: float | None = None, rtol: float | None = None, *,
+def pinvh(a: TensorLike, atol: float | None = None, rtol: float | None = None, *,
           out: Tensor | None = None) -> Tensor:
     """Pseudo-inverses of Hermitian matrices, or of the Hermitian parts of others.
 
@@ -163,7 +164,7 @@ def _close_to(a: Tensor, b: Tensor, atol: Any, rtol: Any) -> Tensor:
 
 
 @public
-def issymmetric(a: Any, atol: float | None = None, rtol: float | None = None) -> Tensor:
+def issymmetric(a: TensorLike, atol: float | None = None, rtol: float | None = None) -> Tensor:
     """Whether a matrix is equal to its transpose, exactly or within tolerances.
 
     Parameters
@@ -199,7 +200,7 @@ def issymmetric(a: Any, atol: float | None = None, rtol: float | None = None) ->
 
 
 @public
-def ishermitian(a: Any, atol: float | None = None, rtol: float | None = None) -> Tensor:
+def ishermitian(a: TensorLike, atol: float | None = None, rtol: float | None = None) -> Tensor:
     """Whether a matrix is equal to its adjoint, exactly or within tolerances.
 
     Parameters
@@ -235,7 +236,7 @@ def ishermitian(a: Any, atol: float | None = None, rtol: float | None = None) ->
 
 
 @public
-def subspace_angles(a: Any, b: Any, *, out: Tensor | None = None) -> Tensor:
+def subspace_angles(a: TensorLike, b: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Angles between the spaces of columns of two matrices, the greatest first.
 
     Parameters
@@ -280,7 +281,7 @@ def subspace_angles(a: Any, b: Any, *, out: Tensor | None = None) -> Tensor:
 
 # -- special structure ------------------------------------------------------------------------
 @public
-def solve_circulant(c: Any, b: Any, *, out: Tensor | None = None) -> Tensor:
+def solve_circulant(c: TensorLike, b: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The solution of ``circulant(c) @ x = b``, by Fourier transforms.
 
     Parameters
@@ -325,7 +326,7 @@ def _toeplitz(c_or_cr: Any) -> Tensor:
 
 
 @public
-def solve_toeplitz(c_or_cr: Any, b: Any, *, out: Tensor | None = None) -> Tensor:
+def solve_toeplitz(c_or_cr: TensorLike, b: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The solution of ``toeplitz(c, r) @ x = b``.
 
     Parameters
@@ -363,7 +364,7 @@ def solve_toeplitz(c_or_cr: Any, b: Any, *, out: Tensor | None = None) -> Tensor
 
 
 @public
-def matmul_toeplitz(c_or_cr: Any, x: Any, *, out: Tensor | None = None) -> Tensor:
+def matmul_toeplitz(c_or_cr: TensorLike, x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """``toeplitz(c, r) @ x``, by Fourier transforms.
 
     Parameters

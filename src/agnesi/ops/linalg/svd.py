@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.errors import GradientError
 from agnesi.core.op import called
@@ -185,7 +186,7 @@ VALUES = SingularValues()
 
 
 @public
-def svd(x: Any, /, full_matrices: bool = True, compute_uv: bool = True,
+def svd(x: TensorLike, /, full_matrices: bool = True, compute_uv: bool = True,
         hermitian: bool = False) -> Any:
     """Singular values and vectors: ``x = U * S @ Vh``.
 
@@ -232,7 +233,7 @@ def svd(x: Any, /, full_matrices: bool = True, compute_uv: bool = True,
 
 
 @public
-def svdvals(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+def svdvals(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Singular values in descending order; their derivatives hold for repeated ones, too.
 
     Parameters

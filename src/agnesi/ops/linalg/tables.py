@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from agnesi.core import dtypes
+from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dims import is_settled
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
@@ -77,7 +78,7 @@ def dft(n: int, scale: Literal["sqrtn", "n"] | None = None) -> Tensor:
 
 
 @public
-def hadamard(n: int, dtype: Any = "int64") -> Tensor:
+def hadamard(n: int, dtype: DTypeLike = "int64") -> Tensor:
     """Hadamard's matrix of size ``n``, a power of 2.
 
     Parameters
@@ -279,7 +280,7 @@ def invhilbert(n: int) -> Tensor:
 
 
 @public
-def leslie(f: Any, s: Any) -> Tensor:
+def leslie(f: TensorLike, s: TensorLike) -> Tensor:
     """Leslie's matrix of birth rates ``f`` and rates of survival ``s``, which are one less.
 
     Parameters
@@ -317,7 +318,7 @@ def leslie(f: Any, s: Any) -> Tensor:
 
 
 @public
-def fiedler(a: Any, *, out: Tensor | None = None) -> Tensor:
+def fiedler(a: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Fiedler's matrix: ``abs(a[i] - a[j])``.
 
     Parameters
@@ -353,7 +354,7 @@ def fiedler(a: Any, *, out: Tensor | None = None) -> Tensor:
 
 
 @public
-def convolution_matrix(a: Any, n: int, mode: Literal["full", "same", "valid"] = "full", *,
+def convolution_matrix(a: TensorLike, n: int, mode: Literal["full", "same", "valid"] = "full", *,
                        out: Tensor | None = None) -> Tensor:
     """The matrix whose product with ``n`` numbers is their convolution with ``a``.
 
@@ -410,7 +411,7 @@ def convolution_matrix(a: Any, n: int, mode: Literal["full", "same", "valid"] = 
 
 
 @public
-def diagsvd(s: Any, M: int, N: int, *, out: Tensor | None = None) -> Tensor:
+def diagsvd(s: TensorLike, M: int, N: int, *, out: Tensor | None = None) -> Tensor:
     """Singular values on the diagonal of a matrix of ``M`` by ``N`` elements.
 
     Parameters

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import foreign
+from agnesi.core.accepted import TensorLike
 from agnesi.core.aside import cubes
 from agnesi.core.dispatch import apply
 from agnesi.core.op import called
@@ -21,6 +22,7 @@ from agnesi.ops.linalg import lapack, library
 from agnesi.ops.linalg.base import (
     MatrixOp,
     adjoint,
+    as_given,
     check_square,
     count,
     ensured,
@@ -65,7 +67,7 @@ class SolveTriangular(MatrixOp):
         return lapack.trsm(a, b, self.low, self.transposed, self.unit)
 
     def decompose(self, a: Tensor, b: Tensor) -> Tensor:
-        subject = called(self.name, (a, b))
+        subject = called(self.name, (a, as_given(b)))
         a, b = stacked(a, b)
         if not (self.unit or self.sure):
             b = ensured(b, not_equal(apply(Diagonal(0), a), 0), SINGULAR, subject)
@@ -163,7 +165,7 @@ class Trsm(MatrixOp):
 
 
 @public
-def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False,
+def solve_triangular(a: TensorLike, b: TensorLike, trans: int | str = 0, lower: bool = False,
                      unit_diagonal: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The solution of ``a @ x = b`` for triangular matrices ``a``, of which one triangle is read.
 

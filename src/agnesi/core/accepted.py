@@ -1,0 +1,22 @@
+"""What parameters of public functions accept, as types: the words that signatures use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from agnesi.core.dims import Dim
+from agnesi.core.tensor import Tensor
+
+#: Whatever becomes a tensor: tensors, arrays, sizes, numbers, and lists of them.
+TensorLike: TypeAlias = (
+    Tensor | np.ndarray | np.generic | bool | int | float | complex | Dim | Sequence[Any]
+)
+#: A size, or the sizes of all axes; a name of a size in some places.
+ShapeLike: TypeAlias = int | Dim | Sequence[Any]
+#: One number for all axes of an image, or one for each.
+PerAxis: TypeAlias = int | Sequence[Any]
+#: Whatever names a dtype: ``ag.float32``, "float32", ``numpy.float32``, ``float``; None by default.
+DTypeLike: TypeAlias = str | np.dtype | type | None

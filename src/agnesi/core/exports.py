@@ -1,0 +1,61 @@
+"""What ``dir`` shows of modules: what their sources offer, as type checkers read them.
+
+A name is offered that is defined there, or imported as itself (``from a import b as b``, or with
+``*``); what is imported for the module's own use is not, and a test compares with ``dir``.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+
+def shown(name: str) -> list[str]:
+    """What ``dir`` shows of a module, by its name."""
+    here = vars(sys.modules[name])
+    found = here.get("__all__") or exported(name)
+    return sorted({*found, *(n for n in here if n.startswith("__"))})
+
+
+def public(self: Any, names: str) -> list[str]:
+    """What ``dir`` shows of an object whose public names are these."""
+    return sorted({*names.split(), *(n for n in object.__dir__(self) if n.startswith("_"))})
+
+
+@functools.cache
+def exported(name: str) -> frozenset[str]:
+    """The names without an underscore that a module's source offers."""
+    spec = find_spec(name)
+    source = spec.loader.get_source(name) if spec and spec.loader else None  # type: ignore[attr-defined]
+    if source is None:  # only compiled files are there
+        return frozenset(n for n in vars(sys.modules[name]) if not n.startswith("_"))
+    return frozenset(n for n in _offered(ast.parse(source).body) if not n.startswith("_"))
+
+
+def _offered(body: Sequence[ast.stmt]) -> Iterator[str]:
+    for statement in body:
+        if isinstance(statement, ast.ImportFrom):
+            yield from _imported(statement)
+        elif isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            yield statement.name
+        elif isinstance(statement, ast.Assign):
+            yield from (n.id for t in statement.targets for n in ast.walk(t)
+                        if isinstance(n, ast.Name))
+        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            yield statement.target.id
+        elif isinstance(statement, ast.If):
+            yield from _offered(statement.body)
+
+
+def _imported(statement: ast.ImportFrom) -> Iterator[str]:
+    for alias in statement.names:
+        if alias.name == "*":
+            source = str(statement.module)
+            yield from getattr(import_module(source), "__all__", None) or exported(source)
+        elif alias.asname and alias.asname.strip("_") == alias.name.strip("_"):
+            yield alias.asname

@@ -1,0 +1,47 @@
+"""Errors inside of models: which layer it was, by its path from the outermost module."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from agnesi.core.errors import at, typed
+
+_PLACE = "\n  at "
+#: Python's words where a function's arguments do not fit its parameters.
+_UNBOUND = re.compile(r"forward\(\) (missing|takes|got)\b")
+
+
+def told(error: Exception, module: Any) -> Exception:
+    """An error on its way out of a module's call, which tells the layer's path from there.
+
+    It passes the modules from inside; each puts its name for the one before in front.
+    """
+    if isinstance(error, TypeError) and _is_unbound(error, module):
+        return TypeError(at(f"{type(module).__name__}: {_called(error, module)}"))
+    text = error.args[0] if len(error.args) == 1 else None
+    if not isinstance(text, str) or _PLACE not in text:
+        return error
+    layer: Any = getattr(error, "layer", None)
+    if layer is None:
+        error.layer, error.reason_inside = module, text  # type: ignore[attr-defined]
+    elif path := _path(module, layer):
+        error.args = (f"{path}, {typed(layer)}: {error.reason_inside}",)  # type: ignore[attr-defined]
+    return error
+
+
+def _path(module: Any, layer: Any) -> str:
+    return next((name for name, m in module.named_modules() if m is layer), "")
+
+
+def _is_unbound(error: Exception, module: Any) -> bool:
+    """Whether ``forward`` was not entered, as its arguments do not fit."""
+    step = error.__traceback__
+    inside = step.tb_next if step is not None else None
+    return inside is None and _UNBOUND.search(str(error)) is not None
+
+
+def _called(error: Exception, module: Any) -> str:
+    code = getattr(type(module).forward, "__code__", None)
+    names = ", ".join(code.co_varnames[1: code.co_argcount]) if code is not None else "..."
+    return f"{str(error).rpartition('.')[2]}; it is called as {type(module).__name__}()({names})"
