@@ -130,8 +130,9 @@ def pairs(
     Buffers are the arguments, given by their bytes, and then the states.
     """
     sizes = [*arguments, *(s.nbytes for s in states)]
+    changed = frozenset(written)
     return [
         (a, sizes[a], b, sizes[b])
         for a in written for b in range(len(arguments) if a >= len(arguments) else len(sizes))
-        if sizes[a] and sizes[b] and (a < b or b not in written) and a != b
+        if sizes[a] and sizes[b] and (a < b or b not in changed) and a != b
     ]

@@ -8,7 +8,9 @@ many threads there are.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from agnesi.core.dims import is_static, product
@@ -34,15 +36,17 @@ def group_independent(program: Program) -> Program:
     if request.inner or request.saved or request.limit is not None or len(program.kernels) < 2:
         return program
     traffic = [_Traffic(program, kernel) for kernel in program.kernels]
-    left, result = [*traffic], []
+    left = deque(traffic)
+    result: list[Kernel] = []
     while left:
-        members = [left.pop(0)]
+        members = [left.popleft()]
         if members[0].work:
-            members += _companions(members[0], left[:_NEAR])
+            members += _companions(members[0], [*islice(left, _NEAR)])
         if len(members) > 1 and sum([m.work for m in members]) >= _ENOUGH:
             program.groups.append(Group([m.kernel for m in members], [m.work for m in members]))
             program.count(len(members))
-            left = [t for t in left if t not in members]
+            near = [left.popleft() for _ in range(min(_NEAR, len(left)))]
+            left.extendleft(reversed([t for t in near if t not in members]))
         else:
             del members[1:]
         result += [m.kernel for m in members]

@@ -71,7 +71,10 @@ class _Lowering:
         self._claim_outputs(outputs, self.program.request.replaced)
         self._continue_bases(order)
         self._note_checks(order)
+        places = {id(node): place for place, node in enumerate(order)}
         for cluster in self.clusters:
+            if cluster.lowers and cluster.product is None:  # in one order, so that equals are equal
+                cluster.roots.sort(key=lambda root: places[id(root)])
             known = len(self.program.kernels)
             self._emit(cluster)
             self._let_wait(known)

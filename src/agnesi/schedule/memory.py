@@ -98,11 +98,12 @@ def find_lifetimes(program: Program) -> Program:
 
 def donate(program: Program) -> Program:
     """Let results be written over donated arguments."""
+    before = len(program.shared)
+    taken = set(program.shared.values())
+    left = [b for b in program.request.donated if b not in taken]
     for result in program.outputs:
-        before = len(program.shared)
-        _reuse_donated(program.kernels, result, program.request.donated, program.shared,
-                       program.lifetimes)
-        program.count(len(program.shared) - before)
+        _reuse_donated(program.kernels, result, left, program.shared, program.lifetimes)
+    program.count(len(program.shared) - before)
     return program
 
 
@@ -320,12 +321,13 @@ def _lifetimes(kernels: Sequence[Kernel], traffic: Traffic,
     return {b: (k, last[b]) for b, k in first.items()}
 
 
-def _reuse_donated(kernels: Sequence[Kernel], result: Buffer, donated: Sequence[Buffer],
+def _reuse_donated(kernels: Sequence[Kernel], result: Buffer, donated: list[Buffer],
                    shared: dict[Buffer, Buffer], spans: dict[Buffer, tuple[int, int]]) -> None:
+    """Let a result lie where one of the ``donated`` arguments does, which then is none any more."""
     if result.role != "output" or result not in spans:
         return
     for argument in donated:
-        if argument in shared.values() or not _same(argument, result):
+        if not _same(argument, result):
             continue
         first = spans[result][0]
         last = spans.get(argument, (0, -1))[1]
@@ -334,6 +336,7 @@ def _reuse_donated(kernels: Sequence[Kernel], result: Buffer, donated: Sequence[
         )
         if safe:
             shared[result] = argument
+            donated.remove(argument)
             return
 
 
@@ -341,6 +344,7 @@ def _make_in_place(kernels: Sequence[Kernel], shared: dict[Buffer, Buffer],
                    spans: dict[Buffer, tuple[int, int]], traffic: Traffic) -> None:
     """Let what is only copied into a result, in the same order, be made where the result lies."""
     last = {b: k for k, kernel in enumerate(kernels) for b in traffic.of(kernel)[1]}
+    known = {*shared, *shared.values()}
     for k, kernel in enumerate(kernels):
         if not isinstance(kernel, Nest) or not _copies(kernel) or len(kernel.body) != 1:
             continue
@@ -348,12 +352,13 @@ def _make_in_place(kernels: Sequence[Kernel], shared: dict[Buffer, Buffer],
         made, result = store.value.param[0], store.buffer
         if result.role != "output":
             continue
-        if made.role != "temporary" or {made, result} & {*shared, *shared.values()}:
+        if made.role != "temporary" or made in known or result in known:
             continue
         whole = made.size == result.size and made.dtype == result.dtype
         if whole and spans[result][0] == last[result] == k > last.get(made, k):
             made.role = "output"
             shared[made] = result
+            known |= {made, result}
 
 
 def _owners(kernels: Sequence[Kernel], spans: dict[Buffer, tuple[int, int]],
