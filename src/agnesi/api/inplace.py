@@ -10,6 +10,7 @@ from agnesi.core.config import MODE
 from agnesi.core.dispatch import assign, touch
 from agnesi.core.errors import DTypeError
 from agnesi.core.op import retold, typed
+from agnesi.core.programs import is_declaring
 from agnesi.core.public import public, told
 from agnesi.core.tensor import Tensor
 from agnesi.ops import arith
@@ -52,9 +53,9 @@ def update(name: str, function: Method, shown: str) -> Method:
     operator = not shown.isidentifier()
 
     def method(self: Tensor, *others: Any, **keywords: Any) -> Tensor:
-        if operator and self.data is None and self.weak:  # a Python number, which never changes
+        if operator and self.data is None and (self.weak or is_declaring()):
             result: Tensor = function(self, *others, **keywords)
-            return result
+            return result  # numbers and expressions never change: it is the name that does
         if writer is not None and not keywords and self.dtype.kind in kinds:
             operands = _direct(self, others)
             if operands is not None and _run(writer, operands):

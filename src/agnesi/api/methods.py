@@ -18,15 +18,18 @@ from agnesi.api import (
     show,
     ufunc,
 )
+from agnesi.autodiff import deferred as _deferred  # noqa: F401 - importing it is what counts
 from agnesi.autodiff import recording, reverse
 from agnesi.core import elsewhere
 from agnesi.core.accepted import TensorLike
 from agnesi.core.config import LENT
+from agnesi.core.dims import Dim
 from agnesi.core.errors import no_attribute
 from agnesi.core.tensor import Tensor as Tensor
 from agnesi.ops import arith
 from agnesi.ops.index import getitem
 from agnesi.ops.scatter import setitem
+from agnesi.ops.sizes import with_tensors
 
 Method = Callable[..., Any]
 
@@ -135,6 +138,7 @@ def _folds() -> dict[str, Any]:
 
 
 LENT.folds = _folds
+Dim.with_tensors = staticmethod(with_tensors)
 
 
 def _foreign_forms() -> dict[str, Any]:

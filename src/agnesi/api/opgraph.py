@@ -104,6 +104,11 @@ def _outside(leaf: Node) -> Tensor:
     return t if t is not None and t.node is leaf else symbol(leaf)
 
 
+def _variable(leaf: Node) -> Any:
+    """The variable behind a leaf that functions which use it change."""
+    return getattr(leaf.handle, "variable", None)
+
+
 class OpFromGraph:
     """A graph as an operation: called with operands, it gives the outputs for them.
 
@@ -161,6 +166,9 @@ class OpFromGraph:
         FunctionGraph(self._inputs, self._outputs)  # complains of variables without a value
         self._live = [n for n in toposort(self._outputs)
                       if n.op is None and live_tensor(n) is not None]
+        #: States of random numbers: each call draws from others.
+        self._states = [n for n in self._live if hasattr(_variable(n), "another")]
+        self._outputs += [current(n.handle.update) for n in self._states]  # type: ignore[union-attr]
         self._known: dict[Any, GraphOp] = {}
 
     def __repr__(self) -> str:
@@ -172,9 +180,12 @@ class OpFromGraph:
         operands = [self._operand(x, n, i) for i, (x, n) in
                     enumerate(zip(xs, self._inputs, strict=True))]
         op = self._op(operands)
-        given = [*operands, *map(_outside, self._live)]
-        found = op.body(*given) if self.inline else applied(op, *given)
-        return found[0] if self._single else list(found)
+        states = {n: _variable(n).another() for n in self._states}
+        given = [*operands, *(states[n] if n in states else _outside(n) for n in self._live)]
+        found = list(op.body(*given) if self.inline else applied(op, *given))
+        for state, new in zip(states.values(), found[len(found) - len(states):], strict=True):
+            state.advance(new)
+        return found[0] if self._single else found[: len(found) - len(states)]
 
     def _operand(self, x: Any, wanted: Node, i: int) -> Tensor:
         t = x if isinstance(x, Tensor) else as_tensor(x, wanted.dtype)

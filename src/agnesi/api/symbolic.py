@@ -2,7 +2,8 @@
 
 A variable has a dtype, a number of axes, and sizes that may be unknown.  The first letter of a
 constructor tells the dtype, as in Theano: b, w, i, l for int8 to int64, f and d for float32 and
-float64, c and z for complex64 and complex128; without one it is ``config.symbolic_float``.
+float64, c and z for complex64 and complex128; without one it is ``config.symbolic_float``, as
+the dtype of all floats that the functions of this module make without being told one.
 
 Examples
 --------
@@ -17,10 +18,14 @@ Examples
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from importlib import import_module
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
 
+from agnesi.api import functions
 from agnesi.api.functions import *  # noqa: F403 - the same functions, under one more name
 from agnesi.api.functions import asarray
+from agnesi.api.late import NAMES
 from agnesi.api.loops import cond as cond
 from agnesi.api.loops import fori_loop as fori_loop
 from agnesi.api.loops import map as map
@@ -42,6 +47,7 @@ from agnesi.core.errors import DTypeError, ShapeError, at, no_attribute, typed, 
 from agnesi.core.exports import shown as _shown
 from agnesi.core.integers import is_integer
 from agnesi.core.node import Node
+from agnesi.core.public import symbolic as in_symbolic
 from agnesi.core.tensor import Tensor, symbol
 
 _Constructor = Callable[..., Tensor]
@@ -336,10 +342,24 @@ def matrices(*names: str) -> tuple[Tensor, ...]:
     return tuple(matrix(n) for n in names)
 
 
-if not TYPE_CHECKING:
+def _in_programs(functions: dict[str, Any]) -> dict[str, Any]:
+    """Functions by the names that they have here: their floats are ``config.symbolic_float``."""
+    here = {name: id(f) for name, f in globals().items()}
+    return {name: in_symbolic(f) for name, f in functions.items()
+            if isinstance(f, FunctionType) and here.get(name) == id(f) and name[0] != "_"}
 
-    def __getattr__(name: str) -> NoReturn:
-        raise no_attribute("module 'agnesi.symbolic'", name)
+
+if not TYPE_CHECKING:
+    _LOOPS = {f.__name__: f for f in (cond, fori_loop, map, while_loop, scan, ifelse, switch, grad)}
+    globals().update(_in_programs({**vars(functions), **_LOOPS}))
+
+    def __getattr__(name: str) -> Any:
+        if name not in NAMES:
+            raise no_attribute("module 'agnesi.symbolic'", name)
+        module, _, attribute = NAMES[name].partition(":")
+        found: Any = getattr(import_module(module), attribute)
+        globals()[name] = in_symbolic(found) if isinstance(found, FunctionType) else found
+        return globals()[name]
 
 
 def __dir__() -> list[str]:

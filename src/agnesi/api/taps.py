@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from agnesi.api.nests import Nest, decision, is_symbolic
 from agnesi.api.steps import Loop
 from agnesi.api.traced import Row, chosen_graphs, tracing
-from agnesi.autodiff.bodies import BodyTrace
-from agnesi.compiler.valued import ValueDim
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dims import Dim, combine
+from agnesi.core.dims import combine
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.errors import ShapeError, TraceError, at
-from agnesi.core.graph import constant_value
-from agnesi.core.integers import is_integer
+from agnesi.core.integers import integer
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import current_trace, is_tracing
+from agnesi.core.tracing import is_tracing
+from agnesi.core.valuedims import size_of
 from agnesi.ops.compare import not_equal
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.loop import FirstRows
@@ -45,7 +42,7 @@ class until:  # noqa: N801 - used as a function
     >>> x = T.fscalar("x")
     >>> powers, _ = T.scan(lambda p: (p * 2, T.until(p * 2 > x)), outputs_info=1.0, n_steps=10)
     >>> powers[-1].eval({x: 100.0})
-    array(128., dtype=float32)
+    array(128.)
     """
 
     def __init__(self, condition: Any) -> None:
@@ -114,7 +111,8 @@ class _Step:
 
     def __init__(self, fn: Callable[..., Any], outputs: list[_Output]) -> None:
         self.fn, self.outputs = fn, outputs
-        self.updates = False
+        #: Whether it goes into a graph, whatever its operands are.
+        self.symbolic = False
 
     def results(self, windows: Any, rows: Sequence[Any],
                 given: Sequence[Any]) -> tuple[list[Any], Any]:
@@ -134,17 +132,18 @@ class _Step:
         if len(rest) == 1 and isinstance(rest[0], list):
             rest = rest[0]
         for target, value in updates.items():
-            self.updates = True
-            assign(target, as_tensor(value, target.dtype))
+            self.symbolic = True
+            assign(target, as_tensor(value, target.dtype), state=True)
         return rest, stop
 
     def probe(self, carry: Nest, rows: Sequence[Tensor],
               given: Sequence[Any]) -> bool:
         """Whether the function tells when to stop."""
-        with tracing() as trace:
+        with tracing(*carry.tensors, *rows) as trace:
             windows = carry.build([trace.variable(t) for t in carry.tensors])
             row = [trace.variable(Row(x)) for x in rows]
             results, stop = self.results(windows, row, given)
+        self.symbolic = self.symbolic or is_symbolic(*(c.outer for c in trace.captures.values()))
         if self.outputs and len(results) != len(self.outputs):
             raise TypeError(
                 at(
@@ -254,11 +253,14 @@ def scan(
     loop.until = (lambda carry: carry[1]) if stops else None
     loop.cut = None if truncate_gradient < 0 else truncate_gradient
     loop.updates = updates if not is_tracing() else None
-    loop.symbolic = step.updates
+    loop.symbolic = step.symbolic
     loop.cropped = not is_tracing()
     _, ys, done = loop.run()
+    for target, value in updates.items():
+        if hasattr(target, "advance"):  # a state of random numbers
+            target.advance(value)
     if stops and loop.cropped:
-        rows_done = ValueDim(done.node) if done.data is None else int(done)
+        rows_done = size_of(done)
         ys = [y if y.shape[0] == rows_done else apply(FirstRows(rows_done), y) for y in ys]
     return (ys[0] if len(ys) == 1 else list(ys)), updates
 
@@ -272,40 +274,7 @@ def _steps(taken: Sequence[_Sequence], n_steps: Any) -> Any:
         for n in known[1:]:
             found = found - combine("max", found - n, 0)  # the smaller one
         return found
-    if isinstance(n_steps, Tensor):
-        return _size(n_steps)
-    if not isinstance(n_steps, Dim) and not is_integer(n_steps):
-        raise TypeError(at(f"scan: n_steps must be an integer, not {typed(n_steps)}"))
-    return n_steps if isinstance(n_steps, Dim) else operator.index(n_steps)
-
-
-def _is_compiling() -> bool:
-    """Whether all this runs inside of ``jit``, whose arguments are not declared inputs."""
-    trace = current_trace()
-    while isinstance(trace, BodyTrace):
-        trace = trace.around
-    return trace is not None
-
-
-def _size(x: Tensor) -> Any:
-    """The number of steps that a tensor tells."""
-    if x.shape != () or x.dtype.kind not in "iu":
-        raise TypeError(at(f"scan: n_steps must be an integer scalar, not {typed(x)}"))
-    if not is_symbolic(x):
-        return int(x)
-    node: Any = x.node
-    if node is not None and node.op is not None and node.op.name == "size":
-        return node.op.size
-    inside = is_tracing() and node.op is not None
-    if _is_compiling() or inside or constant_value(node) is not None:
-        raise TypeError(
-            at(
-                "scan: n_steps decides the size of the results, so inside of jit and of loops it "
-                "must be a number, a size (x.shape[0]), or an input of the function, not a "
-                "computed value; loops that a value ends are ag.while_loop, or scan with until"
-            )
-        )
-    return ValueDim(node)
+    return integer(n_steps, "scan: n_steps")
 
 
 def switch(condition: TensorLike, then: TensorLike, otherwise: TensorLike) -> Tensor:

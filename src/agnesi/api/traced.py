@@ -25,7 +25,7 @@ from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close, close_
 from agnesi.autodiff.flows import flowing_results
 from agnesi.autodiff.recording import enable_grad
 from agnesi.core import tree
-from agnesi.core.config import STATE, witnessed
+from agnesi.core.config import STATE, switched, witnessed
 from agnesi.core.dims import Size
 from agnesi.core.dispatch import Item, current, graph_node
 from agnesi.core.dtypes import fits
@@ -47,9 +47,10 @@ CALLED = "then(*operands): lambda: x gives a value, ag.where chooses between two
 
 
 @contextmanager
-def tracing() -> Iterator[BodyTrace]:
-    """What runs within this block is the body of a loop or branch."""
-    with witnessed(), body_trace(STATE.recording) as trace:
+def tracing(*operands: Tensor) -> Iterator[BodyTrace]:
+    """What runs within this block is the body of a loop or branch on operands."""
+    symbolic = STATE.symbolic or (None if any(x.data is None for x in operands) else False)
+    with witnessed(), switched(symbolic=symbolic), body_trace(STATE.recording) as trace:
         yield trace
 
 
@@ -159,7 +160,7 @@ class TracedScan:
         again(self._trace, carry)
 
     def _trace(self) -> None:
-        with tracing() as trace:
+        with tracing(*self.xs.tensors, *self.carry.tensors, *self.given.tensors) as trace:
             rows = [trace.variable(Row(x)) for x in self.xs.tensors]
             carries, given = variables(trace, self.carry), variables(trace, self.given)
             begin: list[Any] = [[t.node for t in ts] for ts in (rows, carries, given)]
@@ -230,7 +231,7 @@ def traced_while(owner: str, condition: Function, body: Function, carry: Nest) -
     """A while loop as an operation."""
 
     def attempt() -> Any:
-        with tracing() as tests:
+        with tracing(*carry.tensors) as tests:
             given = variables(tests, carry)
             asked = [t.node for t in given]
             proceed = decision(owner, "the condition", condition(carry.build(given)))
@@ -239,7 +240,7 @@ def traced_while(owner: str, condition: Function, body: Function, carry: Nest) -
             raise TraceError(
                 at(f"{owner}: the condition changes tensors in place; let the body do that")
             )
-        with tracing() as trace:
+        with tracing(*carry.tensors) as trace:
             inner = variables(trace, carry)
             begin = [t.node for t in inner]  # they may be changed in place
             new = next_carries(owner, carry, body(carry.build(inner)))
@@ -329,7 +330,7 @@ def _different(owner: str, what: str, first: tree.Tree, second: tree.Tree) -> Ex
 
 
 def _branch(f: Function, operands: Nest) -> Any:
-    with tracing() as trace:
+    with tracing(*operands.tensors) as trace:
         inner = variables(trace, operands)
         nodes = [t.node for t in inner]
         leaves, shape = tree.flatten(asked("cond", CALLED, f, *operands.build(inner)))

@@ -8,14 +8,14 @@ from typing import Any
 
 from agnesi.autodiff.recording import ALIAS, STOP, Reads, begun, behind, is_leaf, looking
 from agnesi.core.config import traced
-from agnesi.core.dispatch import assign, node_of_type, notice
+from agnesi.core.dispatch import assign, current, node_of_type, notice
 from agnesi.core.errors import MissingInputError, TraceError, Where, at, user_where
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import typed
-from agnesi.core.substitution import copied
+from agnesi.core.substitution import copied, substituted
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.tracing import current_reads, current_trace, finish
+from agnesi.core.tracing import current_reads, current_trace, finish, within
 from agnesi.core.views import looking_through
 from agnesi.ops.body import Body
 
@@ -55,8 +55,12 @@ class Capture:
 
     def store(self, value: Tensor) -> None:
         """Write back what it is behind the loop."""
+        advance = getattr(self.outer, "advance", None)  # a state of random numbers
+        if advance is not None:
+            advance(value)
+            return
         if self.owner is None:
-            assign(self.outer, value, checked=True)
+            assign(self.outer, value, checked=True, state=True)
             return
         self.owner.grad = None
         self.owner.grad = value
@@ -130,7 +134,7 @@ class BodyTrace:
         if x.node is None:
             raise TraceError(at("this tensor has neither a value nor a node"))
         node, told = x.node, x.requires_grad and not x.node.requires_grad
-        if self._is_own(node):
+        if self.is_own(node):
             return begun(self.begun, x) if told else node
         around = self._outside(x)
         inner = self._captured(around, symbol(around), around)
@@ -147,12 +151,24 @@ class BodyTrace:
             return node
         return self.around.node_of(x)
 
-    def _is_own(self, node: Node) -> bool:
+    def is_own(self, node: Node) -> bool:
+        """Whether a node was made by the body."""
         return node.serial >= self.since
+
+    def outward(self, node: Node) -> Node | None:
+        """A node of the graph around that has the value of one of the body's in every step; None
+        where there is none."""
+        outer = {c.inner: c.outer for c in self.captures.values() if not c.changed}
+        order = [n for n in toposort([node], lambda n: n in outer) if self.is_own(n)]
+        if any(n.op is None and n not in outer and constant_value(n) is None for n in order):
+            return None
+        with within(self.around):
+            places = {n: current(t) for n, t in outer.items() if n in order}
+            return substituted([node], places)[0]
 
     def _is_born(self, x: Tensor) -> bool:
         """Whether a tensor is one of the body's own."""
-        return x.data is None and id(x) not in self.restored and self._is_own(x.node)  # type: ignore
+        return x.data is None and id(x) not in self.restored and self.is_own(x.node)  # type: ignore
 
     def _is_computed(self, x: Tensor) -> bool:
         """Whether a tensor with a value has a record, here or around, which goes on."""
@@ -199,7 +215,7 @@ class BodyTrace:
         if x.data is not None:
             self._rebind_concrete(x, node, recorded)
             return
-        outside = id(x) in self.restored or not self._is_own(x.node)  # type: ignore[arg-type]
+        outside = id(x) in self.restored or not self.is_own(x.node)  # type: ignore[arg-type]
         before = self.node_of(x) if outside or not recorded else None
         if outside and id(x) not in self.restored:
             self.restored[id(x)] = x, x.node, x.requires_grad, self._outside(x)

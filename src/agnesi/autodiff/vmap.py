@@ -255,6 +255,17 @@ class _Call:
             results = act([differs for _, differs in found], *[x for x, _ in found])
         return [symbolic(Example(self), (y,)) for y in results]
 
+    def drawing(self, draw: Callable[..., list[Tensor]], xs: Sequence[Tensor]) -> list[Tensor]:
+        """Results of ``draw(rows, length, *tensors)`` with an axis for examples, or for a
+        ``length`` of None those that are the same for all."""
+        nodes = [graph_node(x) for x in xs]
+        with self._paused():
+            found = self.batch(nodes)
+            rows = [differs for _, differs in found]
+            apart = self.different or any(rows)
+            results = draw(rows, self.length if apart else None, *[x for x, _ in found])
+        return [symbolic(Example(self), (y,)) for y in results] if apart else results
+
     def drawn(self, draw: Callable[[Any], Tensor], size: Any) -> Tensor:
         """Random words for one example."""
         with self._paused():

@@ -30,7 +30,7 @@ from agnesi.compiler.shared import (
     storage_of,
     with_default_updates,
 )
-from agnesi.compiler.valued import ValueDim, carried, carrier, last_rows_uncut, value_dims
+from agnesi.compiler.valued import carried, carrier, last_rows_uncut, value_dims
 from agnesi.compiler.varying import (
     Family,
     Pattern,
@@ -42,14 +42,18 @@ from agnesi.compiler.varying import (
     told,
 )
 from agnesi.core.config import STATE, WITNESSES, config
+from agnesi.core.dims import Dim
 from agnesi.core.dispatch import graph_node, touch
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
 from agnesi.core.record import replace
+from agnesi.core.substitution import substituted
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.convert import as_tensor, check_range
+from agnesi.core.valuedims import ValueDim
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.literals import literal
 
 #: What copies have in common.
 _SAME = ("settings", "_single", "_keys", "_names", "_mutable", "_types", "_returned")
@@ -71,7 +75,7 @@ class Function(Direct, Inspectable):
                  givens: Mapping[Tensor, Tensor], name: str, settings: Settings) -> None:
         self.name = name
         self.settings = settings
-        self._single = isinstance(outputs, Tensor)
+        self._single = isinstance(outputs, (Tensor, Dim))
         self._keys = list(outputs) if isinstance(outputs, dict) else None
         results = _results(outputs)
         self._names = [i.variable.name for i in inputs]
@@ -79,19 +83,17 @@ class Function(Direct, Inspectable):
         self._types = [(i.variable.dtype, i.variable.ndim) for i in inputs]
         targets = [storage_of(t) for t in updates]
         given = [graph_node(i.variable) for i in inputs]
-        nodes = last_rows_uncut(
-            [graph_node(as_tensor(t)) for t in (*results, *updates.values())]
-        )
-        self._sizes = value_dims(given, nodes)
+        replaced = {graph_node(a): graph_node(b) for a, b in givens.items()}
+        nodes = last_rows_uncut(substituted(
+            [graph_node(as_tensor(t)) for t in (*results, *updates.values())], replaced
+        ))
+        self._sizes = value_dims(given, nodes, replaced)
         valued = [d for d in self._sizes if isinstance(d, ValueDim)]
         places: dict[Any, int] = {
             d: i for i, n in enumerate(given) for d in valued if d.node is n
         }
         self._places = [places.get(d, -1) for d in self._sizes]
-        self.source = FunctionGraph(
-            [*given, *map(carrier, self._sizes)], nodes,
-            {graph_node(a): graph_node(b) for a, b in givens.items()},
-        )
+        self.source = FunctionGraph([*given, *map(carrier, self._sizes)], nodes)
         computed = [symbol(d.node) for d in valued if d not in places]
         #: What tells the sizes that are computed.
         self._counter = Function(
@@ -182,25 +184,20 @@ class Function(Direct, Inspectable):
         ]
         return [carried(d, n) for d, n in zip(self._sizes, values, strict=True)]
 
-    def _fits(self, i: int, array: np.ndarray) -> None:
-        """Whether whole numbers that the user wrote fit into the input's dtype."""
+    def _written(self, i: int, value: Any) -> Any:
+        """A Python number or list in the input's dtype, which must hold it."""
         try:
-            check_range(array, self._types[i][0])
-        except DTypeError as error:
+            return literal(value, self._types[i][0])
+        except (DTypeError, ShapeError) as error:
             label = self._names[i] or f"number {i}"
-            raise DTypeError(at(f"input {label} of {self.name}: {error}")) from None
+            raise type(error)(at(f"input {label} of {self.name}: {error}")) from None
 
     def _checked(self, i: int, value: Any) -> np.ndarray:
         dtype, ndim = self._types[i]
         label = self._names[i] or f"number {i}"
         array = value.data if isinstance(value, Tensor) else value
         if type(array) is not np.ndarray:
-            array = plain(array, f"input {label} of {self.name}")
-            python = isinstance(value, (float, list, tuple))
-            if array.dtype != dtype and python and np.can_cast(array.dtype, dtype, "same_kind"):
-                if dtype.kind in "iu" and array.dtype.kind in "iu":
-                    self._fits(i, array)
-                array = array.astype(dtype)
+            array = plain(self._written(i, array), f"input {label} of {self.name}")
         if array.dtype != dtype:
             if array.dtype.kind in "OUS":
                 raise TypeError(
@@ -517,6 +514,6 @@ def function(
 
 def _results(outputs: Any) -> list[Any]:
     """What a function returns, as a list."""
-    if isinstance(outputs, Tensor):
+    if isinstance(outputs, (Tensor, Dim)):
         return [outputs]
     return list(outputs.values() if isinstance(outputs, dict) else outputs or ())

@@ -184,7 +184,10 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             If the function only runs eagerly.
         """
         try:
-            return self.versions.of(leaves, tree)[0]
+            version = self.versions.of(leaves, tree)[0]
+            if version.sized:
+                raise TraceError(at(f"{self.name} has results whose sizes values tell"))
+            return version
         except OnlyEagerError as reason:
             raise TraceError(at(f"{self.name} cannot be compiled, for {reason}")) from None
 

@@ -15,18 +15,21 @@ from agnesi.core.dtypes import is_inexact
 from agnesi.core.errors import DTypeError, ShapeError, at, user_where
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
+from agnesi.core.programs import in_program
 from agnesi.core.public import higher
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.convert import as_array, as_tensor, cast, check_range
+from agnesi.ops.convert import as_array, as_tensor, cast
+from agnesi.ops.literals import literal, stored
 
 
 class _Advancing:
     """The handle of a variable that changes whenever it is used."""
 
-    __slots__ = ("storage", "update")
+    __slots__ = ("storage", "update", "variable")
 
-    def __init__(self, storage: Tensor, update: Tensor | None) -> None:
-        self.storage = storage
+    def __init__(self, variable: Shared, update: Tensor | None) -> None:
+        self.variable = variable
+        self.storage = variable.storage
         self.update = update
 
     def __call__(self) -> Tensor:
@@ -74,10 +77,10 @@ class Shared(Tensor):
     storage: Tensor
 
     def __reduce__(self) -> Any:
-        return _variable, (self.storage, self.node, self._name)
+        return variable_of, (self.storage, self.node, self._name)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Shared:
-        return _variable(deepcopy(self.storage, memo), deepcopy(self.node, memo), self._name)
+        return variable_of(deepcopy(self.storage, memo), deepcopy(self.node, memo), self._name)
 
     @property
     def default_update(self) -> Tensor | None:
@@ -86,7 +89,7 @@ class Shared(Tensor):
 
     @default_update.setter
     def default_update(self, update: Tensor | None) -> None:
-        self.node.handle = _Advancing(self.storage, update)  # type: ignore[union-attr]
+        self.node.handle = _Advancing(self, update)  # type: ignore[union-attr]
 
     def get_value(self, borrow: bool = False) -> np.ndarray:
         """The present value: a copy, or with ``borrow=True`` the memory itself.
@@ -119,10 +122,11 @@ class Shared(Tensor):
         DTypeError, ShapeError
             If dtype or number of axes differ from the variable's.
         """
+        try:
+            value = literal(value, self.dtype)
+        except DTypeError as error:
+            raise DTypeError(at(f"the shared variable {self.name or ''}: {error}")) from None
         array = value.data if isinstance(value, Tensor) else np.asarray(value)
-        written = isinstance(value, (int, list, tuple)) and array.dtype.kind in "iu"
-        if written and self.dtype.kind in "iu":
-            check_range(array, self.dtype)
         if not np.can_cast(array.dtype, self.dtype, "same_kind"):
             raise DTypeError(
                 at(
@@ -177,9 +181,8 @@ def shared(value: TensorLike, name: str | None = None, *, borrow: bool = False) 
     >>> add(2.0), add(3.0), total.get_value()
     (array(0.), array(2.), array(5.))
     """
-    if isinstance(value, (float, complex)):
-        value = np.asarray(value)
-    array = value.data if isinstance(value, Tensor) else as_array(value)
+    with in_program():
+        array = value.data if isinstance(value, Tensor) else as_array(value)
     storage = wrap(np.array(array, order="C", copy=None if borrow else True))
     storage.name = name
     node = Node(
@@ -187,11 +190,13 @@ def shared(value: TensorLike, name: str | None = None, *, borrow: bool = False) 
         requires_grad=is_inexact(array.dtype), where=user_where(), handle=lambda: storage,
         name=name,
     )
-    return _variable(storage, node, name)
+    node.serial = 0  # it was there before the body of a loop in which it is made, and lasts
+    return variable_of(storage, node, name)
 
 
-def _variable(storage: Tensor, node: Any, name: str | None) -> Shared:
-    t = Tensor.__new__(Shared)
+def variable_of(storage: Tensor, node: Any, name: str | None, kind: Any = None) -> Any:
+    """A shared variable around what holds its value."""
+    t = Tensor.__new__(Shared if kind is None else kind)
     t.storage, t.node = storage, node
     t.data = None
     t.requires_grad = node.requires_grad
@@ -239,7 +244,10 @@ def storage_of(t: Any) -> Tensor:
 def fitting(target: Any, value: Any) -> Tensor:
     """The new value of state, at its type."""
     storage_of(target)
-    value = as_tensor(value)
+    try:
+        value = stored(value, target.dtype)
+    except DTypeError as error:
+        raise DTypeError(at(f"the update of {typed(target)}: {error}")) from None
     if value.ndim != target.ndim:
         raise ShapeError(
             at(f"the update of {typed(target)} is {typed(value)}: the number of axes must agree")

@@ -75,7 +75,16 @@ class Trace:
         #: Symbols that do not lie in row-major order, and how they lie (``core.layouts.lies``).
         self.laid: dict[int, tuple[Tensor, Any]] = {}
 
+        #: The sizes that values tell (``compiler.told``).
+        self.told: Any = None
+
     # -- values ---------------------------------------------------------------------------
+    def size(self, node: Node) -> Any:
+        """The size that an integer scalar tells."""
+        if self.told is None:
+            raise TraceError(at("a size that a value tells has no place here"))
+        return self.told.next(node)
+
     def node_of(self, x: Tensor) -> Node:
         """The node of a tensor's present value."""
         if x.data is None:

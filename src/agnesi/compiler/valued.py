@@ -15,36 +15,12 @@ from agnesi.compiler.shared import SharedDim
 from agnesi.core.dims import Dim
 from agnesi.core.dtypes import bool_
 from agnesi.core.errors import MissingInputError, ShapeError, at
+from agnesi.core.graph import live_tensor
 from agnesi.core.node import Node, toposort
 from agnesi.core.substitution import copied, open_sizes
+from agnesi.core.valuedims import ValueDim
 from agnesi.ops.loop import FirstRows, RowsBefore
 from agnesi.ops.slices import Slice, Unslice
-
-
-class ValueDim(Dim):
-    """The size that the value of an integer scalar is.
-
-    Attributes
-    ----------
-    node : Node
-        The scalar: an input, or what is computed of inputs before anything else.
-    """
-
-    __slots__ = ("node",)
-
-    def __init__(self, node: Node) -> None:
-        super().__init__(node.name or f"value{id(node)}")
-        self.key = ("value", id(node))
-        self.node = node
-
-    def __reduce__(self) -> Any:
-        return _pickled, (self.args[0], self.key)
-
-
-def _pickled(name: str, key: Any) -> ValueDim:
-    new = ValueDim.__new__(ValueDim)
-    new.op, new.args, new.key = "", (name,), key
-    return new
 
 
 def _sizes(nodes: Iterable[Node]) -> Iterable[Any]:
@@ -53,24 +29,26 @@ def _sizes(nodes: Iterable[Node]) -> Iterable[Any]:
         yield from open_sizes(node)
         for shape, _ in node.outputs or ():
             yield from shape
-        if node.op is not None:
-            for name in node.op.bodies:
-                yield from _sizes(getattr(node.op, name).outputs)
+        for name in node.op.bodies if node.op is not None else ():
+            yield from _sizes(getattr(node.op, name).outputs)
 
 
-def value_dims(inputs: Sequence[Node], outputs: Sequence[Node]) -> list[ValueDim | SharedDim]:
-    """Sizes in a graph that are values of inputs or of what is computed.
+def value_dims(inputs: Sequence[Node], outputs: Sequence[Node],
+               replaced: Iterable[Node] = ()) -> list[ValueDim | SharedDim]:
+    """Sizes in a graph that are values of inputs, of what is replaced, or of what is computed.
 
     Also those of shared variables that are not in the graph, for only their sizes are used.
     """
     leaves = [n for n in toposort((*inputs, *outputs)) if n.op is None]
     there = {size for n in leaves for size in n.shape}
+    given = {*inputs, *replaced}
     found: dict[ValueDim | SharedDim, None] = {}
     waiting = list(_sizes(outputs))
     while waiting:
         size = waiting.pop()
         if isinstance(size, ValueDim):
-            if size.node.op is None and size.node not in inputs:
+            node = size.node
+            if node.op is None and node not in given and live_tensor(node) is None:
                 raise MissingInputError(
                     at(f"{size} decides the size of a result, so it must be an input")
                 )

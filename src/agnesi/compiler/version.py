@@ -23,6 +23,7 @@ from agnesi.compiler.pipeline import check_writeable
 from agnesi.compiler.places import Place
 from agnesi.compiler.reads import Reads, taking
 from agnesi.compiler.recorded import as_they_are, pullback_of, recorded
+from agnesi.compiler.told import Computed, Told
 from agnesi.compiler.trace import Trace, tracing
 from agnesi.compiler.varying import Pattern, check, in_shapes, shapes_of
 from agnesi.core.cached import cached_property
@@ -54,7 +55,8 @@ class Version:
 
     @no_gc()
     def __init__(self, owner: Any, leaves: Sequence[Any], tree: Tree,
-                 pattern: Pattern | None = None, hidden: Mapping[Any, Place] = _NONE) -> None:
+                 pattern: Pattern | None = None, hidden: Mapping[Any, Place] = _NONE,
+                 computed: Sequence[Computed] = ()) -> None:
         start = time.perf_counter()
         shapes: Any = shapes_of(leaves)
         if pattern is not None:
@@ -73,11 +75,13 @@ class Version:
         inputs = [symbols[i].node for i in self.arrays]
         trace = Trace((s for s in symbols if isinstance(s, Tensor)), owner.name)
         trace.exclude = owner.settings.unstable
-        with tracing(trace):
-            reads = self._run(symbols)
-            self._take_gradients(trace)
-            nodes = [current(t) for t in (
-                *self.tensors, *(g for _, g in self.kept), *self.effects.tensors)]
+        #: Whether sizes that values tell come as arguments behind all others.
+        self.sized = bool(computed)
+        arguments = [argument_of(v, s, i >= tree.leaves)
+                     for i, (v, s) in enumerate(zip(leaves, shapes, strict=True))]
+        trace.told = Told(arguments, symbols, inputs, computed, pattern is None)
+        with trace.told.found(owner):
+            nodes, reads = self._traced(trace, symbols)
         returned = len(nodes)
         updates: list[Any] = []
         for x, _, node in trace.changed():
@@ -96,22 +100,28 @@ class Version:
         self.laid = [i for i, d in zip(self.arrays, decisive, strict=True) if d]
         self.plain = not self.kept and not self.cleared and self._plain_result()
         self.flat = (self.plain and _is_flat(tree) and not self.records and not self.unseen
-                     and not self.hidden)
+                     and not self.hidden and not self.sized)
         self.footprint = self._footprint(trace, updates)
         graph = closed(inputs, nodes, since)
         if pattern is not None:
             self._settle(graph)
         self.seconds = time.perf_counter() - start
         self.compiled = Compiled(
-            [argument_of(v, s, i >= tree.leaves)
-             for i, (v, s) in enumerate(zip(leaves, shapes, strict=True))],
-            graph, returned, updates,
+            arguments, graph, returned, updates,
             result=self._result_kind() if self.plain else "tuple", wrap=[True] * returned,
             settings=owner.settings, name=owner.name, guards=self._guards(), watched=self.watched,
             slow=None if self.records else owner.ask_others if self.flat else missed,
         )
         self._callers: dict[Any, tuple[Any, Any]] = {}
         self._turns: tuple[Any, Any] | None = None
+
+    def _traced(self, trace: Trace, symbols: Sequence[Any]) -> tuple[list[Any], Reads]:
+        """What leaves the function, and what it read."""
+        with tracing(trace):
+            reads = self._run(symbols)
+            self._take_gradients(trace)
+            return [current(t) for t in (
+                *self.tensors, *(g for _, g in self.kept), *self.effects.tensors)], reads
 
     def _settle(self, graph: FunctionGraph) -> None:
         """Make sure that the graph holds for all sizes, and that no size leaves it as a number."""
@@ -125,7 +135,7 @@ class Version:
         reads = self._reads(symbols)
         given = self.argument_tree.build(symbols)
         args, keywords = given
-        behind = symbols[self.argument_tree.leaves:]
+        behind = symbols[self.argument_tree.leaves:][:len(self.hidden)]
         hidden = [Hidden(p, s) for p, s in zip(self.hidden.values(), behind, strict=True)
                   if isinstance(s, Tensor)]
         drawn = states()
@@ -150,7 +160,7 @@ class Version:
 
     def _reads(self, symbols: Sequence[Any]) -> Reads:
         """What takes down the reads of all but the places whose values are arguments."""
-        behind = symbols[self.argument_tree.leaves:]
+        behind = symbols[self.argument_tree.leaves:][:len(self.hidden)]
         return Reads(k for k, s in zip(self.hidden, behind, strict=True) if isinstance(s, Tensor))
 
     def _meet(self, reads: Reads, arguments: Sequence[Any]) -> None:
@@ -267,7 +277,7 @@ class Version:
     @property
     def direct(self) -> Any:
         """What the user's own calls can go to; None where Python has to prepare them."""
-        deep = max(self.argument_tree.depth, self.tree.depth) > _NESTED
+        deep = self.sized or max(self.argument_tree.depth, self.tree.depth) > _NESTED
         native = None if deep or self.effects.arguments else self.compiled.direct
         return native if self.flat or native is None else self._call(native, self.owner.ask_others)
 
@@ -422,8 +432,9 @@ class Version:
         """The leaves, with numbers that are hidden behind the arguments as they are now."""
         known = leaves[: self.argument_tree.leaves]
         now = [p.now() for p in self.hidden.values()]
-        same = all(type(a) is type(b) for a, b in zip(now, leaves[len(known):], strict=True))
-        return [*known, *now] if same else leaves
+        rest = leaves[len(known) + len(now):]
+        same = all(type(a) is type(b) for a, b in zip(now, leaves[len(known):], strict=False))
+        return [*known, *now, *rest] if same else leaves
 
     def __call__(self, leaves: Sequence[Any], given: Any = None) -> Any:
         """Run on the leaves of the arguments ``given``, whatever their memory looks like.

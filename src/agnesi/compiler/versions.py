@@ -11,6 +11,7 @@ import numpy as np
 from agnesi.compiler.leaves import is_small, requires_grad
 from agnesi.compiler.places import Attribute, Cell, Name, Place, Slot
 from agnesi.compiler.reads import tells
+from agnesi.compiler.told import SizeWanted
 from agnesi.compiler.trace import TRACING
 from agnesi.compiler.varying import Family, in_shapes, shapes_of, told
 from agnesi.compiler.version import Version
@@ -59,6 +60,10 @@ class Versions:
         self._made: dict[Any, list[Version]] = {}
         self._families: dict[Any, Family[Version]] = {}
         self._served: dict[Any, Version] = {}
+        #: By arguments, what computes the next size that a value tells.
+        self._computed: dict[Any, Any] = {}
+        #: Arguments for which those sizes are numbers of a version each.
+        self._whole: set[Any] = set()
         self._seen: list[Any] = []
         self._turns: dict[Any, int] = {}
         self._obstacles = 0
@@ -69,17 +74,40 @@ class Versions:
         while True:
             with TRACING.lock:
                 taken = [*leaves, *(p.now() for p in self.hidden.values())]
-                key = _key(taken, tree)
+                keys, computed = [_key(taken, tree)], []
+                while (c := self._computed.get(keys[-1])) is not None:
+                    computed.append(c)
+                    taken.append(c.carrier(taken))
+                    keys.append(_key(taken, tree))
+                key = keys[-1]
                 found = self._serving(key, taken)
                 if found is not None:
                     return found, taken
                 if self._promote(key):
                     continue
             try:
-                return self._make(key, taken), taken
+                return self._make(key, taken, computed), taken
+            except SizeWanted as wanted:
+                self._compute(keys, taken, computed, wanted)
             except Exception:
                 if not self._demote():
                     raise
+
+    def _compute(self, keys: Sequence[Any], taken: Sequence[Any], known: Sequence[Any],
+                 wanted: SizeWanted) -> None:
+        """Let a size that a value tells be computed before each call with such arguments."""
+        if wanted.computed is None:  # it was asked for while sizes were open
+            try:
+                Version(self.owner, taken, keys[0][0], None, dict(self.hidden), known)
+            except SizeWanted as found:
+                wanted = found
+            else:
+                self._whole.add(keys[-1])
+                return
+        if wanted.place < len(known):  # it is another one, so nothing made before holds
+            for table in (self._made, self._families, self._served, self._computed):
+                table.clear()
+        self._computed[keys[wanted.place]] = wanted.computed
 
     def gives_up(self, leaves: Sequence[Any], tree: Tree) -> bool:
         """Whether the function runs eagerly, for what it does or reads keeps changing."""
@@ -156,7 +184,7 @@ class Versions:
         return f"argument {i} keeps changing, it was {_told(rows[-2][i])}, now {_told(rows[-1][i])}"
 
     # -- new ones ---------------------------------------------------------------------------
-    def _make(self, key: Any, leaves: Sequence[Any]) -> Version:
+    def _make(self, key: Any, leaves: Sequence[Any], computed: Sequence[Any] = ()) -> Version:
         """A new version for a key."""
         tree, kinds, *_ = key
         shapes, family = shapes_of(leaves), self._families.setdefault(_but_sizes(key), Family())
@@ -164,9 +192,9 @@ class Versions:
         cause = self._cause(key, known)
 
         def make(pattern: Any = None) -> Version:
-            return Version(self.owner, leaves, tree, pattern, dict(self.hidden))
+            return Version(self.owner, leaves, tree, pattern, dict(self.hidden), computed)
 
-        grown = family.grow(shapes, make) if not known else None
+        grown = family.grow(shapes, make) if not known and key not in self._whole else None
         if grown is not None:
             pattern, made = grown
             self._served.clear()

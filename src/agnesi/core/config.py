@@ -39,6 +39,13 @@ class Lent:
     behind_effects: Callable[[Any], Any] = staticmethod(lambda condition: condition)
     #: The operands of an operation, with Python numbers among them as tensors where it takes those.
     strong: Callable[[Any, Any], Any] = staticmethod(lambda op, xs: xs)
+    #: The results of a call that failed for sizes which are unknown, as an operation:
+    #: ``deferred(function, args, keywords)``.
+    deferred: Callable[..., Any] = staticmethod(lambda function, args, keywords: NotImplemented)
+    #: The state of a stream for a symbolic program, which begins with numbers of a generator.
+    stream: Callable[[Any], Any] = staticmethod(lambda generator: generator.state)
+    #: The size that an integer scalar of a program tells: ``size(tensor, name)``.
+    size: Callable[[Any, str], Any] = staticmethod(lambda x, name: x)
     #: The methods of functions of two operands, such as ``reduce``, by their names.
     folds: Callable[[], dict[str, Callable[..., Any]]] = staticmethod(dict)
     #: Calls in PyTorch's words that give what PyTorch gives, by the names of functions.
@@ -141,7 +148,11 @@ class Config:
 
     @property
     def float_dtype(self) -> np.dtype:
-        """The dtype that ``default_float`` names."""
+        """The dtype of floats without one: that of ``symbolic_float`` in symbolic programs, else
+        that of ``default_float``."""
+        mode = MODE.get()
+        if mode.symbolic and (mode.trace is None or not mode.trace.of_values):
+            return np.dtype(self.symbolic_float)
         known = self._float_dtype
         return np.dtype(self.default_float) if known is None else known
 
@@ -237,7 +248,8 @@ class Mode:
     """
 
     __slots__ = (
-        "around", "examples", "placing", "reads", "recording", "ruled", "trace", "watch",
+        "around", "examples", "placing", "reads", "recording", "ruled", "symbolic", "trace",
+        "watch",
     )
 
     def __init__(self) -> None:
@@ -253,6 +265,9 @@ class Mode:
         self.placing = True
         #: Functions whose forward rule, given by the user, runs now.
         self.ruled: tuple[Any, ...] = ()
+        #: Whether what runs writes down a symbolic program, whose floats are ``symbolic_float``;
+        #: None where nobody has said so, False where symbols stand for values.
+        self.symbolic: bool | str | None = None
         #: Told about tensors right before they are changed in place, where somebody has to know.
         self.watch: Any = None
 
@@ -266,6 +281,7 @@ class Mode:
         new.examples = self.examples
         new.placing = self.placing
         new.ruled = self.ruled
+        new.symbolic = self.symbolic
         new.watch = self.watch
         return new
 
@@ -293,6 +309,7 @@ class State:
     examples = property(lambda self: MODE.get().examples)
     placing = property(lambda self: MODE.get().placing)
     ruled = property(lambda self: MODE.get().ruled)
+    symbolic = property(lambda self: MODE.get().symbolic)
     watch = property(lambda self: MODE.get().watch)
 
 

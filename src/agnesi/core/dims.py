@@ -6,6 +6,7 @@ import functools
 import itertools
 import math
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -14,6 +15,9 @@ from agnesi.core.errors import ShapeError, TraceError, at
 _counter = itertools.count()
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
 _NUMBERS: set[type] = {int}
+#: Powers of sizes below this are sizes, too.
+_FEW = 8
+_OWN = __name__.partition(".")[0] + "."
 
 
 class Dim:
@@ -44,8 +48,13 @@ class Dim:
     """
 
     __slots__ = ("args", "key", "op")
+    #: Lets arrays leave operators to sizes.
+    __array_ufunc__ = None
     #: Arithmetic of a kind of sizes that has its own (``core.extents``).
     algebra: ClassVar[Callable[..., Any] | None] = None
+    #: ``with_tensors(name, a, b)``: what is no size any more, which ``ops.sizes`` computes.
+    with_tensors: ClassVar[Callable[[str, Any, Any], Any]] = staticmethod(
+        lambda name, a, b: NotImplemented)
 
     def __init__(
         self, name: str | None = None, *, op: str = "", args: tuple[Any, ...] = ()
@@ -59,8 +68,33 @@ class Dim:
     def __hash__(self) -> int:
         return hash(self.key)
 
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Dim) and self.key == other.key)
+    def __eq__(self, other: object) -> Any:
+        if self is other or (isinstance(other, Dim) and self.key == other.key):
+            return True
+        return self._compared("eq", other) if asked_by_user() else False
+
+    def __ne__(self, other: object) -> Any:
+        if self is other or (isinstance(other, Dim) and self.key == other.key):
+            return False
+        return self._compared("ne", other) if asked_by_user() else True
+
+    def _compared(self, name: str, other: Any) -> Any:
+        """Whether sizes are equal, as the user asks: known when the function runs."""
+        if other is None or isinstance(other, (str, tuple, list, dict)):
+            return name == "ne"
+        return Dim.with_tensors(name, self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return Dim.with_tensors("lt", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return Dim.with_tensors("le", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return Dim.with_tensors("gt", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return Dim.with_tensors("ge", self, other)
 
     def __reduce__(self) -> Any:
         if type(self) is not Dim:
@@ -100,10 +134,49 @@ class Dim:
     def __bool__(self) -> bool:
         return self._no_number("a Python condition")
 
-    def _compared(self, other: Any) -> Any:
-        return self._no_number("a Python condition")
+    def __add__(self, other: Any) -> Any:
+        return self._with("+", self, other)
 
-    __lt__ = __le__ = __gt__ = __ge__ = _compared
+    def __radd__(self, other: Any) -> Any:
+        return self._with("+", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with("-", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with("-", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with("*", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._with("*", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._with("//", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self._with("//", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._with("%", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return self._with("%", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return Dim.with_tensors("/", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return Dim.with_tensors("/", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        if type(other) is int and 0 <= other < _FEW:
+            return math.prod((self,) * other)
+        return Dim.with_tensors("**", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return Dim.with_tensors("**", other, self)
 
     def __neg__(self) -> Any:
         return combine("-", 0, self)
@@ -111,52 +184,14 @@ class Dim:
     def __pos__(self) -> Any:
         return self
 
-    def __add__(self, other: Any) -> Any:
-        return _computed("+", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _computed("+", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _computed("-", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _computed("-", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _computed("*", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _computed("*", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _computed("/", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _computed("/", other, self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return _computed("//", self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _computed("//", other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return _computed("%", self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return _computed("%", other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return _computed("**", self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return _computed("**", other, self)
+    def __abs__(self) -> Any:
+        return combine("max", self, -self)
 
     @staticmethod
-    def _tensor(op: str, a: Any, b: Any) -> Any:
-        """What is no size, such as a quotient: ``ops.arith`` puts its functions here."""
-        return NotImplemented
+    def _with(op: str, a: Any, b: Any) -> Any:
+        """A size where both operands are sizes, else what tensors make of them."""
+        size = combine(op, a, b)
+        return Dim.with_tensors(op, a, b) if size is NotImplemented else size
 
 
 #: A number, or a size that is not known yet.
@@ -182,6 +217,16 @@ EVALUATE: dict[str, Callable[[int, int], int]] = {
 }
 
 
+def asked_by_user() -> bool:
+    """Whether the comparison that asks stands in code outside of this package.
+
+    The library looks for sizes that are surely equal, and goes the general way if they are not.
+    """
+    name = sys._getframe(2).f_globals.get("__name__", "")
+    return (not name.startswith(_OWN) and name.partition(".")[0] not in sys.stdlib_module_names) \
+        or name == "__main__"
+
+
 @functools.cache
 def _process() -> str:
     return os.urandom(4).hex()
@@ -203,17 +248,6 @@ def _blank(kind: type[Dim]) -> Dim:
 
 def _dim(op: str, args: tuple[Any, ...]) -> Dim:
     return Dim(op=op, args=args) if op else Dim(args[0])
-
-
-def _computed(op: str, a: Any, b: Any) -> Any:
-    """``a op b`` for sizes and numbers of Python: a size, or a tensor that is no whole number."""
-    if op == "**" and isinstance(a, Dim) and isinstance(b, int) and b >= 0:
-        return functools.reduce(lambda x, _: combine("*", x, a), range(b), 1)
-    found = combine(op, a, b) if op in EVALUATE else NotImplemented
-    if found is NotImplemented and isinstance(a, (int, float, Dim)) and isinstance(
-            b, (int, float, Dim)):
-        return Dim._tensor(op, a, b)
-    return found
 
 
 def combine(op: str, a: Any, b: Any) -> Any:

@@ -340,10 +340,11 @@ def notice(what: str) -> None:
         trace = trace.around
 
 
-def assign(target: Tensor, value: Tensor, *, checked: bool = False) -> Tensor:
+def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool = False) -> Tensor:
     """``target[...] = value`` in place; ``value`` has target's shape and dtype already.
 
-    ``checked`` says that the change was found to be allowed where it was traced.
+    ``checked`` says that the change was found to be allowed where it was traced, ``state`` that
+    whoever changes a shared variable hands on its new value.
     """
     if not fits(value.shape, target.shape):
         raise ShapeError(
@@ -352,6 +353,8 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False) -> Tensor:
     traced = MODE.get().trace is not None
     if target._view is not None:
         let_go(target)
+    if target.data is None and not state:
+        _refuse_declared(target)
     if MODE.get().examples is not None and value.data is None:
         value = MODE.get().examples.common(target, value)
     if not traced and target.data is not None and value.data is None:
@@ -398,6 +401,23 @@ def _preserve(target: Tensor) -> None:
     if node is not None and node.value is target.data:
         node.value = target.data.copy()  # type: ignore[union-attr]
         node.version = node.version and node.version[:1]
+
+
+def _refuse_declared(target: Tensor) -> None:
+    """Refuse to change what a function gets: an expression made of it would be lost."""
+    mode = MODE.get()
+    node: Any = root(target).node
+    if node is None or node.op is not None or mode.examples is not None:
+        return
+    if mode.trace is not None and (mode.trace.of_values or mode.trace.is_own(node)):
+        return
+    kind = "input" if node.handle is None else "shared variable"
+    raise TraceError(
+        at(f"{typed(target)} belongs to the {kind} {node.name or '_'} of a symbolic program, which "
+           "cannot be changed in place; make a new expression of it: "
+           "y = T.set_subtensor(x[key], value), or x = x + ..., and give new values of shared "
+           "variables to updates= of ag.function")
+    )
 
 
 def _refuse_leaf(target: Tensor) -> None:

@@ -17,7 +17,15 @@ from agnesi.core.errors import MissingInputError, ShapeError, at
 from agnesi.core.extents import Extent
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
-from agnesi.core.substitution import copied, inferred, open_sizes, size_with, substituted, unify
+from agnesi.core.substitution import (
+    born,
+    copied,
+    inferred,
+    open_sizes,
+    size_with,
+    substituted,
+    unify,
+)
 from agnesi.core.tensor import Tensor
 
 #: Operations whose two operands may change places without changing the result.
@@ -323,7 +331,14 @@ class FunctionGraph:
             if not unify(leaf.shape, shape, known):
                 raise ShapeError(_unfit(leaf, shape, known))
             done[leaf] = _leaf_of(leaf, shape)
-        return self._mapped(done, partial(inferred, known=partial(size_with, known=known)))
+        sized = partial(size_with, known=known)
+
+        def rebuild(node: Node, inputs: tuple[Node, ...]) -> Node:
+            new = inferred(node, inputs, sized)
+            born(node, new, known)
+            return new
+
+        return self._mapped(done, rebuild)
 
     @no_gc()
     def merged(self, interner: Interner) -> FunctionGraph:

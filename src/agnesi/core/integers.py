@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.config import LENT
 from agnesi.core.dims import Dim
 from agnesi.core.errors import typed
 
 
 def integer(value: Any, name: str, least: int | None = None) -> Any:
-    """A whole number that the user gave, as an int; sizes that are not known yet as they are."""
+    """A whole number that the user gave, as an int; sizes that are not known yet as they are, and
+    integer scalars of a program as the sizes that they tell."""
     if isinstance(value, Dim):
         return value
+    if getattr(value, "node", None) is not None and value.data is None:
+        return LENT.size(value, name)
     if not is_integer(value):
         raise TypeError(f"{name} must be an integer, not {typed(value)}")
     number = operator.index(value)

@@ -12,11 +12,12 @@ import numpy as np
 
 from agnesi.core import arguments, dtypes
 from agnesi.core.aside import LONG
-from agnesi.core.config import MODE
+from agnesi.core.config import LENT, MODE
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.elsewhere import with_keyword
 from agnesi.core.errors import PACKAGE, DTypeError, NestingError, ShapeError, at
 from agnesi.core.op import EXPLAINED, Op, in_user_code, is_accident, retold, typed
+from agnesi.core.programs import begins_program, in_program, named_program
 from agnesi.core.shapes import fits
 from agnesi.core.spellings import DEVICE as DEVICE
 from agnesi.core.spellings import Form, watched
@@ -41,6 +42,9 @@ def told(function: F) -> F:
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
+        if begins_program(args) or (keywords and begins_program(keywords.values())):
+            with in_program():
+                return call(*args, **keywords)
         try:
             if declared:
                 arguments.check_counts(declared, args, keywords)
@@ -52,9 +56,24 @@ def told(function: F) -> F:
                 found := form.again(args, keywords)
             ) is not NotImplemented:
                 return found
+            if MODE.get().symbolic and (
+                found := LENT.deferred(call, args, keywords)
+            ) is not NotImplemented:
+                return found
             _refuse(error, function, name, args, keywords)
 
     return _renamed(call, name)
+
+
+def symbolic(function: F) -> F:
+    """A public function by the name that it has in symbolic programs."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        with named_program():
+            return function(*args, **keywords)
+
+    return _renamed(call, _shown(function))
 
 
 def higher(function: F) -> F:
@@ -137,6 +156,9 @@ def public(function: F) -> F:
 
     @functools.wraps(function)
     def call(*args: Any, out: Any = None, **keywords: Any) -> Any:
+        if begins_program(args) or (keywords and begins_program(keywords.values())):
+            with in_program():
+                return call(*args, out=out, **keywords)
         try:
             if placed:
                 on_host(keywords.pop("device", None))
@@ -152,6 +174,10 @@ def public(function: F) -> F:
                 found := form.again(args, keywords)
             ) is not NotImplemented:
                 return found if out is None else into(out, found)
+            if out is None and MODE.get().symbolic and (
+                found := LENT.deferred(call, args, keywords)
+            ) is not NotImplemented:
+                return found
             _refuse(error, function, name, args, keywords)
 
     return _renamed(call, name)

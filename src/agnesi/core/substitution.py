@@ -85,6 +85,15 @@ def inferred(node: Node, inputs: tuple[Node, ...], known: Callable[[Size], Size]
     return new
 
 
+def born(old: Node, new: Node, known: dict[Dim, Size]) -> None:
+    """Note what the sizes are that results of an operation bring into the graph."""
+    if getattr(old.op, "bears", False):
+        types = zip(old.outputs or ((old.shape, None),), new.outputs or ((new.shape, None),),
+                    strict=True)
+        for (before, _), (now, _) in types:
+            unify(before, now, known)
+
+
 def open_sizes(node: Node) -> list[Dim]:
     """What of the sizes in a node's shape and in its operation's parameters is not a number."""
     found: list[Dim] = [n for n in node.shape if isinstance(n, Dim)]
@@ -120,6 +129,7 @@ def substituted(outputs: Sequence[Node], replace: Mapping[Node, Node]) -> list[N
             done[node] = node
         elif known:
             done[node] = inferred(node, inputs, sized)
+            born(node, done[node], known)
         else:
             done[node] = copied(node, inputs)
     return [done[n] for n in outputs]

@@ -10,7 +10,6 @@ import numpy as np
 
 from agnesi.core import dtypes, loops
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dims import Dim
 from agnesi.core.op import explain
 from agnesi.core.public import into, public, told
 from agnesi.core.tensor import Tensor, wrap
@@ -200,17 +199,6 @@ def power(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
 
 
 with_methods(power)
-
-
-def _of_sizes(op: str, a: Any, b: Any) -> Tensor:
-    """A number made of sizes, which is as precise as Python's and gives way as that does."""
-    functions: dict[str, Any] = {"+": add, "-": subtract, "*": multiply, "/": divide,
-                                 "//": floor_divide, "%": remainder, "**": power}
-    return functions[op](*(as_tensor(x, dtypes.float64) if isinstance(x, Dim) else x
-                           for x in (a, b)))
-
-
-Dim._tensor = staticmethod(_of_sizes)  # type: ignore[method-assign]
 
 
 pow = power

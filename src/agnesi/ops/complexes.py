@@ -383,7 +383,8 @@ def view_as_complex(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     >>> ag.view_as_complex(ag.tensor([[1.0, 2.0], [0.0, 3.0]]))
     tensor([1.+2.j, 0.+3.j])
     """
-    return apply(AsComplex(), as_tensor(x))
+    x = as_tensor(x)
+    return apply(AsComplex(), cast(x, dtypes.floating(x.dtype)))
 
 
 def part(x: Tensor, imaginary: bool) -> Tensor:

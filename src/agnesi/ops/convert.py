@@ -180,7 +180,7 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
             raise
         raise ShapeError(f"cannot make a tensor from {typed(x)}: its parts differ in length; "
                          "nn.functional.pad_sequence fills them up") from None
-    written = isinstance(x, (list, tuple)) and not _has_array(x)
+    written = is_written(x)
     if dtype is None:
         dtype = dtypes.of_scalar(x) if type(x) in SCALARS else array.dtype
         if written:
@@ -256,6 +256,11 @@ def _default(found: np.dtype) -> np.dtype:
     return dtypes.int64 if found.kind == "i" else found
 
 
+def is_written(x: Any) -> bool:
+    """Whether something is a list of Python numbers."""
+    return isinstance(x, (list, tuple)) and not _has_array(x)
+
+
 def _has_array(x: Any) -> bool:
     while isinstance(x, (list, tuple)) and x:
         x = x[0]
@@ -310,7 +315,7 @@ def pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
     if type(a) in SCALARS and isinstance(b, Tensor):
         second, first = _beside(b, a)
         return first, second
-    a, b = as_tensor(a), as_tensor(b)
+    a, b = beside(a, b), beside(b, a)
     if a.weak is not b.weak:
         return _weakly(a, b)
     dtype = dtypes.promote(a.dtype, b.dtype)
@@ -326,6 +331,17 @@ def _beside(x: Tensor, scalar: Any) -> tuple[Tensor, Tensor]:
         return _to(x, dtype), number(scalar, dtype)
     except OverflowError:
         raise DTypeError(f"the Python integer {scalar} does not fit into {dtype}") from None
+
+
+def beside(x: Any, other: Any) -> Tensor:
+    """An operand as a tensor; a list of Python floats gives way to the dtype of another one."""
+    if not isinstance(other, Tensor) or not is_written(x) or _holds_tensor(x):
+        return as_tensor(x)
+    array = as_array(x)
+    kind, dtype = array.dtype.kind, other.dtype
+    if kind not in "fc" or dtype.kind not in "fcV":
+        return wrap(array)
+    return wrap(as_array(x, dtypes.complex_of(dtype) if kind == "c" != dtype.kind else dtype))
 
 
 def number(scalar: Any, dtype: np.dtype) -> Tensor:
@@ -351,6 +367,7 @@ def common(*xs: Any) -> tuple[Tensor, ...]:
     tensors = [x for x in xs if type(x) not in SCALARS]
     if not tensors:
         tensors = [as_tensor(xs[0])]
+    tensors.sort(key=lambda x: isinstance(x, (list, tuple)))
     first = as_tensor(tensors[0])
     for x in tensors[1:]:
         first, _ = pair(first, x)
@@ -358,4 +375,5 @@ def common(*xs: Any) -> tuple[Tensor, ...]:
         if type(x) in SCALARS:
             first, _ = pair(first, x)
     dtype = of_default(first).dtype if first.weak else first.dtype
-    return tuple(number(x, dtype) if type(x) in SCALARS else cast(as_tensor(x), dtype) for x in xs)
+    return tuple(
+        number(x, dtype) if type(x) in SCALARS else cast(beside(x, first), dtype) for x in xs)

@@ -29,6 +29,7 @@ from agnesi.core.errors import DTypeError
 from agnesi.core.foreign import Walk
 from agnesi.core.layouts import as_operands, has_rows
 from agnesi.core.op import EXPLAINED, Op, explain, typed
+from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.convert import as_tensor, cast, common, constant, pair
@@ -445,6 +446,9 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
 
 def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Tensor:
     """A row on anything that may stand beside a tensor: the long way."""
+    if begins_program(xs):
+        with in_program():
+            return call(op, xs, out)
     try:
         return apply_to(out, op, *prepared(op, xs))
     except EXPLAINED as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from agnesi.core import dtypes
-from agnesi.core.config import LENT, STATE, config
+from agnesi.core.config import LENT, STATE, config, switched
 from agnesi.core.dims import Size
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.errors import at
@@ -17,7 +17,7 @@ from agnesi.core.integers import is_integer
 from agnesi.core.lineage import LINEAGE
 from agnesi.core.op import Op, typed
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import is_known
+from agnesi.core.tracing import is_known, is_tracing
 from agnesi.ops.convert import cast
 from agnesi.ops.creation import made
 from agnesi.ops.noise import Noise, numbers_per_block
@@ -137,9 +137,23 @@ class Generator:
         Tensor
             uint32, of shape (size,).
         """
-        if STATE.examples is not None:
-            return STATE.examples.drawn(self._draw, size)
-        return self._draw(size)
+        draw = self._source()._draw
+        return draw(size) if STATE.examples is None else STATE.examples.drawn(draw, size)
+
+    def _source(self) -> Generator:
+        """What draws are taken from: in a symbolic program a stream of its own, which begins with
+        numbers of this one and which every function advances."""
+        if STATE.symbolic is not True or is_tracing():  # bodies carry the generator's own
+            return self
+        found = Generator.__new__(Generator)
+        found.state = LENT.stream(self)
+        return found
+
+    def beginning(self) -> np.ndarray:
+        """The first state of another stream, which follows from the numbers drawn so far."""
+        with switched(symbolic=None, trace=None, examples=None, recording=False):
+            words: Any = self._draw(4).data
+        return start([int(w) for w in words])
 
     def noise(self, kind: str, size: Size, dtype: np.dtype) -> Tensor:
         """``size`` random numbers of a kind that ``ops.noise`` has.
@@ -161,8 +175,10 @@ class Generator:
         wide = dtypes.float64 if dtype == dtypes.float64 else dtypes.float32
         each = 4 // numbers_per_block(wide)
 
+        source = self._source()
+
         def draw(size: Size) -> Tensor:
-            return self._drawn(Noise(kind, size, wide), each * size)
+            return source._drawn(Noise(kind, size, wide), each * size)
 
         drawn = draw(size) if STATE.examples is None else STATE.examples.drawn(draw, size)
         if kind == "unit" and dtype.itemsize < wide.itemsize:
@@ -186,11 +202,12 @@ class Generator:
         state, places : Tensor
             The state before, and a uint32 number for each element.
         """
-        with LENT.turn(self.state.data), TURNS.lock:
-            state = copy(self.state)
+        source = self._source()
+        with LENT.turn(source.state.data), TURNS.lock:
+            state = copy(source.state)
 
             def draw(size: Size) -> Tensor:
-                assign(self.state, apply(Advance(4 * blocks * size), self.state))
+                source._advance(4 * blocks * size)
                 return made(Arange(0, 1, size, _UINT32), size)
 
             examples = STATE.examples
@@ -199,10 +216,18 @@ class Generator:
     def _draw(self, size: Size) -> Tensor:
         return self._drawn(RandomBits(size), size)
 
+    def _advance(self, words: Size) -> None:
+        """Let the state be that behind so many words."""
+        new, advance = apply(Advance(words), self.state), getattr(self.state, "advance", None)
+        if advance is None:
+            assign(self.state, new)
+        else:
+            advance(new)
+
     def _drawn(self, op: Op, words: Size) -> Tensor:
         if not is_known(self.state):
             drawn = apply(op, self.state)
-            assign(self.state, apply(Advance(words), self.state))
+            self._advance(words)
             return drawn
         with LENT.turn(self.state.data), TURNS.lock:  # the numbers are made side by side
             state = wrap(self.state.data.copy())

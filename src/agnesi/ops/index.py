@@ -28,6 +28,7 @@ from agnesi.ops.places import ScatterAdd, add_at, gathered, selected, spread, ta
 from agnesi.ops.ranges import Arange
 from agnesi.ops.select import clip, where
 from agnesi.ops.slices import FULL, Slice
+from agnesi.ops.spans import has_bounds, spans_of
 
 _INT64 = np.dtype("int64")
 
@@ -60,6 +61,14 @@ class Index(Op):
 
     def decompose(self, x: Tensor, *indices: Tensor) -> Tensor:
         return gathered(x, self.axes, self.at, indices, self.name)
+
+
+@record
+class Window(Index):
+    """The elements of a slice of one axis whose bounds are values; ``partial`` marks all but the
+    last step of a key."""
+
+    partial: bool = False
 
 
 @record
@@ -127,6 +136,9 @@ def getitem(x: Tensor, key: Any, /) -> Tensor:
         return apply(Slice(simple), x)
     if type(key) is Tensor and key.dtype.kind in "iu" and key.shape and x.shape:
         return apply(Index((0,), 0), x, key)
+    if has_bounds(key):
+        x, key = windowed(x, key)
+        return x if key is None else getitem(x, key)
     part = part_of(x, key)
     if part is not None:
         return selection(part)
@@ -135,6 +147,15 @@ def getitem(x: Tensor, key: Any, /) -> Tensor:
     if keys.indices:
         return apply(Index(keys.axes, keys.at), viewed, *keys.indices)
     return apply(Slice((FULL,) * x.ndim), x) if viewed is x else viewed
+
+
+def windowed(x: Tensor, key: Any) -> tuple[Tensor, Any]:
+    """``x`` with the slices of a key taken whose bounds are values, and what is left of the key."""
+    found, rest = spans_of(x, key)
+    for n, (axis, places) in enumerate(found):
+        last = rest is None and n == len(found) - 1
+        x = apply(Window((axis,), axis, not last), x, places)
+    return x, rest
 
 
 def as_index(index: Any) -> Tensor:

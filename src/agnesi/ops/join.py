@@ -15,16 +15,20 @@ from agnesi.core.dims import Dim, Size, combine, is_open, is_settled
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.extents import Extent, UnknownSizeError
+from agnesi.core.integers import integer
 from agnesi.core.leaves import COPY
 from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
+from agnesi.ops.arith import remainder, subtract
 from agnesi.ops.convert import SCALARS, as_tensor, common
 from agnesi.ops.creation import filled
 from agnesi.ops.expand import broadcast_to
 from agnesi.ops.index import take
 from agnesi.ops.movement import atleast_1d, atleast_2d, atleast_3d, expand_dims, reshape
+from agnesi.ops.ranges import arange
 from agnesi.ops.slices import FULL, Slice, SlicePut, Unslice, flip
 
 
@@ -618,8 +622,11 @@ def roll(x: TensorLike, /, shift: Any, axis: Any = None, *, out: Tensor | None =
     for by, a in zip(shifts, axes, strict=True):
         a = shapes.axis_of(a, x.ndim)
         n = x.shape[a]
+        if isinstance(by, Tensor) and not is_known(by):
+            x = take(x, remainder(subtract(arange(n), by), n), a)
+            continue
         turns = combine("max", n, 1) if is_open(n) else n
-        by = combine("%", by, turns) if turns != 0 else 0
+        by = combine("%", integer(by, "shift"), turns) if turns != 0 else 0
         if isinstance(by, Dim) or by:
             x = apply(Concat(a), _cut(x, a, n - by, None), _cut(x, a, 0, n - by))
     return x

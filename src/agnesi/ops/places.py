@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import dtypes, loops, shapes
-from agnesi.core.dims import Shape, is_static, product
+from agnesi.core.dims import Shape, is_open, is_static, product
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.errors import error_named
+from agnesi.core.extents import Extent
 from agnesi.core.foreign import Call, Told, number, operand, result, scratch, units_for
 from agnesi.core.graph import constant_value
 from agnesi.core.node import Node
@@ -157,7 +158,10 @@ def _span(node: Node) -> tuple[int, int] | None:
             return None
         return int(value.min()), int(value.max())
     if op.name == "arange":
-        ends = int(op.start), int(op.start + op.step * (op.size - 1))
+        size = op.size.most if isinstance(op.size, Extent) else op.size
+        if size is None or is_open(size):
+            return None
+        ends = int(op.start), int(op.start + op.step * (size - 1))
         return min(ends), max(ends)
     if op.name in ("argsort", "topk", "argmax", "argmin"):
         return 0, node.inputs[0].shape[op.axis] - 1

@@ -10,19 +10,21 @@ import numpy as np
 
 from agnesi.core import dtypes, loops
 from agnesi.core.accepted import DTypeLike, TensorLike
-from agnesi.core.dims import Dim, Size
+from agnesi.core.dims import Dim, Size, combine
 from agnesi.core.dispatch import apply
+from agnesi.core.integers import integer
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import is_tracing
-from agnesi.ops.arith import add, divide, multiply, power, subtract
+from agnesi.core.tracing import is_known, is_tracing
+from agnesi.core.valuedims import size_of
+from agnesi.ops.arith import add, divide, floor_divide, multiply, negative, power, subtract
 from agnesi.ops.compare import equal
 from agnesi.ops.convert import as_tensor, cast, is_live
 from agnesi.ops.creation import checked_sizes, constant, float_dtype, made
 from agnesi.ops.movement import reshape
-from agnesi.ops.select import where
+from agnesi.ops.select import ceil, maximum, where
 
 
 @record
@@ -76,14 +78,22 @@ class Linspace(Op):
     def perform(self) -> np.ndarray:
         return np.linspace(self.start, self.stop, self.num, self.endpoint, dtype=self.dtype)
 
+    def resolve(self, known: Any) -> Op:
+        return Linspace(self.start, self.stop, known(self.num), self.endpoint, self.dtype)
+
     def lower(self, at: Any) -> Any:
-        count = max(self.num - 1 if self.endpoint else self.num, 1)
-        step = loops.const((self.stop - self.start) / count, "float64")
+        count = combine("max", self.num - 1 if self.endpoint else self.num, 1)
+        if isinstance(count, int):
+            step, end = (loops.const((self.stop - self.start) / count, "float64"),
+                         loops.const(count, "int64"))
+        else:
+            span, end = loops.const(self.stop - self.start, "float64"), loops.size(count)
+            step = loops.call("divide", span, loops.cast(end, "float64"))
         i = loops.index(at[0])
         value = loops.call("multiply", loops.cast(i, "float64"), step)
         value = loops.call("add", value, loops.const(self.start, "float64"))
-        if self.endpoint and self.num > 1:
-            last = loops.call("equal", i, loops.const(self.num - 1, "int64"))
+        if self.endpoint:
+            last = loops.call("equal", i, end)
             value = loops.where(last, loops.const(self.stop, "float64"), value)
         return loops.cast(value, self.dtype.name)
 
@@ -119,11 +129,6 @@ class Eye(Op):
 def _number(x: Any) -> Any:
     """A bound of arange: a Python number or a size."""
     if isinstance(x, Tensor):
-        if x.data is None or is_tracing():
-            raise TypeError(
-                "the bounds of arange decide the size of the result, so they must be numbers or "
-                "sizes of other tensors (x.shape[0]), not symbolic tensors"
-            )
         x = x.data
     if isinstance(x, (np.ndarray, np.generic)):
         x = x.item()
@@ -174,6 +179,8 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: DTypeLike = No
     if stop is None:
         start, stop = 0, start
     given = start, step
+    if any(isinstance(v, Tensor) and not is_known(v) for v in (start, stop, step)):
+        return _between(start, stop, step, dtype)
     start, stop, step = (_number(v) for v in (start, stop, step))
     if step == 0 and not isinstance(step, Dim):
         raise ValueError("the step of arange must not be zero")
@@ -192,12 +199,35 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: DTypeLike = No
     return made(Arange(start, step, size, kind), size)
 
 
+def _between(start: Any, stop: Any, step: Any, dtype: Any) -> Tensor:
+    """``arange`` with bounds or a step that values tell."""
+    kind = np.dtype("int64") if dtype is None else dtypes.as_dtype(dtype)
+    ends = [as_tensor(v) for v in (start, stop, step)]
+    floats = any(v.dtype.kind in "fV" for v in ends)
+    if floats and dtype is None:
+        kind = float_dtype(of_ends(start, stop, step))
+    wide = dtypes.float64 if floats else dtypes.int64
+    first, last, between = (cast(v, wide) for v in ends)
+    if floats:
+        count = cast(ceil(divide(subtract(last, first), between)), dtypes.int64)
+    elif type(step) is int and abs(step) == 1:
+        count = multiply(subtract(last, first), step)
+    else:
+        count = negative(floor_divide(subtract(first, last), between))
+    size = size_of(maximum(count, 0), "the size of arange")
+    if type(start) is type(step) is int:
+        return made(Arange(start, step, size, kind), size)
+    places = made(Arange(0, 1, size, kind), size)
+    return add(multiply(places, cast(ends[2], kind)), cast(ends[0], kind))
+
+
 def _extent(start: Any, stop: Any, step: Any) -> Any:
-    """Size of an arange with unknown bounds, taken not to be empty."""
+    """Size of an arange with unknown bounds."""
     if not isinstance(step, int) or any(isinstance(v, float) for v in (start, stop)):
         raise TypeError("arange over unknown sizes takes integer bounds and steps")
     span = stop - start if step > 0 else start - stop
-    return span if abs(step) == 1 else (span + (abs(step) - 1)) // abs(step)
+    count = span if abs(step) == 1 else (span + (abs(step) - 1)) // abs(step)
+    return count if isinstance(count, Dim) and not count.op else combine("max", count, 0)
 
 
 @public
@@ -242,10 +272,10 @@ def linspace(start: Any, stop: Any, /, num: int = 50, dtype: DTypeLike = None, *
     tensor([0. , 0.5, 1. ])
     """
     kind = float_dtype(of_ends(start, stop) if dtype is None else dtype)
-    num = operator.index(num)
+    num = integer(num, "num", 0)
     if is_live(start) or is_live(stop):
         return cast(_spaced(start, stop, num, endpoint), kind)
-    return apply(Linspace(float(start), float(stop), num, endpoint, kind))
+    return made(Linspace(float(start), float(stop), num, endpoint, kind), num)
 
 
 def _spaced(start: Any, stop: Any, num: int, endpoint: bool) -> Tensor:

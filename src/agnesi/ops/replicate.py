@@ -7,26 +7,30 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from agnesi.core import shapes
+from agnesi.core import dtypes, shapes
 from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.dims import Dim, Shape, Size, is_open
 from agnesi.core.dispatch import apply, symbolic
-from agnesi.core.errors import ShapeError, TraceError
+from agnesi.core.errors import ShapeError
 from agnesi.core.integers import integer
 from agnesi.core.leaves import COPY
-from agnesi.core.op import Op
+from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.shapes import broadcast as broadcast_of
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_known
+from agnesi.core.valuedims import size_of
 from agnesi.core.views import share
 from agnesi.ops import expand as spread
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import made, sizes_of
 from agnesi.ops.index import IndexSum, take
 from agnesi.ops.movement import flatten, moveaxis, reshape
 from agnesi.ops.ranges import Arange
+from agnesi.ops.reduce import sum as sum_
+from agnesi.ops.running import cumsum
+from agnesi.ops.sort import searchsorted
 
 _INT64 = np.dtype("int64")
 
@@ -372,10 +376,9 @@ def repeat(x: TensorLike, /, repeats: Any, axis: int | None = None, *,
         x, axis = flatten(x), 0
     axis = shapes.axis_of(axis, x.ndim)
     if isinstance(repeats, Tensor):
-        if not is_known(repeats):
-            raise TraceError("repeats decide the size of the result, and are not known when the "
-                             "graph is written; give numbers")
-        repeats = repeats.data
+        if repeats.ndim and not is_known(repeats):
+            return take(x, _origins(repeats, x.shape[axis]), axis)
+        repeats = integer(repeats, "repeats") if not is_known(repeats) else repeats.data
     if not isinstance(repeats, Dim) and np.any(np.asarray(repeats) < 0):
         raise ValueError(f"repeats must not be negative: {repeats}")
     if isinstance(repeats, Dim) or np.size(repeats) == 1:
@@ -383,12 +386,20 @@ def repeat(x: TensorLike, /, repeats: Any, axis: int | None = None, *,
         counts[axis] = repeats if isinstance(repeats, Dim) else int(np.ravel(repeats)[0])
         return _repeated(x, x.shape, tuple(counts), before=False)
     if is_open(x.shape[axis]):
-        raise TraceError(f"the size {x.shape[axis]} of axis {axis} is not known when the graph is "
-                         "written, so there cannot be a count for each element; give one for all")
+        return take(x, _origins(as_tensor(np.asarray(repeats)), x.shape[axis]), axis)
     if np.shape(repeats) not in ((1,), (x.shape[axis],)):
         raise ShapeError(f"there must be a count for each of the {x.shape[axis]} elements of axis "
                          f"{axis}, or one for all, not {np.size(repeats)}")
     return take(x, np.repeat(np.arange(x.shape[axis]), np.asarray(repeats)), axis)
+
+
+def _origins(repeats: Tensor, n: Any) -> Tensor:
+    """Of each element of a result the one that it repeats, for counts that only the run knows."""
+    if repeats.ndim != 1 or repeats.dtype.kind not in "iu":
+        raise TypeError(f"repeats must be integers for each element, not {typed(repeats)}")
+    ends = cumsum(cast(broadcast_to(repeats, (n,)), dtypes.int64), 0)
+    total = size_of(sum_(cast(repeats, dtypes.int64)), "the sum of repeats")
+    return searchsorted(ends, made(Arange(0, 1, total, dtypes.int64), total), side="right")
 
 
 @record

@@ -19,7 +19,7 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops import expand
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import filled, made
-from agnesi.ops.index import Index, IndexSum, along, as_index
+from agnesi.ops.index import Index, IndexSum, Window, along, as_index, windowed
 from agnesi.ops.keys import Keys, complete, entries_of, is_mask, parse, plain, view_of
 from agnesi.ops.masked import part_of, selection
 from agnesi.ops.movement import reshape
@@ -27,6 +27,7 @@ from agnesi.ops.places import ScatterPut, replaced, selected, spread
 from agnesi.ops.ranges import Arange
 from agnesi.ops.select import where
 from agnesi.ops.slices import FULL, Slice, Unslice
+from agnesi.ops.spans import has_bounds
 
 
 # -- operations -----------------------------------------------------------------------------
@@ -206,6 +207,11 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
     """
     if _directly(x, key, value):
         return
+    if has_bounds(key):
+        part, rest = windowed(x, key)
+        part = part if rest is None else part[rest]
+        assign(x, Place(part).replaced(_fits(cast(as_tensor(value), x.dtype), part.shape)))
+        return
     change = _new_value(x, key, value)
     if change is not None:
         assign(*change)
@@ -296,34 +302,34 @@ class Place:
     def __init__(self, part: Any) -> None:
         if not isinstance(part, Tensor):
             raise TypeError(f"the operand must be an indexed tensor, x[...], not {typed(part)}")
+        #: Operations with their indices, and what they were taken from, the last one first.
         self.steps: list[tuple[Any, tuple[Tensor, ...], Tensor]] = []
-        node = part.node
+        while not self.steps or getattr(self._op(part), "partial", False):
+            node: Any = part.node
+            if part._view is not None:
+                self.steps.append((part._view.op, (), part._view.base))
+            elif isinstance(self._op(part), Index):
+                self.steps.append(
+                    (node.op, tuple(map(symbol, node.inputs[1:])), symbol(node.inputs[0])))
+            else:
+                raise TypeError(
+                    "the operand must be an indexed tensor, x[...]; the origin of an advanced "
+                    "selection is known in graphs only, so write ag.index_put(x, key, value) here"
+                )
+            part = self.steps[-1][2]
+
+    @staticmethod
+    def _op(part: Tensor) -> Any:
+        """The operation that took a tensor from another one."""
         if part._view is not None:
-            self._views(part._view)
-        elif part.data is None and node is not None and isinstance(node.op, Index):
-            self._nodes(node)
-        else:
-            raise TypeError(
-                "the operand must be an indexed tensor, x[...]; the origin of an advanced "
-                "selection is known in graphs only, so write ag.index_put(x, key, value) here"
-            )
-
-    def _views(self, view: Any) -> None:
-        while view is not None and (not self.steps or getattr(view.op, "partial", False)):
-            self.steps.append((view.op, (), view.base))
-            view = view.base._view
-
-    def _nodes(self, node: Any) -> None:
-        while not self.steps or getattr(node.op, "partial", False):
-            indices = tuple(map(symbol, node.inputs[1:]))
-            self.steps.append((node.op, indices, symbol(node.inputs[0])))
-            node = node.inputs[0]
+            return part._view.op
+        return part.node.op if part.data is None and part.node is not None else None
 
     def replaced(self, new: Tensor) -> Tensor:
         """``x`` with another value at the place."""
         for op, indices, base in self.steps:
             if isinstance(op, Index):
-                new = put(base, new, op.axes, op.at, indices)
+                new = put(base, new, op.axes, op.at, indices, isinstance(op, Window))
             elif hasattr(op, "undo"):
                 new = apply(op.undo(base.shape), new)
             else:

@@ -14,6 +14,7 @@ from agnesi.core.dispatch import record
 from agnesi.core.errors import DTypeError, ShapeError, TraceError
 from agnesi.core.loops import Expr
 from agnesi.core.op import explain, typed
+from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to, public
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_known
@@ -105,6 +106,9 @@ def where(condition: TensorLike, x1: TensorLike | None = None, x2: TensorLike | 
         found = None if a is None or b is None else _where_now(condition, a, b)
         if found is not None:
             return found
+    if begins_program((condition, x1, x2)):
+        with in_program():
+            return where(condition, x1, x2, out=out)
     try:
         condition = as_tensor(condition)
         if condition.dtype.kind != "b":
@@ -240,6 +244,9 @@ def clip(x: TensorLike, /, min: TensorLike | None = None, max: TensorLike | None
     >>> ag.clip(ag.tensor([-1.0, 0.5, 3.0]), 0.0, 1.0)
     tensor([0. , 0.5, 1. ])
     """
+    if begins_program((x, min, max)):
+        with in_program():
+            return clip(x, min, max, out=out)
     x = operand("clip", x)
     if min is None and max is None:
         return positive(x, out=out)

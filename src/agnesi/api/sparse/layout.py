@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.valued import ValueDim
 from agnesi.core import dtypes
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply, apply_many
@@ -18,6 +17,7 @@ from agnesi.core.errors import ShapeError, TraceError
 from agnesi.core.op import called
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_tracing
+from agnesi.core.valuedims import size_of
 from agnesi.ops.convert import cast, pair
 from agnesi.ops.creation import made
 from agnesi.ops.join import concat
@@ -199,7 +199,7 @@ def _product_pattern(patterns: Sequence[Tensor], columns: Any) -> Sequence[Tenso
     if is_tracing():
         raise unknown("the product of sparse matrices")
     count: Any = apply(ProductCount(columns), *patterns)
-    return apply_many(ProductPattern(columns, ValueDim(count.node)), *patterns)
+    return apply_many(ProductPattern(columns, size_of(count)), *patterns)
 
 
 # -- parts of a matrix ------------------------------------------------------------------------

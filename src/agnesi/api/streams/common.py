@@ -2,10 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from agnesi.compiler.shared import Shared
+import numpy as np
+
+from agnesi.compiler.shared import Shared, shared, variable_of
+from agnesi.core.config import LENT
+from agnesi.core.dispatch import assign
 from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_tracing
+from agnesi.ops.creation import sizes_of
+
+
+class StreamState(Shared):
+    """The state of a random variable: every draw from it advances it.
+
+    Bodies of loops and branches carry it, so that each step draws anew; functions that use it have
+    its new value among their updates.
+    """
+
+    __slots__ = ("begin", "streams")
+
+    #: Makes the value that it begins with.
+    begin: Callable[[], np.ndarray]
+    streams: Streams
+
+    def advance(self, new: Tensor) -> None:
+        """Let it be ``new`` behind what was drawn."""
+        if is_tracing():
+            assign(self, new, state=True)
+            return
+        self.default_update = new
+        self.streams.note(self, new)
+
+    def another(self) -> StreamState:
+        """A state of the same kind elsewhere in the streams."""
+        return self.streams.state(self.begin, type(self))
 
 
 class RandomVariable(Tensor):
@@ -21,17 +54,17 @@ class RandomVariable(Tensor):
 
     __slots__ = ("rng", "update")
 
-    rng: Shared
-    update: tuple[Shared, Tensor]
+    rng: StreamState
+    update: tuple[StreamState, Tensor]
 
 
 class Streams:
     """The variables that were drawn, and how their states go on."""
 
     def __init__(self) -> None:
-        self.state_updates: list[tuple[Shared, Tensor]] = []
+        self.state_updates: list[tuple[StreamState, Tensor]] = []
 
-    def updates(self) -> list[tuple[Shared, Tensor]]:
+    def updates(self) -> list[tuple[StreamState, Tensor]]:
         """States and new states of all variables, as for ``ag.function(updates=...)``.
 
         Functions make these updates by themselves, unless told not to (``no_default_updates``).
@@ -43,19 +76,60 @@ class Streams:
         """
         return list(self.state_updates)
 
-    def _drawn(self, x: Tensor, rng: Shared, new: Tensor) -> RandomVariable:
+    def state(self, begin: Callable[[], np.ndarray], kind: type = StreamState) -> StreamState:
+        """A state that begins with what ``begin`` makes, now and when the streams begin anew."""
+        made: Any = shared(begin(), borrow=True)
+        made.node.shape = made.storage.shape
+        rng = variable_of(made.storage, made.node, None, kind)
+        rng.begin, rng.streams = begin, self
+        return rng
+
+    def note(self, rng: StreamState, new: Tensor) -> None:
+        """Keep how a state goes on."""
+        places = {id(r): i for i, (r, _) in enumerate(self.state_updates)}
+        i = places.get(id(rng), len(places))
+        self.state_updates[i:i + 1] = [(rng, new)]
+
+    def begin_anew(self) -> None:
+        """Let all states be what they began with."""
+        for rng, _ in self.state_updates:
+            Shared.set_value(rng, rng.begin())
+
+    def drawn(self, x: Tensor, rng: StreamState, new: Tensor) -> RandomVariable:
         """A variable of random numbers, from what was computed."""
+        rng.advance(new)
+        return self._variable(x, rng, new)
+
+    def seen(self, x: Tensor, drawn: RandomVariable) -> RandomVariable:
+        """A variable that is computed of another one."""
+        return self._variable(x, *drawn.update)
+
+    @staticmethod
+    def _variable(x: Tensor, rng: StreamState, new: Tensor) -> RandomVariable:
         t = RandomVariable.__new__(RandomVariable)
-        t.data, t.node, t.requires_grad = x.data, x.node, False
+        t.data, t.node, t.requires_grad = x.data, x.node, x.requires_grad
         t._grad = t._view = t._version = t._name = None
-        rng.default_update = new
         t.rng, t.update = rng, (rng, new)
-        self.state_updates.append(t.update)
         return t
+
+
+class Drawn(Streams):
+    """The states of what symbolic programs draw from generators of values, as dropout does."""
+
+
+_DRAWN = Drawn()
+
+
+def stream(generator: Any) -> StreamState:
+    """A state for one variable of a program, which begins with numbers of a generator."""
+    rng = _DRAWN.state(generator.beginning)
+    _DRAWN.state_updates.clear()  # nobody asks for them: functions find their states themselves
+    return rng
+
+
+LENT.stream = stream
 
 
 def sizes_in(size: Any) -> tuple[Any, ...] | None:
     """A shape, from a number, a size, or a sequence of them; None as it is."""
-    if size is None or isinstance(size, tuple):
-        return size
-    return tuple(size) if isinstance(size, list) else (size,)
+    return None if size is None else sizes_of(size)

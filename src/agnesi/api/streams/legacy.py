@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from agnesi.api.streams.common import RandomVariable, Streams, sizes_in
-from agnesi.compiler.shared import Shared, shared
+from agnesi.api.streams.common import RandomVariable, Streams, StreamState, sizes_in
 from agnesi.core import dtypes, shapes
+from agnesi.core.config import STATE
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply_many
 from agnesi.core.errors import at
 from agnesi.core.op import Op
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.explog import exp
 from agnesi.ops.index import take_along_axis
 
 #: Words of a state: MT19937's 624, the position, whether a normal number is left, and that.
@@ -43,7 +44,7 @@ def unpacked(words: np.ndarray) -> np.random.RandomState:
     return state
 
 
-class StateVariable(Shared):
+class StateVariable(StreamState):
     """A shared variable whose value is a ``numpy.random.RandomState``."""
 
     __slots__ = ()
@@ -105,7 +106,7 @@ class NumpyDraw(Op):
 
     def resolve(self, known: Any) -> Op:
         def numbers(sizes: Any) -> Any:
-            return tuple([int(known(n)) if isinstance(n, Dim) else n for n in sizes])
+            return tuple([known(n) if isinstance(n, Dim) else n for n in sizes])
 
         sizes = None if self.sizes is None else numbers(self.sizes)
         return NumpyDraw(self.method, sizes, numbers(self.each), self.dtype)
@@ -155,14 +156,13 @@ class RandomStreams(Streams):
             A seed of NumPy's; that of the start by default.
         """
         self._seeds = np.random.RandomState(self.default_instance_seed if seed is None else seed)
-        for rng, _ in self.state_updates:
-            rng.set_value(self._generator())
+        self.begin_anew()
 
-    def _generator(self) -> np.random.RandomState:
-        return np.random.RandomState(int(self._seeds.randint(2**30)))
+    def _packed(self) -> np.ndarray:
+        return packed(np.random.RandomState(int(self._seeds.randint(2**30))))
 
     def gen(self, method: str, size: Any, params: tuple[Any, ...] = (), *, each: Any = (),
-            dtype: Any = "float64") -> RandomVariable:
+            dtype: Any = None) -> RandomVariable:
         """A variable that a method of ``RandomState`` draws.
 
         Parameters
@@ -175,8 +175,8 @@ class RandomStreams(Streams):
             What the method takes first; they may be symbolic.
         each : tuple
             Shape of one draw.
-        dtype : dtype
-            Type of the result.
+        dtype : dtype, optional
+            That of the result; by default what NumPy draws.
 
         Returns
         -------
@@ -190,13 +190,40 @@ class RandomStreams(Streams):
         >>> ag.function([], T.RandomStreams(1).gen("standard_cauchy", 3))().shape
         (3,)
         """
-        state = shared(packed(self._generator()))
-        state.__class__ = StateVariable
-        op = NumpyDraw(method, sizes_in(size), each, dtypes.as_dtype(dtype))
-        new, drawn = apply_many(op, state, *map(as_tensor, params))
-        return self._drawn(drawn, state, new)
+        kind = dtypes.as_dtype(_KINDS.get(method, "float64") if dtype is None else dtype)
+        operands, sizes = tuple(map(as_tensor, params)), sizes_in(size)
+        if STATE.examples is not None:
+            return self._for_examples(method, sizes, operands, each, kind)
+        state: Any = self.state(self._packed, StateVariable)
+        new, found = apply_many(NumpyDraw(method, sizes, each, kind), state, *operands)
+        return self.drawn(found, state, new)
 
-    def multinomial(self, size: Any = None, n: int = 1, pvals: Any = (0.5, 0.5)) -> RandomVariable:
+    def _for_examples(self, method: str, sizes: Any, params: tuple[Tensor, ...], each: Any,
+                      dtype: np.dtype) -> RandomVariable:
+        """The draws for all examples of ``vmap``, of which the function gets one."""
+        outer = shapes.broadcast((), *(p.shape for p in params)) if sizes is None else sizes
+        made: list[Any] = []
+
+        def draw(rows: Any, length: Any, *given: Tensor) -> list[Tensor]:
+            fitted = [p.reshape((length, *(1,) * (len(outer) - p.ndim + 1), *p.shape[1:]))
+                      if r else p for p, r in zip(given, rows, strict=True)]
+            axis = () if length is None else (length,)
+            made.append(self.gen(method, (*axis, *outer), tuple(fitted), each=each, dtype=dtype))
+            return made
+
+        (found,) = STATE.examples.drawing(draw, params)
+        return self.seen(found, made[0])
+
+    def moved(self, affine: tuple[str, Callable[..., Tensor]], size: Any,
+              params: tuple[Tensor, ...], dtype: Any) -> RandomVariable:
+        """A draw of a method by name, moved by parameters to which gradients flow."""
+        method, move = affine
+        sizes = shapes.broadcast((), *(p.shape for p in params)) if size is None else size
+        z = self.gen(method, sizes, dtype=dtype)
+        return self.seen(move(z, *(cast(p, z.dtype) for p in params)), z)
+
+    def multinomial(self, size: Any = None, n: int = 1, pvals: Any = (0.5, 0.5),
+                    dtype: Any = None) -> RandomVariable:
         """How often each thing comes up in ``n`` trials of chances ``pvals``.
 
         Parameters
@@ -207,15 +234,18 @@ class RandomStreams(Streams):
             Number of trials.
         pvals : array_like
             The chances, a vector.
+        dtype : dtype, optional
+            That of the result; by default what NumPy draws.
 
         Returns
         -------
         RandomVariable
             Its numbers are other ones in each call of a function.
         """
-        return self._vectors("multinomial", size, (n, pvals), pvals, dtype="int64")
+        return self._vectors("multinomial", size, (n, pvals), pvals, dtype=dtype)
 
-    def dirichlet(self, size: Any = None, alpha: Any = (1.0, 1.0)) -> RandomVariable:
+    def dirichlet(self, size: Any = None, alpha: Any = (1.0, 1.0),
+                  dtype: Any = None) -> RandomVariable:
         """Shares that sum to 1.
 
         Parameters
@@ -224,16 +254,18 @@ class RandomStreams(Streams):
             Shape of the draw.
         alpha : array_like
             The shapes, a vector.
+        dtype : dtype, optional
+            That of the result; by default what NumPy draws.
 
         Returns
         -------
         RandomVariable
             Its numbers are other ones in each call of a function.
         """
-        return self._vectors("dirichlet", size, (alpha,), alpha)
+        return self._vectors("dirichlet", size, (alpha,), alpha, dtype=dtype)
 
-    def multivariate_normal(self, size: Any = None, mean: Any = (0.0,),
-                            cov: Any = ((1.0,),)) -> RandomVariable:
+    def multivariate_normal(self, size: Any = None, mean: Any = (0.0,), cov: Any = ((1.0,),),
+                            dtype: Any = None) -> RandomVariable:
         """Normal vectors.
 
         Parameters
@@ -244,13 +276,15 @@ class RandomStreams(Streams):
             A vector.
         cov : array_like
             A matrix of covariances.
+        dtype : dtype, optional
+            That of the result; by default what NumPy draws.
 
         Returns
         -------
         RandomVariable
             Its numbers are other ones in each call of a function.
         """
-        return self._vectors("multivariate_normal", size, (mean, cov), mean)
+        return self._vectors("multivariate_normal", size, (mean, cov), mean, dtype=dtype)
 
     def _vectors(self, method: str, size: Any, params: tuple[Any, ...], like: Any,
                  **how: Any) -> RandomVariable:
@@ -258,7 +292,7 @@ class RandomStreams(Streams):
         return self.gen(method, () if size is None else size, params, each=each, **how)
 
     def choice(self, size: Any = None, a: Any = 2, replace: bool = True,
-               p: Any = None) -> RandomVariable:
+               p: Any = None, dtype: Any = None) -> RandomVariable:
         """Numbers below ``a``, or elements of a vector.
 
         Parameters
@@ -271,6 +305,8 @@ class RandomStreams(Streams):
             Whether the same may be drawn again.
         p : array_like, optional
             A chance for each.
+        dtype : dtype, optional
+            That of the result; by default that of ``a``.
 
         Returns
         -------
@@ -279,26 +315,31 @@ class RandomStreams(Streams):
         """
         a = as_tensor(a)
         params = (a, replace) if p is None else (a, replace, p)
-        return self.gen("choice", () if size is None else size, params, dtype=a.dtype)
+        return self.gen("choice", () if size is None else size, params,
+                        dtype=a.dtype if dtype is None else dtype)
 
-    def permutation(self, size: Any = None, n: int | Dim = 1) -> RandomVariable:
+    def permutation(self, size: Any = None, n: Any = 1, dtype: Any = None) -> RandomVariable:
         """The numbers below ``n`` in random order, once for each place of ``size``.
 
         Parameters
         ----------
         size : int, Dim or tuple, optional
             Shape of the draw.
-        n : int | Dim
+        n : int, Dim or Tensor
             How many numbers.
+        dtype : dtype, optional
+            That of the result; by default what NumPy draws.
 
         Returns
         -------
         RandomVariable
             Its numbers are other ones in each call of a function.
         """
-        return self.gen("permutation", () if size is None else size, (n,), each=(n,), dtype="int64")
+        return self.gen("permutation", () if size is None else size, (n,), each=sizes_in(n),
+                        dtype=dtype)
 
-    def random_integers(self, size: Any = None, low: Any = 0, high: Any = 1) -> RandomVariable:
+    def random_integers(self, size: Any = None, low: Any = 0, high: Any = 1,
+                        dtype: Any = None) -> RandomVariable:
         """Integers in [low, high], both included.
 
         Parameters
@@ -307,15 +348,18 @@ class RandomStreams(Streams):
             Shape of the draw.
         low, high : int or Tensor, optional
             The bounds.
+        dtype : dtype, optional
+            That of the result; by default what NumPy draws.
 
         Returns
         -------
         RandomVariable
             Its numbers are other ones in each call of a function.
         """
-        return self.randint(size, low, as_tensor(high) + 1)
+        return self.randint(size, low, as_tensor(high) + 1, dtype)
 
-    def randint(self, size: Any = None, low: Any = 0, high: Any = None) -> RandomVariable:
+    def randint(self, size: Any = None, low: Any = 0, high: Any = None,
+                dtype: Any = None) -> RandomVariable:
         """Integers in [low, high), or in [0, low).
 
         Parameters
@@ -324,6 +368,8 @@ class RandomStreams(Streams):
             Shape of the draw.
         low, high : int or Tensor, optional
             The bounds.
+        dtype : dtype, optional
+            That of the result; by default what NumPy draws.
 
         Returns
         -------
@@ -331,7 +377,7 @@ class RandomStreams(Streams):
             Its numbers are other ones in each call of a function.
         """
         params = (0, low) if high is None else (low, high)
-        return self.gen("randint", size, params, dtype="int64")
+        return self.gen("randint", size, params, dtype=dtype)
 
     def shuffle_row_elements(self, x: Tensor) -> Tensor:
         """A matrix with the elements of each row in random order.
@@ -356,11 +402,13 @@ Parameters
 ----------
 size : int, Dim or tuple, optional
     Shape of the draw; by default that of the broadcast parameters.
-{entries}
+{entries}dtype : dtype, optional
+    That of the result.
+
 Returns
 -------
 RandomVariable
-    {dtype}; its numbers are other ones in each call of a function.
+    {dtype} by default; its numbers are other ones in each call of a function.
 """
 #: What the parameters of NumPy's distributions mean; they may be symbolic, and broadcast.
 _PARAMETERS = {
@@ -379,27 +427,45 @@ _PARAMETERS = {
 }
 
 
-def _method(name: str, defaults: tuple[Any, ...], names: tuple[str, ...], dtype: str) -> Any:
-    def draw(self: RandomStreams, size: Any = None, *args: Any, **keywords: Any) -> RandomVariable:
+def _method(name: str, defaults: tuple[Any, ...], names: tuple[str, ...]) -> Any:
+    affine = _AFFINE.get(name)
+
+    def draw(self: RandomStreams, size: Any = None, *args: Any, dtype: Any = None,
+             **keywords: Any) -> RandomVariable:
         bound = signature.bind(*args, **keywords)
         bound.apply_defaults()
-        return self.gen(name, size, tuple(bound.arguments.values()), dtype=dtype)
+        params = tuple(bound.arguments.values())
+        if affine is not None and any(isinstance(p, Tensor) and p.requires_grad for p in params):
+            return self.moved(affine, size, tuple(map(as_tensor, params)), dtype)
+        return self.gen(name, size, params, dtype=dtype)
 
     signature = inspect.Signature([
         inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=d)
         for n, d in zip(names, defaults, strict=True)
     ])
     draw.__name__ = draw.__qualname__ = name
-    this, size = list(inspect.signature(draw).parameters.values())[:2]
+    this, size, _, kind, _ = inspect.signature(draw).parameters.values()
     if _NEEDED in defaults:  # a parameter without a default comes behind none with one
         size = size.replace(default=_NEEDED)
     draw.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[this, size, *signature.parameters.values()], return_annotation="RandomVariable")
+        parameters=[this, size, *signature.parameters.values(), kind],
+        return_annotation="RandomVariable")
     entries = "".join(f"{n} : array_like\n    {_PARAMETERS[n]}\n" for n in names)
-    draw.__doc__ = _DOC.format(name=name, entries=entries, dtype=dtype)
+    draw.__doc__ = _DOC.format(name=name, entries=entries, dtype=_KINDS.get(name, "float64"))
     return draw
 
 
+#: Draws that are moved and scaled ones of another method, through which gradients flow.
+_AFFINE: dict[str, tuple[str, Callable[..., Tensor]]] = {
+    "normal": ("standard_normal", lambda z, avg, std: avg + std * z),
+    "uniform": ("random_sample", lambda z, low, high: low + (high - low) * z),
+    "exponential": ("standard_exponential", lambda z, scale: scale * z),
+    "gumbel": ("gumbel", lambda z, loc, scale: loc + scale * z),
+    "laplace": ("laplace", lambda z, loc, scale: loc + scale * z),
+    "logistic": ("logistic", lambda z, loc, scale: loc + scale * z),
+    "lognormal": ("standard_normal", lambda z, mean, sigma: exp(mean + sigma * z)),
+    "rayleigh": ("rayleigh", lambda z, scale: scale * z),
+}
 _NEEDED = inspect.Parameter.empty
 _FLOATS: dict[str, dict[str, Any]] = {
     "beta": {"a": _NEEDED, "b": _NEEDED}, "chisquare": {"df": _NEEDED},
@@ -423,7 +489,7 @@ _INTEGERS: dict[str, dict[str, Any]] = {
     "logseries": {"p": _NEEDED}, "negative_binomial": {"n": _NEEDED, "p": _NEEDED},
     "poisson": {"lam": 1.0}, "zipf": {"a": _NEEDED},
 }
-for _table, _dtype in ((_FLOATS, "float64"), (_INTEGERS, "int64")):
-    for _name, _params in _table.items():
-        setattr(RandomStreams, _name,
-                _method(_name, tuple(_params.values()), tuple(_params), _dtype))
+#: What NumPy draws where it is not float64.
+_KINDS = dict.fromkeys((*_INTEGERS, "multinomial", "permutation", "randint", "choice"), "int64")
+for _name, _params in {**_FLOATS, **_INTEGERS}.items():
+    setattr(RandomStreams, _name, _method(_name, tuple(_params.values()), tuple(_params)))

@@ -8,6 +8,7 @@ L'Ecuyer and Touzin: Fast combined multiple recursive generators with multiplier
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -16,8 +17,8 @@ import numpy as np
 
 from agnesi.api.loops import scan
 from agnesi.api.streams.common import RandomVariable, Streams, sizes_in
-from agnesi.compiler.shared import shared
 from agnesi.core import dtypes
+from agnesi.core.config import STATE
 from agnesi.core.dims import Size, is_static, product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import at
@@ -98,8 +99,8 @@ def _step(state: Any) -> tuple[Any, Tensor]:
     return (x, x1, x2, y, y1, y2), where(z <= 0, z + M1, z)
 
 
-def numbers(state: Tensor, count: int, n: Size) -> tuple[Tensor, Tensor]:
-    """``n`` numbers from ``count`` streams in turn, and the streams' states after that."""
+def numbers(state: Any, count: int, n: Size) -> tuple[Tensor, Any, Tensor]:
+    """``n`` numbers from ``count`` streams in turn, the streams' states, and those after that."""
     rows: Any = n // count
     left: Any = n - rows * count
     start = tuple(state[i] for i in range(6))
@@ -110,7 +111,7 @@ def numbers(state: Tensor, count: int, n: Size) -> tuple[Tensor, Tensor]:
         found = concat([found, apply(Slice(((0, left, 1),)), more)])
         drawn = arange(count) < left
         last = tuple(where(drawn, a, b) for a, b in zip(after, last, strict=True))
-    return found, stack(list(last))
+    return found, state, stack(list(last))
 
 
 def _uniform(z: Tensor, dtype: np.dtype) -> Tensor:
@@ -151,7 +152,6 @@ class MRG_RandomStreams(Streams):  # noqa: N801 - Theano's name
 
     def __init__(self, seed: int | Sequence[int] = 12345) -> None:
         super().__init__()
-        self._counts: list[int] = []
         self.set_rstate(seed)
 
     def set_rstate(self, seed: int | Sequence[int]) -> None:
@@ -186,8 +186,7 @@ class MRG_RandomStreams(Streams):  # noqa: N801 - Theano's name
             As for :meth:`set_rstate`.
         """
         self.set_rstate(self._default if seed is None else seed)
-        for (rng, _), count in zip(self.state_updates, self._counts, strict=True):
-            rng.set_value(self._streams(count))
+        self.begin_anew()
 
     def _streams(self, count: int) -> np.ndarray:
         """States for a variable; the next one begins elsewhere."""
@@ -195,16 +194,21 @@ class MRG_RandomStreams(Streams):  # noqa: N801 - Theano's name
         self.rstate = _jumped(self.rstate[:, None], _jump(_VARIABLE))[:, 0]
         return found
 
-    def _draw(self, size: Any, nstreams: int | None, most: Size | None = None) -> Any:
-        """Numbers, with the state they come from and the state after them."""
+    def _draw(self, size: Any, nstreams: int | None, most: Size | None = None) -> RandomVariable:
+        """Numbers in a row; inside ``vmap``, others for each example."""
+        made: list[RandomVariable] = []
+
+        def draw(n: Size) -> Tensor:
+            count = nstreams
+            if count is None:
+                count = min(n, _MOST_STREAMS) if isinstance(n, int) else _MOST_STREAMS
+            rng = self.state(functools.partial(self._streams, max(count, 1)))
+            made.append(self.drawn(*numbers(rng, max(count, 1), n)))
+            return made[0]
+
         n = product(size) if most is None else most
-        count = nstreams
-        if count is None:
-            count = min(n, _MOST_STREAMS) if isinstance(n, int) else _MOST_STREAMS
-        count = max(count, 1)
-        rng = shared(self._streams(count))
-        self._counts.append(count)
-        return rng, *numbers(rng, count, n)
+        found = draw(n) if STATE.examples is None else STATE.examples.drawn(draw, n)
+        return self.seen(found, made[0])
 
     def uniform(self, size: Any = (), low: Any = 0.0, high: Any = 1.0, dtype: Any = None,
                 nstreams: int | None = None) -> RandomVariable:
@@ -228,9 +232,9 @@ class MRG_RandomStreams(Streams):  # noqa: N801 - Theano's name
             Its numbers are other ones in each call of a function.
         """
         sizes, kind = sizes_in(size) or (), self._float(dtype)
-        rng, found, new = self._draw(sizes, nstreams)
+        found = self._draw(sizes, nstreams)
         u = reshape(_uniform(found, kind), sizes)
-        return self._drawn(_moved(u, high - low, low, kind), rng, new)
+        return self.seen(_moved(u, high - low, low, kind), found)
 
     def normal(self, size: Any = (), avg: Any = 0.0, std: Any = 1.0, dtype: Any = None,
                nstreams: int | None = None) -> RandomVariable:
@@ -256,12 +260,12 @@ class MRG_RandomStreams(Streams):  # noqa: N801 - Theano's name
         sizes, kind = sizes_in(size) or (), self._float(dtype)
         n = product(sizes)
         half: Any = (n + 1) // 2
-        rng, found, new = self._draw(sizes, nstreams, 2 * half)
+        found = self._draw(sizes, nstreams, 2 * half)
         u = reshape(_uniform(found, kind), (2, half))
         radius, angle = sqrt(log(u[0]) * -2.0), u[1] * (2 * math.pi)
         both = concat([radius * cos(angle), radius * sin(angle)])
         x = reshape(apply(Slice(((0, n, 1),)), both), sizes)
-        return self._drawn(_moved(x, std, avg, kind), rng, new)
+        return self.seen(_moved(x, std, avg, kind), found)
 
     def binomial(self, size: Any = (), n: int = 1, p: Any = 0.5, dtype: Any = "int64",
                  nstreams: int | None = None) -> RandomVariable:
@@ -287,11 +291,11 @@ class MRG_RandomStreams(Streams):  # noqa: N801 - Theano's name
             Its numbers are other ones in each call of a function.
         """
         sizes = sizes_in(size) or ()
-        rng, found, new = self._draw((*sizes, n), nstreams)
+        found = self._draw((*sizes, n), nstreams)
         u = reshape(_uniform(found, np.dtype("float64")), (*sizes, n))
         p = as_tensor(p)
         below = u < (reshape(p, (*p.shape, 1)) if p.ndim else p)
-        return self._drawn(cast(sum_(below, -1), dtypes.as_dtype(dtype)), rng, new)
+        return self.seen(cast(sum_(below, -1), dtypes.as_dtype(dtype)), found)
 
     def multinomial(self, size: Any = None, n: int = 1, pvals: Any = None, dtype: Any = "int64",
                     nstreams: int | None = None) -> RandomVariable:
@@ -325,14 +329,14 @@ class MRG_RandomStreams(Streams):  # noqa: N801 - Theano's name
         if pvals.ndim != 2 or size is not None:
             raise ValueError(at("pvals must be a matrix with a row for each draw, and size None"))
         rows, kinds = pvals.shape
-        rng, found, new = self._draw((n, rows), nstreams)
+        found = self._draw((n, rows), nstreams)
         u = reshape(_uniform(found, np.dtype("float64")), (n, rows, 1))
         edges = cumsum(cast(pvals, dtypes.float64), 1)
         before = concat([edges[:, :1] * 0.0, edges[:, :-1]], 1)
         # What rounding leaves above the last edge belongs to the last thing.
         past = (u < edges) | (arange(kinds) == kinds - 1)
         hits = (u >= before) & past
-        return self._drawn(cast(sum_(hits, 0), dtypes.as_dtype(dtype)), rng, new)
+        return self.seen(cast(sum_(hits, 0), dtypes.as_dtype(dtype)), found)
 
     def choice(self, size: int = 1, a: Any = None, replace: bool = False, p: Any = None,
                nstreams: int | None = None) -> RandomVariable:
@@ -365,11 +369,11 @@ class MRG_RandomStreams(Streams):  # noqa: N801 - Theano's name
         if replace:
             raise ValueError(at("choice draws without replacement; use multinomial"))
         p = as_tensor(p)
-        rng, found, new = self._draw(p.shape, nstreams)
+        found = self._draw(p.shape, nstreams)
         u = reshape(_uniform(found, np.dtype("float64")), p.shape)
         # The greatest of log(p) plus Gumbel noise (Vieira, 2014).
         chosen = topk(log(cast(p, dtypes.float64)) - log(-log(u)), size).indices
-        return self._drawn(chosen if a is None else take(as_tensor(a), chosen, 0), rng, new)
+        return self.seen(chosen if a is None else take(as_tensor(a), chosen, 0), found)
 
     @staticmethod
     def _float(dtype: Any) -> np.dtype:

@@ -1,0 +1,279 @@
+"""Calls that must know sizes which nobody knows yet: they are written when these are known.
+
+A public function that looks at sizes in Python (how many rows to loop over, which method to choose)
+raises where they are unknown.  In a symbolic program its call then becomes one operation, of which
+only the types are found out, by trying it on sizes; it dissolves into what the function does when
+the graph is specialised.  Its derivatives are such calls, too.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from agnesi.autodiff.bodies import body_trace, close, stand_in
+from agnesi.autodiff.flows import listed, pushed, seeds_of
+from agnesi.autodiff.reverse import backprop
+from agnesi.core import tree
+from agnesi.core.config import LENT
+from agnesi.core.dims import Dim, is_open, is_settled
+from agnesi.core.dispatch import apply, apply_many, current
+from agnesi.core.errors import TraceError
+from agnesi.core.op import EXPLAINED, Op
+from agnesi.core.programs import in_program, is_declaring
+from agnesi.core.record import record, replace
+from agnesi.core.substitution import size_with
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.creation import constant, zeros_like
+
+#: Sizes that calls are tried with: what is the same for all of them is a number.
+_TRIED = (6, 11, 2)
+#: Where a call is tried, others inside of it are not put off.
+_TRYING: ContextVar[bool] = ContextVar("agnesi trying", default=False)
+
+
+@record
+class Call:
+    """A call of a public function: what it is given, tensors apart."""
+
+    function: Callable[..., Any]
+    shape: tree.Tree
+    #: Leaves of the arguments; None where a tensor comes.
+    given: tuple[Any, ...]
+
+    def __call__(self, *xs: Tensor) -> list[Any]:
+        left = iter(xs)
+        args, keywords = self.shape.build([next(left) if v is None else v for v in self.given])
+        return tree.flatten(self.function(*args, **keywords))[0]
+
+    def sizes(self) -> list[Dim]:
+        """Sizes among the arguments."""
+        return [v for v in self.given if isinstance(v, Dim)]
+
+    def with_sizes(self, known: Callable[[Any], Any]) -> Call:
+        """The call with other sizes."""
+        if not self.sizes():
+            return self
+        return replace(self, given=tuple(known(v) if isinstance(v, Dim) else v for v in self.given))
+
+
+@record
+class Pull:
+    """The derivative of a call: of cotangents of some results, then the operands, to some."""
+
+    call: Any
+    seeds: tuple[bool, ...]
+    wanted: tuple[bool, ...]
+
+    def __call__(self, *given: Tensor) -> list[Any]:
+        gs, xs = given[: sum(self.seeds)], given[sum(self.seeds):]
+        left, ys = iter(gs), [as_tensor(y) for y in self.call(*xs)]
+        cotangents = [next(left) if s else None for s in self.seeds]
+        nodes = [current(x) for x in xs]
+        found = backprop(seeds_of(ys, cotangents), nodes)
+        return [found.get(n, zeros_like(x)) for n, x, w in
+                zip(nodes, xs, self.wanted, strict=True) if w]
+
+    def sizes(self) -> list[Dim]:
+        """Sizes among the arguments."""
+        found: list[Dim] = self.call.sizes()
+        return found
+
+    def with_sizes(self, known: Callable[[Any], Any]) -> Pull:
+        """The derivative with other sizes."""
+        return replace(self, call=self.call.with_sizes(known))
+
+
+@record
+class Push:
+    """The derivative of a call along tangents of some operands, which come first."""
+
+    call: Any
+    moved: tuple[bool, ...]
+
+    def __call__(self, *given: Tensor) -> list[Any]:
+        left, xs = iter(given[: sum(self.moved)]), list(given[sum(self.moved):])
+        moves = [next(left) if m else None for m in self.moved]
+        ys = [as_tensor(y) for y in self.call(*xs)]
+        found = pushed(ys, xs, moves)
+        return [zeros_like(y) if t is None else t for y, t in zip(ys, found, strict=True)]
+
+    sizes = Pull.sizes
+    with_sizes = Pull.with_sizes
+
+
+@record
+class Deferred(Op):
+    """A call that is written when sizes are known; ``types`` are those of the results."""
+
+    call: Any
+    types: tuple[Any, ...]
+    #: Sizes that its results have may be new ones.
+    bears = True
+
+    def __post_init__(self) -> None:
+        self.__dict__["outputs"] = len(self.types)
+        call = self.call
+        while not isinstance(call, Call):
+            call = call.call
+        self.__dict__["name"] = call.function.__name__
+        self.__dict__["_bodies"] = {}
+
+    def infer(self, *xs: Any) -> Any:
+        types = self.types
+        if self._is_settled(xs):
+            body, _ = self._body(xs)
+            types = tuple((y.shape, y.dtype) for y in body.outputs)
+        return types if len(types) > 1 else types[0]
+
+    def _is_settled(self, xs: Sequence[Any]) -> bool:
+        return is_settled([*itertools.chain(*(x.shape for x in xs)), *self.call.sizes()])
+
+    def _body(self, xs: Sequence[Any]) -> tuple[Any, list[Tensor]]:
+        """What it does for operands of these types."""
+        key = tuple((tuple(x.shape), x.dtype.name) for x in xs)
+        known: dict[Any, Any] = self.__dict__["_bodies"]
+        if key not in known:
+            known[key] = _written(self.call, xs)
+        body, captured = known[key]
+        return body, captured
+
+    def decompose(self, *xs: Tensor) -> Any:
+        if not self._is_settled(xs):
+            return None
+        body, captured = self._body(xs)
+        found = body(*xs, *(constant(t.data, t.dtype) for t in captured))
+        return tuple(found) if len(found) > 1 else found[0]
+
+    def perform(self, *xs: np.ndarray) -> Any:
+        body, captured = self._body(xs)
+        values = tuple(np.array(v) for v in body.run([*xs, *(t.data for t in captured)]))
+        return values if len(values) > 1 else values[0]
+
+    def resolve(self, known: Any) -> Op:
+        types = tuple((tuple(map(known, shape)), dtype) for shape, dtype in self.types)
+        return Deferred(self.call.with_sizes(known), types)
+
+    def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
+        gs = listed(g, self)
+        wanted = tuple(x.requires_grad for x in xs)
+        pull = Pull(self.call, tuple(v is not None for v in gs), wanted)
+        types = tuple((x.shape, x.dtype) for x in xs if x.requires_grad)
+        done = iter(_applied(Deferred(pull, types), *(v for v in gs if v is not None), *xs))
+        return tuple(next(done) if w else None for w in wanted)
+
+    def jvp(self, ts: Any, y: Any, *xs: Tensor) -> Any:
+        push = Push(self.call, tuple(t is not None for t in ts))
+        done = _applied(Deferred(push, self.types), *(t for t in ts if t is not None), *xs)
+        return done if self.outputs > 1 else done[0]
+
+
+def _applied(op: Deferred, *xs: Tensor) -> tuple[Tensor, ...]:
+    return apply_many(op, *xs) if op.outputs > 1 else (apply(op, *xs),)
+
+
+def _written(call: Any, xs: Sequence[Any]) -> tuple[Any, list[Tensor]]:
+    """A call as a body, and values that it brings along."""
+    trying = _TRYING.set(True)
+    try:
+        with in_program(), body_trace() as trace:
+            values = [trace.variable(x) for x in xs]
+            begin = [v.node for v in values]
+            ends = [current(as_tensor(y)) for y in call(*values)]
+        if trace.states() or any(v.node is not n for v, n in zip(values, begin, strict=True)):
+            raise TraceError("it changes what it is given, or state, and not only computes")
+        return close(trace, begin, ends)  # type: ignore[arg-type]
+    finally:
+        _TRYING.reset(trying)
+
+
+# -- putting off ------------------------------------------------------------------------------
+def deferred(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """The results of a call that did not go for unknown sizes; NotImplemented where it would not
+    go for known ones either."""
+    if _TRYING.get() or not is_declaring():
+        return NotImplemented
+    leaves, shape = tree.flatten((args, keywords))
+    xs = [v for v in leaves if isinstance(v, Tensor)]
+    call = Call(function, shape, tuple(None if isinstance(v, Tensor) else v for v in leaves))
+    names = _names([*itertools.chain(*(x.shape for x in xs)), *call.sizes()])
+    if not names:
+        return NotImplemented
+    try:
+        types, result = _types(call, xs, names)
+    except EXPLAINED:
+        return NotImplemented
+    if not types:
+        return NotImplemented
+    return result.build(list(_applied(Deferred(call, types), *xs)))
+
+
+def _names(sizes: Sequence[Any]) -> list[Dim]:
+    """The unknown sizes that others are made of."""
+    found: dict[Dim, None] = {}
+    waiting = list(sizes)
+    while waiting:
+        n = waiting.pop()
+        if is_open(n):
+            waiting += n.args if n.op else ()
+            if not n.op:
+                found[n] = None
+    return list(found)
+
+
+def _types(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[Any, Any]:
+    """The types of a call's results, by what they are for some sizes, and their nest."""
+    try:
+        known = [{name: first + step * i for i, name in enumerate(names)}
+                 for first, step in zip(_TRIED[:2], (1, 3), strict=True)]
+        tried = [_tried(call, xs, k) for k in known]
+    except EXPLAINED:  # sizes that must be equal, perhaps
+        known, tried = [], []
+        for n in _TRIED:
+            with_one = dict.fromkeys(names, n)
+            try:
+                tried.append(_tried(call, xs, with_one))
+                known.append(with_one)
+            except EXPLAINED:
+                if n == _TRIED[0]:
+                    raise
+    (first, result), *_ = tried
+    if any(r != result or [len(s) for s, _ in t] != [len(s) for s, _ in first] for t, r in tried):
+        return (), result
+    places = [[n for s, _ in t for n in s] for t, _ in tried]
+    sizes = iter([_size(column, known, names) for column in zip(*places, strict=True)])
+    return tuple((tuple(next(sizes) for _ in s), d) for s, d in first), result
+
+
+def _tried(call: Call, xs: Sequence[Tensor], known: dict[Dim, int]) -> Any:
+    def sized(n: Any) -> Any:
+        return size_with(n, known)
+
+    values = [stand_in(tuple(map(sized, x.shape)), x.dtype) for x in xs]
+    nests: list[Any] = []
+    trial = call.with_sizes(sized)
+
+    def watched(*args: Any, **keywords: Any) -> Any:
+        found = call.function(*args, **keywords)
+        nests.append(tree.flatten(found)[1])
+        return found
+
+    body, _ = _written(replace(trial, function=watched), values)
+    return [(tuple(y.shape), y.dtype) for y in body.outputs], nests[0]
+
+
+def _size(column: tuple[int, ...], known: list[dict[Dim, int]], names: list[Dim]) -> Any:
+    """What a size is that was these numbers: a number, one of the unknown sizes, or a new one."""
+    for name in names:
+        if all(k[name] == n and list(k.values()).count(n) == 1
+               for k, n in zip(known, column, strict=True)):
+            return name
+    return column[0] if len(set(column)) == 1 and len(column) > 1 else Dim()
+
+
+LENT.deferred = deferred

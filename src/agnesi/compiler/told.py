@@ -1,0 +1,134 @@
+"""Sizes of jitted functions that values tell: computed before a call, and then sizes like others.
+
+Where a trace needs the size that an integer scalar is (``x[:n]`` with a tensor ``n``), it is given
+up, and what computes the scalar from the arguments becomes a function of its own.  From then on
+that runs before each call; its result is the size of one more argument, without elements, so that a
+version is for a size, or takes it at run time, as with all sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.compiled import Compiled
+from agnesi.compiler.leaves import plain
+from agnesi.core.errors import ShapeError, at
+from agnesi.core.graph import FunctionGraph, constant_value
+from agnesi.core.node import Node
+
+
+class SizeWanted(BaseException):
+    """A trace needs a size that a value tells."""
+
+    def __init__(self, node: Node, place: int) -> None:
+        super().__init__()
+        self.node = node
+        #: Which of the sizes that values tell it is, in the order in which they are asked for.
+        self.place = place
+        self.computed: Computed | None = None
+
+
+class Told:
+    """The sizes that values tell, one by one as a trace asks for them.
+
+    Parameters
+    ----------
+    arguments : sequence
+        What native code takes.
+    symbols : sequence
+        The arguments in the trace, behind them those without elements whose sizes are told.
+    inputs : sequence of Node
+        Those that are tensors.
+    known : sequence of Computed
+        What computes the sizes.
+    exact : bool
+        Whether sizes are the numbers that they were when the computations were found.
+    """
+
+    def __init__(self, arguments: Sequence[Any], symbols: Sequence[Any], inputs: Sequence[Node],
+                 known: Sequence[Computed], exact: bool) -> None:
+        self.arguments, self.inputs, self.known, self.exact = arguments, inputs, known, exact
+        self.sizes = [s.shape[0] for s in symbols[len(symbols) - len(known):]]
+        self.count = 0
+
+    def next(self, node: Node) -> Any:
+        """The size that a scalar tells."""
+        place, self.count = self.count, self.count + 1
+        if place < len(self.sizes) and self.known[place].computes(self.inputs, node, self.exact):
+            return self.sizes[place]
+        raise SizeWanted(node, place)
+
+    @contextmanager
+    def found(self, owner: Any) -> Iterator[None]:
+        """A block in which a trace runs, behind which a size that is wanted can be computed."""
+        try:
+            yield
+        except SizeWanted as wanted:
+            if self.exact:
+                later = len(self.known) - wanted.place
+                wanted.computed = Computed(
+                    self.arguments[: len(self.arguments) - later],
+                    self.inputs[: len(self.inputs) - later], wanted.node, owner)
+            raise
+
+
+class Computed:
+    """The function that computes a size from the arguments of a call.
+
+    Parameters
+    ----------
+    arguments : sequence
+        What native code takes.
+    inputs : sequence of Node
+        The arguments that are tensors.
+    node : Node
+        The scalar.
+    owner : object
+        The jitted function.
+    """
+
+    def __init__(self, arguments: Sequence[Any], inputs: Sequence[Node], node: Node,
+                 owner: Any) -> None:
+        graph = FunctionGraph(inputs, [node])
+        self.text, self.names = _text(graph, True), _text(graph, False)
+        self.places = [i for i, a in enumerate(arguments) if a.kind != "identity"]
+        self.compiled = Compiled(
+            arguments, graph, 1, [], result="single", wrap=[False], settings=owner.settings,
+            name=f"sizes of {owner.name}", slow=None,
+        )
+
+    def computes(self, inputs: Sequence[Node], node: Node, exact: bool) -> bool:
+        """Whether it computes what a node of a later trace does."""
+        return _text(FunctionGraph(inputs, [node]), exact) == (self.text if exact else self.names)
+
+    def carrier(self, leaves: Sequence[Any]) -> np.ndarray:
+        """An argument without elements whose size is the value now."""
+        self.compiled.follow()
+        values = list(leaves)
+        for i in self.places:
+            values[i] = plain(leaves[i])
+        size = int(self.compiled.run(*values))
+        if size < 0:
+            raise ShapeError(at(f"{size} decides the size of a result, so it must not be negative"))
+        return np.empty((size, 0), bool)
+
+
+def _text(graph: FunctionGraph, exact: bool) -> list[Any]:
+    """What a graph computes; not exactly, where sizes are others."""
+    numbers = {n: i for i, n in enumerate(graph.nodes)}
+    places = {n: i for i, n in enumerate(graph.inputs)}
+    found: list[Any] = []
+    for node in graph.nodes:
+        if node.op is not None:
+            what: Any = node.op.label() if exact else node.op.name
+        elif node in places:
+            what = places[node]
+        else:
+            value = constant_value(node)
+            what = id(node.handle()) if value is None else value.tobytes()  # type: ignore[misc]
+        found.append((what, [numbers[n] for n in node.inputs], node.dtype))
+    return found

@@ -1,0 +1,46 @@
+"""Symbolic programs: whether what runs writes one down, whose floats are ``symbolic_float``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from agnesi.core.config import MODE, STATE, switched
+from agnesi.core.dims import Dim, is_open
+from agnesi.core.tensor import Tensor
+
+#: What ``Mode.symbolic`` is where only the name of a function says so.
+NAMED = "named"
+
+
+def is_declaring() -> bool:
+    """Whether symbolic tensors are expressions of a program that somebody writes down.
+
+    Those of a run that is traced (``jit``, ``vmap``, bodies of loops in them) stand for values and
+    change in place as those do; expressions never change.
+    """
+    mode = MODE.get()
+    if mode.examples is not None or mode.symbolic is False:
+        return False
+    return mode.trace is None or not mode.trace.of_values
+
+
+def begins_program(args: Iterable[Any]) -> bool:
+    """Whether a call with such arguments writes down a symbolic program, and nobody said so yet."""
+    for x in args:
+        if isinstance(x, (list, tuple)) and x:
+            x = x[0]
+        if x.data is None if isinstance(x, Tensor) else isinstance(x, Dim) and is_open(x):
+            mode = MODE.get()
+            return mode.symbolic in (None, NAMED) and mode.placing and is_declaring()
+    return False
+
+
+def named_program() -> switched:
+    """A block of what is called by its name in symbolic programs, perhaps on values."""
+    return switched(symbolic=STATE.symbolic or NAMED)
+
+
+def in_program() -> switched:
+    """A block of a symbolic program, whose floats are ``config.symbolic_float``."""
+    return switched(symbolic=True)

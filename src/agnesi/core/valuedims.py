@@ -1,0 +1,95 @@
+"""Sizes that values tell: the size that an integer scalar of a program is.
+
+Wherever a size is taken, an integer scalar is one.  What is computed from sizes alone stays an
+expression over these; all else becomes a :class:`ValueDim`, which a compiled function computes
+before anything else (``compiler.valued``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agnesi.core.config import LENT
+from agnesi.core.dims import Dim, combine
+from agnesi.core.errors import TraceError, typed
+from agnesi.core.node import Node
+from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import current_trace
+
+
+class ValueDim(Dim):
+    """The size that the value of an integer scalar is.
+
+    Attributes
+    ----------
+    node : Node
+        The scalar: an input, or what is computed of inputs before anything else.
+    """
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node.name or f"value{id(node)}")
+        self.key = ("value", id(node))
+        self.node = node
+
+    def __reduce__(self) -> Any:
+        return _pickled, (self.args[0], self.key)
+
+
+def _pickled(name: str, key: Any) -> ValueDim:
+    new = ValueDim.__new__(ValueDim)
+    new.op, new.args, new.key = "", (name,), key
+    return new
+
+
+def size_of(x: Tensor, name: str = "a size") -> Any:
+    """The size that an integer scalar tells: a number where Python may know it."""
+    if x.shape != () or x.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be an integer scalar, not {typed(x)}")
+    if x.data is not None:
+        return int(x.data)
+    node: Any = x.node
+    size = _of_sizes(node)
+    if size is not None:
+        return size
+    trace = current_trace()
+    while trace is not None:
+        if trace.around is None and trace.of_values:
+            return trace.size(node)
+        node = trace.outward(node)
+        if node is None:
+            raise TraceError(
+                f"{name} is computed in the body of a loop or branch, where sizes cannot change "
+                "from step to step: compute on all elements, and leave some out by ag.where"
+            )
+        trace = trace.around
+    return ValueDim(node)
+
+
+def _of_sizes(node: Node) -> Any:
+    """What a node computes of sizes and numbers alone, as a size; None for all else."""
+    op = node.op
+    if op is None:
+        fixed = node.value is not None and node.handle is None
+        return int(node.value) if fixed else None  # type: ignore[arg-type]
+    if op.name == "size":
+        return op.size
+    if op.name == "astype" and node.dtype.kind in "iu" and node.inputs[0].dtype.kind in "iu":
+        return _of_sizes(node.inputs[0])
+    rule = _RULES.get(op.name)
+    if rule is None or node.dtype.name != "int64":
+        return None
+    sizes = [_of_sizes(n) for n in node.inputs]
+    return None if None in [s if s is None else 0 for s in sizes] else rule(*sizes)
+
+
+_RULES: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b: combine("+", a, b), "subtract": lambda a, b: combine("-", a, b),
+    "multiply": lambda a, b: combine("*", a, b), "negative": lambda a: combine("-", 0, a),
+    "maximum": lambda a, b: combine("max", a, b),
+}
+
+
+LENT.size = size_of

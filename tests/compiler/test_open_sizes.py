@@ -1,0 +1,161 @@
+"""Public functions in declared functions whose sizes are all open: they agree with eager calls."""
+
+import types
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import symbolic as T
+from agnesi.api import functions, late
+from agnesi.autodiff.deferred import Deferred
+from agnesi.core import tree
+from agnesi.core.node import toposort
+from agnesi.core.tensor import Tensor
+
+RNG = np.random.default_rng(0)
+#: Functions whose results have as many elements, or are as many, as values or sizes say.
+BY_VALUE = set("""
+    argwhere bincount chunk compress delete extract flatnonzero histogramdd insert intersect1d ix_
+    nonzero setdiff1d setxor1d trim_zeros unbind union1d unique unique_all unique_counts
+    unique_inverse unique_values unstack where
+""".split())
+#: Functions that change an operand, ask about memory, take nothing apart but Python's own objects,
+#: or give memory as it is.
+OF_VALUES = set("""
+    array_equal array_equiv copyto einsum_path empty_like fill_diagonal fromiter indices
+    may_share_memory place put putmask ravel_multi_index resize roots shares_memory unravel_index
+""".split())
+#: What is of one element is another case where sizes are known: axes go, counts are divided by 0.
+ONE_IS_SPECIAL = {"corrcoef", "cov", "histogram", "histogram2d", "histogram_bin_edges", "max",
+                  "median", "min", "squeeze"}
+
+
+def vector(n):
+    return RNG.uniform(0.1, 0.9, n)
+
+
+def matrix(n):
+    return RNG.uniform(0.1, 0.9, (n, n))
+
+
+def whole(n):
+    return np.arange(n) % max(n, 1)
+
+
+def chosen(n):
+    return RNG.uniform(size=n) > 0.5
+
+
+PATTERNS = [
+    (vector,), (matrix,), (vector, vector), (matrix, matrix), (vector, 1), (matrix, 0),
+    (chosen, vector, vector), (matrix, vector), (vector, 0.5), (whole, whole),
+]
+
+
+def _eager(f, given):
+    """The values of tensors that a function gives; None where it gives others, or refuses."""
+    try:
+        found = f(*(ag.tensor(a) if isinstance(a, np.ndarray) else a for a in given))
+    except Exception:  # these operands are not for that function
+        return None
+    leaves = tree.flatten(found)[0]
+    return [t.numpy() for t in leaves] if all(isinstance(t, Tensor) for t in leaves) else None
+
+
+def _names():
+    every = {**vars(functions), **dict.fromkeys(late.NAMES)}
+    return [n for n in every if n[0] != "_" and n not in BY_VALUE | OF_VALUES
+            and isinstance(getattr(ag, n), types.FunctionType)]
+
+
+def _checked(f, pattern):
+    """How many sizes of a pattern went right; 0 if it is not for the function."""
+    cases = [[make(n) if callable(make) else make for make in pattern] for n in (4, 1, 0)]
+    expected = [_eager(f, c) for c in cases]
+    if expected[0] is None:
+        return 0
+    given = [T.tensor(a.dtype, (None,) * a.ndim) if isinstance(a, np.ndarray) else a
+             for a in cases[0]]
+    made = ag.function([x for x in given if isinstance(x, Tensor)], tree.flatten(f(*given))[0])
+    few = f.__name__ in ONE_IS_SPECIAL
+    for case, want in zip(cases[: 1 if few else 3], expected, strict=False):
+        if want is not None:
+            found = made(*(a for a in case if isinstance(a, np.ndarray)))
+            for a, b in zip(found, want, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9, strict=True)
+    return 1
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_all_public_functions(part):
+    met, wrong = 0, []
+    with ag.config(compile=False, default_float="float64"), np.errstate(all="ignore"):
+        for name in _names()[part::4]:
+            count = 0
+            for pattern in PATTERNS:
+                try:
+                    count += _checked(getattr(ag, name), pattern)
+                except Exception as error:
+                    operands = [getattr(p, "__name__", p) for p in pattern]
+                    wrong.append(f"{name}{operands}: {error}")
+                    break
+                if count == 2:
+                    break
+            met += count > 0
+    assert wrong == [] and met > 50
+
+
+F = ag.nn.functional
+A = np.array([3.0, 1.0, 2.0, 5.0])
+DEFERRED = [
+    (ag.median, A), (lambda x: ag.quantile(x, ag.tensor([0.25, 0.5])), A),
+    (lambda x: ag.partition(x, 1), A), (lambda x: ag.polyval(x, 2.0), A),
+    (lambda x: ag.gradient(x) * x, A), (lambda x: ag.polyadd(x, [1.0, 2.0]), A),
+    (lambda x: F.scaled_dot_product_attention(x, x, x), np.eye(3) + 0.5),
+    (lambda x: F.group_norm(x, 2), np.arange(8.0).reshape(2, 4) ** 2),
+    (lambda x: ag.concat(x), np.eye(3)),
+]
+
+
+@pytest.mark.parametrize(("f", "value"), DEFERRED)
+def test_calls_that_must_know_sizes_are_put_off(f, value):
+    x = T.tensor("float64", (None,) * value.ndim, "x")
+    y = f(x)
+    assert any(isinstance(n.op, Deferred) for n in toposort([y.node]))
+    loss = (y * y).sum()
+    found = ag.function([x], [y, T.grad(loss, x), y.shape[0] if y.ndim else y])
+    for given in (value, np.concatenate([value, value[:2]])):
+        t = ag.tensor(given, requires_grad=True)
+        expect = f(t)
+        (expect * expect).sum().backward()
+        first, grad, size = found(given)
+        np.testing.assert_allclose(first, expect.detach(), rtol=1e-6)
+        np.testing.assert_allclose(grad, t.grad, rtol=1e-6)
+        assert not y.ndim or size == len(first)
+
+
+def test_what_follows_knows_the_sizes_that_are_born():
+    x, m = T.vector("x"), T.matrix("m")
+    f = ag.function([x], ag.convolve(x, x) * ag.arange(2 * x.shape[0] - 1))
+    np.testing.assert_allclose(f(A), np.convolve(A, A) * np.arange(7))
+    rows, _ = T.scan(lambda r: ag.median(r), m)
+    np.testing.assert_allclose(ag.function([m], rows)(np.diag(A)), np.median(np.diag(A), 1))
+    g = ag.function([x], ag.median(x), givens={x: x[1:] * 2})
+    assert g(A) == 4.0
+    with pytest.raises(ValueError, match="q must lie between 0 and 1"):
+        ag.quantile(x, 1.5)
+
+
+def test_dropout_and_draws_are_other_ones_in_each_call():
+    x, fixed, n = T.matrix("x"), T.matrix("y", shape=(4, 20)), T.lscalar("n")
+    for y, given in ((F.dropout(x, 0.5), x), (F.dropout(fixed, 0.5), fixed)):
+        f = ag.function([given], y)
+        a, b = f(np.ones((4, 20))), f(np.ones((4, 20)))
+        assert set(np.unique(a)) == {0.0, 2.0} and (a != b).any()
+    f = ag.function([n], ag.random.normal(size=(n,)))
+    assert f(3).shape == (3,) and len(np.unique([*f(50), *f(50)])) == 100
+    rows, updates = T.scan(lambda r: F.dropout(r, 0.5), x)
+    found = ag.function([x], rows, updates=updates)(np.ones((2, 50)))
+    assert len(updates) == 1 and (found[0] != found[1]).any()
+    assert F.dropout(ag.ones(3)).data is not None
