@@ -1,10 +1,12 @@
 """Small programs as users write them: jitted they give what they give eagerly."""
 
+import array
 import collections
 import functools
 import itertools
 import logging
 import math
+import os
 import subprocess
 import sys
 import textwrap
@@ -349,6 +351,60 @@ def best_so_far(jit):
     for i in (5, 3, 4):
         net.best = min(net.best, float(f(x(i))))
         yield net.best, net.loss
+
+
+@program
+def rates_that_follow_a_count(jit):
+    net, w = SimpleNamespace(t=0), ag.ones(2, requires_grad=True)
+
+    @jit
+    def f(v):
+        net.t += 1
+        rate = 0.5 / (1 + net.t)
+        w.grad = None
+        (w * v).sum().backward()
+        with ag.no_grad():
+            w.sub_(rate * w.grad)
+        return rate, net.t / 2
+
+    yield [f(x()) for _ in range(5)]
+    yield net.t
+
+
+@program
+def names_looked_up_otherwise(jit):
+    def scaled(v, *, k=2.0):
+        return v * k * float(os.environ["AGNESI_TEST"]) + globals()["SCALES"]["k"]
+
+    os.environ["AGNESI_TEST"] = "2"
+    SCALES["k"] = 1.0
+    f = jit(scaled)
+    yield f(x())
+    scaled.__kwdefaults__["k"] = 9.0
+    yield f(x())
+    os.environ["AGNESI_TEST"] = "5"
+    yield f(x())
+    SCALES["k"] = 4.0
+    yield f(x())
+
+
+@program
+def buffers_of_python(jit):
+    numbers, letters = array.array("d", [1.0, 2.0]), bytearray(b"ab")
+    shown = memoryview(letters)
+    f = jit(lambda v: v * numbers[0] + shown[0])
+    yield f(x())
+    numbers[0] = 7.0
+    yield f(x())
+    letters[0] = 1
+    yield f(x())
+
+
+@program
+def generators_of_numpy(jit):
+    draws = np.random.default_rng(0), np.random.RandomState(0)
+    f = jit(lambda v: v * sum(float(d.uniform()) for d in draws))
+    yield [f(x()) for _ in range(3)]
 
 
 def values(found):

@@ -131,6 +131,8 @@ class Reads:
         if isinstance(value, Iterator) and not tells(type(value)):
             raise OnlyEagerError(f"it takes elements from {path}, {_one(value)}, which a trace "
                                  "would use up")
+        if isinstance(value, _generators()):
+            raise OnlyEagerError(f"it draws from {path}, {_one(value)} that is not of ag.random")
         self._met[id(value)] = value
         self._paths[id(value)] = path
         if isinstance(value, FunctionType):
@@ -145,6 +147,8 @@ class Reads:
             self.meet(vars(value).get("function"), path)
         elif isinstance(value, weakref.ref):
             self.meet(value(), path)
+        elif isinstance(value, memoryview) or type(value).__module__ == "array":
+            self.meet(np.asarray(value), path)
         elif type(value).__module__ == "logging" and hasattr(value, "getEffectiveLevel"):
             self._add((id(value), "level"), lambda: Answer(path, lambda: _level(value), tuple))
         elif isinstance(value, type):
@@ -184,7 +188,7 @@ class Reads:
 
     def _look_into(self, value: Any, path: str) -> None:
         """What a list holds that code has only appended to counts now; so do small arrays."""
-        if type(value) is np.ndarray and value.nbytes <= _SMALL:
+        if isinstance(value, np.ndarray) and value.nbytes <= _SMALL:
             self.arrays.setdefault(id(value), Elements(path, value))
         key = id(value), "contents"
         place = self.places.get(key)
@@ -252,6 +256,7 @@ class Reads:
             # What libraries keep for themselves may change; what users gave them counts.
             place = Cell(name, cell) if library else self._add(
                 ("cell", id(cell)), lambda n=name, c=cell: Cell(n, c))  # type: ignore
+            self._environment(place.value, code)
             asked = functools.partial(appends_only, code, name)
             if library or not self._grow(place.value, name, asked):
                 self.meet(place.value, name)
@@ -261,19 +266,29 @@ class Reads:
         self._add(("function", id(function)), lambda: Function(path, function))
         for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self.meet(value, f"a default of {path}")
+        self.meet(function.__kwdefaults__, f"the keyword defaults of {path}")
         for inner in codes(code):
             for name in globals_of(inner):
                 self._name(function.__globals__, name, inner)
+        if "globals" in code.co_names:
+            for name in attributes_of(code) & function.__globals__.keys():
+                self._name(function.__globals__, name, code)
 
     def _name(self, names: dict[str, Any], name: str, code: CodeType) -> None:
         value = names.get(name, MISSING)
         if isinstance(value, ModuleType) and _is_library(getattr(value, "__file__", None) or ""):
+            self._environment(value, code)
             return
         self._add((id(names), name), lambda: Name(name, names, name, value))
         if isinstance(value, ModuleType):
             self._module(value, name, code)
         if value is not MISSING and not self._grow(value, name, lambda: appends_only(code, name)):
             self.meet(value, name)
+
+    def _environment(self, module: Any, code: CodeType) -> None:
+        """The variables of the process, if code reads some."""
+        if module is os and not {"environ", "getenv"}.isdisjoint(code.co_names):
+            self.meet(os.environ._data, "os.environ")  # type: ignore[attr-defined]
 
     def _module(self, module: ModuleType, path: str, code: CodeType) -> None:
         """What code may read of a module that it names."""
@@ -378,6 +393,13 @@ class Reads:
 def _level(logger: Any) -> tuple[Any, ...]:
     """What tells which messages a logger passes on."""
     return logger.getEffectiveLevel(), logger.disabled, logger.manager.disable
+
+
+def _generators() -> tuple[type, ...]:
+    """Classes of other libraries' generators of random numbers, as far as they are loaded."""
+    found = [(sys.modules.get("numpy.random"), ("Generator", "RandomState")),
+             (sys.modules.get("random"), ("Random",))]
+    return tuple(getattr(m, name) for m, names in found if m is not None for name in names)
 
 
 def _one(value: Any) -> str:

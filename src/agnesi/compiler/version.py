@@ -33,7 +33,7 @@ from agnesi.core.dispatch import current, touch
 from agnesi.core.errors import call_user
 from agnesi.core.extents import Extent, UnknownSizeError
 from agnesi.core.graph import FunctionGraph, live_tensor
-from agnesi.core.node import next_serial
+from agnesi.core.node import next_serial, toposort
 from agnesi.core.tensor import CONSUMED, Tensor
 from agnesi.core.tree import Tree, flatten
 from agnesi.runtime.watched import Watched
@@ -156,6 +156,10 @@ class Version:
                 h.undo()
         warn_of_draws(self.owner.name, drawn)
         self.tensors = [v for v in self.outputs if isinstance(v, Tensor)]
+        given_nodes = {s.node for s in symbols[:self.argument_tree.leaves] if isinstance(s, Tensor)}
+        #: Results that are numbers of Python's: they are computed of such that are hidden.
+        self.numbers = {id(v) for v in self.tensors if hidden and v.data is None and v.weak
+                        and not v.shape and given_nodes.isdisjoint(toposort([v.node]))}
         return reads
 
     def _reads(self, symbols: Sequence[Any]) -> Reads:
@@ -317,8 +321,8 @@ class Version:
         if self.kept or self.cleared or self.effects:
             return f"{text.name(self._finished)}({found})"
         numbers = count()
-        leaves = [f"{found}[{next(numbers)}]" if isinstance(v, Tensor) else text.name(v)
-                  for v in self.outputs]
+        leaves = [f"{found}[{next(numbers)}]" + ".data.item()" * (id(v) in self.numbers)
+                  if isinstance(v, Tensor) else text.name(v) for v in self.outputs]
         return str(text.built(self.tree, iter(leaves)))
 
     def eager_causes(self) -> list[str]:
@@ -340,7 +344,7 @@ class Version:
     # -- results --------------------------------------------------------------------------
     def _plain_result(self) -> bool:
         """Whether the result is nothing, a tensor, or a tuple of tensors, and all there is."""
-        if self.effects:
+        if self.effects or self.numbers:
             return False
         if not self.outputs:
             return self.tree.kind is type(None)
@@ -369,6 +373,9 @@ class Version:
             owner._grad = None
         tensors = iter(found)
         leaves = [next(tensors) if isinstance(v, Tensor) else v for v in self.outputs]
+        if self.numbers:
+            leaves = [a.data.item() if id(v) in self.numbers else a
+                      for a, v in zip(leaves, self.outputs, strict=True)]
         return self.tree.build(leaves)
 
     # -- calls ----------------------------------------------------------------------------

@@ -325,6 +325,7 @@ def pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
 def _beside(x: Tensor, scalar: Any) -> tuple[Tensor, Tensor]:
     dtype = dtypes.promote_scalar(x.dtype, scalar)
     if x.weak:
+        dtype = dtypes.float64 if dtype.kind == "f" and x.dtype.kind in "biu" else dtype
         node = Node(None, (), (), dtype, weak=True, value=np.asarray(scalar, dtype))
         return _to(x, dtype), symbol(node)
     try:
