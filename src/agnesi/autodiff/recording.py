@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from agnesi.core.config import STATE, Switch
+from agnesi.core.config import STATE, Switch, first_mode
 from agnesi.core.dispatch import apply, current
 from agnesi.core.dtypes import is_inexact
 from agnesi.core.errors import GradientError, at, shown, user_where
@@ -21,6 +21,7 @@ from agnesi.core.tracing import is_known
 from agnesi.core.views import share
 
 F = TypeVar("F", bound=Callable[..., Any])
+_new = object.__new__
 
 
 class _Called(type):
@@ -40,13 +41,13 @@ class _Recording(Switch, metaclass=_Called):
 
     def __new__(cls, function: Any = None) -> Any:
         """The switch; of a function, as ``@ag.no_grad`` gives it, the function under it."""
-        switch = super().__new__(cls)
+        switch = _new(cls)
+        switch._stack = None
         if function is None:
             return switch
         if not callable(function):
             raise TypeError(at(f"{cls.__name__}() takes nothing, or the function that it "
                                f"decorates, not {shown(function)}"))
-        Switch.__init__(switch)
         return switch(function)
 
     def __call__(self, function: F) -> F:
@@ -85,6 +86,7 @@ class no_grad(_Recording):  # noqa: N801 - used as a function
     __slots__ = ()
 
     changes = MappingProxyType({"recording": False})
+    first = first_mode(recording=False)
 
 
 class enable_grad(_Recording):  # noqa: N801 - used as a function
@@ -111,6 +113,7 @@ class enable_grad(_Recording):  # noqa: N801 - used as a function
     __slots__ = ()
 
     changes = MappingProxyType({"recording": True})
+    first = first_mode(recording=True)
 
 
 def is_grad_enabled() -> bool:

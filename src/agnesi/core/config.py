@@ -325,15 +325,17 @@ class Switch:
     __slots__ = ("_stack",)
 
     changes: Any  # names of fields and their values within
-
-    def __init__(self) -> None:
-        self._stack: Any = None  # modes before and within, and the same of the block around
+    #: The mode within a block that is in no other one, where it is always the same.
+    first: Mode | None = None
+    _stack: Any  # modes before and within, and the same of the block around
 
     def __enter__(self) -> None:
         before = MODE.get()
-        new = before.copy()
-        for name, value in self.changes.items():
-            setattr(new, name, value)
+        new = self.first
+        if new is None or before is not _FIRST:
+            new = before.copy()
+            for name, value in self.changes.items():
+                setattr(new, name, value)
         self._stack = before, new, self._stack
         try:
             MODE.set(new)
@@ -376,6 +378,14 @@ class Switch:
             before, mine, self._stack = self._stack
             if MODE.get().is_within(mine):
                 MODE.set(before)
+
+
+def first_mode(**changes: Any) -> Mode:
+    """The mode within a block that is in no other one."""
+    mode = _FIRST.copy()
+    for name, value in changes.items():
+        setattr(mode, name, value)
+    return mode
 
 
 class switched(Switch):  # noqa: N801 - used as a function

@@ -199,8 +199,18 @@ def _write_relu(x: np.ndarray, out: np.ndarray) -> np.ndarray:
     return np.clip(x, 0, np.inf, out=out) if x.dtype.kind == "f" else np.maximum(x, 0, out=out)
 
 
+class _Zeros(dict[np.dtype, np.ndarray]):
+    """A zero of each dtype: NumPy takes longer for a number of Python's."""
+
+    def __missing__(self, dtype: np.dtype) -> np.ndarray:
+        found = self[dtype] = np.zeros((), dtype)
+        return found
+
+
+_ZEROS = _Zeros()
+
 RELU = Elementwise(
-    "relu", lambda x: np.maximum(x, 0), (lambda g, y: where(y > 0, g, 0),),
+    "relu", lambda x: np.maximum(x, _ZEROS[x.dtype]), (lambda g, y: where(y > 0, g, 0),),
     kinds="iuf", expand=lambda x: loops.call("maximum", x, loops.const(0, x.dtype)),
     writer=_write_relu,
 )
