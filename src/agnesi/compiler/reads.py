@@ -38,7 +38,7 @@ from agnesi.compiler.places import (
     attributes,
     same,
 )
-from agnesi.core.config import switched
+from agnesi.core.config import ENVIRONMENT_NAMES, environment, switched
 from agnesi.core.tensor import Tensor
 from agnesi.core.tree import flatten
 from agnesi.core.undo import Block
@@ -287,8 +287,8 @@ class Reads:
 
     def _environment(self, module: Any, code: CodeType) -> None:
         """The variables of the process, if code reads some."""
-        if module is os and not {"environ", "getenv"}.isdisjoint(code.co_names):
-            self.meet(os.environ._data, "os.environ")  # type: ignore[attr-defined]
+        if module is os and not ENVIRONMENT_NAMES.isdisjoint(code.co_names):
+            self.meet(environment(), "the environment")
 
     def _module(self, module: ModuleType, path: str, code: CodeType) -> None:
         """What code may read of a module that it names."""

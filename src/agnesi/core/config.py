@@ -380,6 +380,16 @@ class Switch:
                 MODE.set(before)
 
 
+#: How code of users names the environment.
+ENVIRONMENT_NAMES = frozenset(("environ", "getenv"))
+
+
+def environment() -> dict[Any, Any]:
+    """The dict in which Python keeps the variables of the process."""
+    found: dict[Any, Any] = os.environ._data  # type: ignore[attr-defined]
+    return found
+
+
 def first_mode(**changes: Any) -> Mode:
     """The mode within a block that is in no other one."""
     mode = _FIRST.copy()
