@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any
 
+from agnesi.core.config import TRACES
 from agnesi.core.forks import at_fork
 
 #: Work, in elements of a nanosecond, from which the two ways to another thread count for nothing.
@@ -84,7 +85,7 @@ def aside(work: int, function: Callable[..., Any], *args: Any) -> Any:
     function : callable
         Must have no effect but its result, which nobody sees after an interrupt.
     """
-    if work < LONG or _thread.get_ident() != _main:
+    if work < LONG or _thread.get_ident() != _main or TRACES.running:  # a trace holds a lock
         return function(*args)
     try:
         worker = _IDLE.pop() if _IDLE else _Worker()
