@@ -158,8 +158,9 @@ class Version:
         self.tensors = [v for v in self.outputs if isinstance(v, Tensor)]
         given_nodes = {s.node for s in symbols[:self.argument_tree.leaves] if isinstance(s, Tensor)}
         #: Results that are numbers of Python's: they are computed of such that are hidden.
-        self.numbers = {id(v) for v in self.tensors if hidden and v.data is None and v.weak
-                        and not v.shape and given_nodes.isdisjoint(toposort([v.node]))}
+        self.numbers = {id(v) for v in self.tensors if hidden and v.node is not None
+                        and v.data is None and v.weak and not v.shape
+                        and given_nodes.isdisjoint(toposort([v.node]))}
         return reads
 
     def _reads(self, symbols: Sequence[Any]) -> Reads:
