@@ -112,7 +112,7 @@ def test_what_does_not_differ_is_repeated() -> None:
     (lambda: ag.vmap(ag.sin, None)(1.0), ValueError, "give axis_size"),
     (lambda: ag.vmap(ag.sin, out_axes=None)(ag.zeros(2)), ValueError, "differs between examples"),
     (lambda: ag.vmap(ag.add, (0,))(ag.zeros(2), ag.zeros(2)), ValueError, "1 entries for 2"),
-    (lambda: ag.vmap(ag.sin, ((0, 0),))(ag.zeros(2)), ValueError, "does not begin like"),
+    (lambda: ag.vmap(ag.sin, ((0, 0),))(ag.zeros(2)), ValueError, "no nest of axes like"),
     (lambda: ag.vmap(ag.sin, randomness="no")(ag.zeros(2)), ValueError, "'different' or 'same'"),
     (lambda: ag.vmap(lambda x: x if x > 0 else -x)(ag.zeros(2)), TypeError, "where"),
 ])

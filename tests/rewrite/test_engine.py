@@ -209,7 +209,7 @@ def test_rules_need_no_docstring(own_rule):
 def test_patterns_need_names_and_replacements(own_rule):
     x = variables("x")
     for wrong in ({"name": "nothing"}, {"replacement": x}):
-        with pytest.raises(ValueError, match="a pattern needs a name and a replacement"):
+        with pytest.raises(ValueError, match="a pattern needs a"):
             rewrite_rule(ag.sin(x), **wrong)
 
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from agnesi.core.errors import ShapeError, TraceError, at
+from agnesi.core.errors import ShapeError, TraceError, at, shown
 
 _counter = itertools.count()
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
