@@ -15,22 +15,30 @@ from tests.fuzz.watch import Watch
 #: Seconds of the processor after which a process is taken to hang; the watchdog of a case stops
 #: what Python can stop earlier.
 HANGS = 60
+#: What a process writes behind its check, which a case that leaves it does not come to.
+_CHECKED = "checked"
 
 
 def ends_badly(case: Case, seconds: float = HANGS) -> str:
-    """How the process of a case ends: "crash", "hang", or empty."""
+    """How the process of a case ends: empty where it checked the case, else "crash", "hang", or
+    "error" where it came to an end by itself, but not as a check does."""
     process = subprocess.Popen([sys.executable, "-m", "tests.fuzz.alone"], stdin=subprocess.PIPE,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     watch = Watch(process, seconds)
-    process.communicate(base64.b64encode(pickle.dumps(case)).decode())
+    told = process.communicate(base64.b64encode(pickle.dumps(case)).decode())[0]
     watch.end()
-    return "hang" if watch.stopped else "crash" if process.returncode < 0 else ""
+    if watch.stopped:
+        return "hang"
+    if process.returncode == 0 and told.endswith(_CHECKED):
+        return ""
+    return "crash" if process.returncode < 0 else "error"
 
 
 def main() -> None:
     """Check the case that comes in."""
     with config(verify=True, cache=False):
         failing(pickle.loads(base64.b64decode(sys.stdin.read())))
+    sys.stdout.write(_CHECKED)
 
 
 if __name__ == "__main__":

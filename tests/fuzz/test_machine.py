@@ -126,6 +126,8 @@ def test_crashes_and_hangs_are_told_apart():
     busy = small(["[n for n in iter(int, 1)] and x1"], **x)
     assert ends_badly(Case(busy, JIT), 2) == "hang"
     assert ends_badly(Case(small(["x1 + 1"], **x), JIT)) == ""
+    for code in (0, 3):
+        assert ends_badly(Case(small([f"__import__('os')._exit({code})"], **x), JIT)) == "error"
 
 
 def test_the_oracle_allows_rounding_only_where_there_is_some():

@@ -11,6 +11,7 @@ from agnesi.api import bfloats
 from agnesi.api.host import exported
 from agnesi.core import dtypes
 from agnesi.core.accepted import TensorLike
+from agnesi.core.dispatch import MOST_AXES
 from agnesi.core.errors import PACKAGE, at
 from agnesi.core.public import DEVICE, on_host, told
 from agnesi.core.tensor import Tensor, wrap
@@ -21,8 +22,6 @@ from agnesi.ops.types import KINDS
 #: The version of the array API standard that is implemented, and those that it contains.
 VERSION = "2025.12"
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", VERSION)
-#: Axes that an array may have, NumPy's limit.
-_MOST_AXES = 64
 _DLPACK_HOST = (1, 0)
 
 
@@ -44,7 +43,7 @@ class Info:
         return {
             "boolean indexing": known,
             "data-dependent shapes": known,
-            "max dimensions": _MOST_AXES,
+            "max dimensions": MOST_AXES,
         }
 
     def default_device(self) -> str:

@@ -33,6 +33,8 @@ _new_node = Node.__new__
 _getframe = sys._getframe
 _ndarray = np.ndarray
 _asarray = np.asarray
+#: Axes that an array may have, which is NumPy's limit.
+MOST_AXES = 64
 
 
 def apply(op: Op, *xs: Tensor) -> Tensor:
@@ -93,7 +95,7 @@ def apply_many(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
 def _why(op: Op, xs: Any, error: Exception) -> Exception:
     """The operation's own complaint about its operands, else NumPy's, with the user's line."""
     try:
-        op.infer(*xs)
+        _checked_types(op, xs)
     except (ValueError, TypeError, IndexError) as better:
         error = better
     return explain(error, op.name, xs)
@@ -259,11 +261,21 @@ def make_node(op: Op, xs: tuple[Tensor, ...]) -> Node:
     if True in [x.weak for x in xs]:
         xs = LENT.strong(op, xs)
     try:
-        types = op.infer(*xs)
+        types = _checked_types(op, xs)
     except (ValueError, TypeError, IndexError) as error:
         raise explain(error, op.name, xs) from None
     inputs = tuple([graph_node(x) for x in xs])
     return node_of_type(op, inputs, types, user_where(3) if MODE.get().placing else None)
+
+
+def _checked_types(op: Op, xs: Any) -> Any:
+    """The types of an operation's results, which have no more axes than arrays may have."""
+    types = op.infer(*xs)
+    for shape, _ in types if op.outputs > 1 else (types,):
+        if len(shape) > MOST_AXES:
+            raise ShapeError(
+                f"the result would have {len(shape)} axes, and an array has {MOST_AXES} at most")
+    return types
 
 
 def node_of_type(op: Op, inputs: tuple[Node, ...], types: Any, where: Any) -> Node:

@@ -13,6 +13,7 @@ from agnesi.core.config import MODE
 from agnesi.core.dims import is_static
 from agnesi.core.extents import guess
 from agnesi.core.op import Op
+from agnesi.core.shapes import broadcast
 from agnesi.core.tensor import Tensor
 
 
@@ -63,7 +64,7 @@ def as_operands(op: Op, *arrays: np.ndarray) -> np.ndarray:
         return arrays[0]
     small = op.perform(*map(_small, arrays))
     axes = tuple(sorted(range(small.ndim), key=lambda axis: -small.strides[axis]))
-    return _in_order(small.dtype, np.broadcast_shapes(*(x.shape for x in arrays)), axes)
+    return _in_order(small.dtype, broadcast(*(x.shape for x in arrays)), axes)
 
 
 def has_rows(array: np.ndarray) -> bool:
@@ -79,7 +80,8 @@ def _small(array: np.ndarray) -> np.ndarray:
     strides = np.zeros(array.ndim, int)
     strides[steps > 0] = array.itemsize << ranks
     shape = [min(n, 2) for n in array.shape]
-    return np.lib.stride_tricks.as_strided(np.ones(1 << array.ndim, array.dtype), shape, strides)
+    count = 1 << len(np.unique(ranks))
+    return np.lib.stride_tricks.as_strided(np.ones(count, array.dtype), shape, strides)
 
 
 def _plain(operands: Sequence[Tensor], laid: dict[int, Any]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agnesi.core import memory
+from agnesi.core import memory, shapes
 from agnesi.core.layouts import has_rows
 
 #: Elements from which bits are faster.
@@ -24,7 +24,7 @@ def choose(condition: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     whole = _WHOLE.get(a.dtype.itemsize)
     if whole is None or not all(map(has_rows, (condition, a, b))):
         return np.where(condition, a, b)
-    result = memory.empty(np.broadcast_shapes(condition.shape, a.shape, b.shape), whole)
+    result = memory.empty(shapes.broadcast(condition.shape, a.shape, b.shape), whole)
     left, right = a.view(whole), b.view(whole)
     if _nothing(right) or _nothing(left):
         mask = result if condition.shape == result.shape else None

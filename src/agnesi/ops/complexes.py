@@ -42,7 +42,7 @@ class Complex(Op):
         return shapes.broadcast(re.shape, im.shape), dtypes.complex_of(re.dtype)
 
     def perform(self, re: np.ndarray, im: np.ndarray) -> np.ndarray:
-        shape = np.broadcast_shapes(re.shape, im.shape)
+        shape = shapes.broadcast(re.shape, im.shape)
         result = np.empty(shape, dtypes.complex_of(re.dtype))
         result.real, result.imag = re, im
         return result

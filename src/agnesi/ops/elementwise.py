@@ -276,7 +276,7 @@ class Elementwise(Op):
             return self._without_ufunc(*xs)
         if not all(map(has_rows, xs)):
             return self.function(*xs)
-        shape = np.broadcast_shapes(*(x.shape for x in xs))
+        shape = shapes.broadcast(*(x.shape for x in xs))
         result = memory.empty(shape, self._result(xs[0].dtype))
         return self.writer(*xs, out=result)
 

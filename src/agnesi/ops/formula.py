@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import loops
+from agnesi.core import loops, shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import GradientError, at
 from agnesi.core.tensor import Tensor
@@ -206,7 +206,7 @@ class _OnArrays:
     def steps(most: int, wanted: Any, operands: Sequence[Any], starts: Sequence[Any], step: Any
               ) -> np.ndarray:
         """The same on arrays: of those that want another step."""
-        shape = np.broadcast_shapes(*(np.shape(x) for x in (wanted, *operands, *starts)))
+        shape = shapes.broadcast(*(np.shape(x) for x in (wanted, *operands, *starts)))
         flat = [np.broadcast_to(x, shape).ravel() for x in (*operands, *starts)]
         result = flat[len(operands)].copy()
         open_ = np.flatnonzero(np.broadcast_to(wanted, shape))
@@ -322,6 +322,20 @@ def _special(function: Function) -> Function:
     if function.__doc__:
         function.__doc__ = function.__doc__.replace(">>> ag.", ">>> ag.special.")
     return function
+
+
+def spread_alike(*arrays: np.ndarray) -> list[np.ndarray]:
+    """Arrays of one shape, of any number of axes: NumPy's function for it takes 32.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from agnesi.ops.formula import spread_alike
+    >>> [x.shape for x in spread_alike(np.ones(2), np.ones((3, 1)))]
+    [(3, 2), (3, 2)]
+    """
+    shape = shapes.broadcast(*(x.shape for x in arrays))
+    return [np.broadcast_to(x, shape) for x in arrays]
 
 
 def horner(x: Any, coefficients: Sequence[float]) -> Any:

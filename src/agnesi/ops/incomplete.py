@@ -17,7 +17,15 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import safe_divide, safe_multiply, square
 from agnesi.ops.elementwise import Elementwise, Function, call
 from agnesi.ops.explog import exp, log, log1p, xlogy
-from agnesi.ops.formula import binary, code_of, horner, no_slope, or_scipy, value_of
+from agnesi.ops.formula import (
+    binary,
+    code_of,
+    horner,
+    no_slope,
+    or_scipy,
+    spread_alike,
+    value_of,
+)
 from agnesi.ops.gammas import betaln, correction
 from agnesi.ops.jets import Jet, fraction, summed
 from agnesi.ops.special import digamma, lgamma, trigamma
@@ -210,7 +218,7 @@ def _bisected(function: Callable[[np.ndarray], np.ndarray], goal: np.ndarray, hi
 
 def _betaincinv(a: np.ndarray, b: np.ndarray, p: np.ndarray) -> np.ndarray:
     dtype = p.dtype
-    a, b, p = np.broadcast_arrays(*(v.astype(np.float64) for v in (a, b, p)))
+    a, b, p = spread_alike(*(v.astype(np.float64) for v in (a, b, p)))
     inside = (a > 0) & (b > 0) & (p > 0) & (p < 1)
     first, second = np.where(inside, a, 1.0), np.where(inside, b, 1.0)
     goal = np.where(inside, p, 0.5)
@@ -221,7 +229,7 @@ def _betaincinv(a: np.ndarray, b: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 def _gammaincinv(a: np.ndarray, p: np.ndarray) -> np.ndarray:
     dtype = p.dtype
-    a, p = np.broadcast_arrays(a.astype(np.float64), p.astype(np.float64))
+    a, p = spread_alike(a.astype(np.float64), p.astype(np.float64))
     inside = (a > 0) & (p > 0) & (p < 1)
     shape = np.where(inside, a, 1.0)
     goal = np.where(inside, p, 0.5)

@@ -33,6 +33,8 @@ from agnesi.ops.reduce import reducer
 
 #: Constants up to this many bytes are looked through.
 _SEEN_BYTES = 1 << 20
+#: Arrays of indices that NumPy takes at once.
+_MOST_INDICES = 63
 
 
 # -- types and keys ---------------------------------------------------------------------------
@@ -54,6 +56,8 @@ def taken(x: np.ndarray, axes: Sequence[int], at: int, indices: Any) -> np.ndarr
     """The elements at indices."""
     if len(indices) == 1 and at == axes[0] and x.size:  # else indices are not looked at
         return x.take(indices[0], axes[0])
+    if len(indices) > _MOST_INDICES:
+        return np.ascontiguousarray(x).reshape(-1)[_flat(x, axes, at, indices)]
     key, order = numpy_key(x.ndim, axes, at, indices)
     return np.asarray(x.transpose(order)[key])
 
@@ -61,7 +65,11 @@ def taken(x: np.ndarray, axes: Sequence[int], at: int, indices: Any) -> np.ndarr
 def replaced(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray,
              indices: Any) -> np.ndarray:
     """A copy of ``base`` with ``new`` at the indices; of repeated ones the last stays."""
-    result = base.copy()
+    result = np.array(base, order="C")
+    if len(indices) > _MOST_INDICES:
+        places = _flat(base, axes, at, indices)
+        result.reshape(-1)[places.reshape(-1)] = np.broadcast_to(new, places.shape).reshape(-1)
+        return result
     key, order = numpy_key(base.ndim, axes, at, indices)
     result.transpose(order)[key] = new
     return result
@@ -69,12 +77,21 @@ def replaced(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray,
 
 def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indices: Any) -> None:
     """Add ``new`` into ``base`` at the indices; repeated ones add up."""
-    key, order = numpy_key(base.ndim, axes, at, indices)
-    moved = base.transpose(order)
     if not base.flags.c_contiguous:
-        np.add.at(moved, key, new)
+        key, order = numpy_key(base.ndim, axes, at, indices)
+        np.add.at(base.transpose(order), key, new)
         return
-    strides = np.asarray(base.strides)[list(order)] // base.itemsize
+    new = np.asarray(new)
+    flat = np.broadcast_to(_flat(base, axes, at, indices), new.shape)
+    np.add.at(base.reshape(-1), flat.reshape(-1), np.ascontiguousarray(new).reshape(-1))
+
+
+def _flat(base: np.ndarray, axes: Sequence[int], at: int, indices: Any) -> np.ndarray:
+    """Where the elements at indices are among all in row-major order."""
+    _, order = numpy_key(base.ndim, axes, at, indices)
+    moved = base.transpose(order)
+    steps = [math.prod(base.shape[a + 1:]) for a in range(base.ndim)]
+    strides = [steps[a] for a in order]
     flat: Any = 0
     width = max(np.ndim(i) for i in indices)
     after = moved.ndim - at - len(axes)
@@ -91,9 +108,7 @@ def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indi
         shape = [1] * (at + width + after)
         shape[result_axis] = moved.shape[a]
         flat = flat + (np.arange(moved.shape[a]) * strides[a]).reshape(shape)
-    new = np.asarray(new)
-    flat = np.broadcast_to(flat, new.shape)
-    np.add.at(base.reshape(-1), flat.reshape(-1), np.ascontiguousarray(new).reshape(-1))
+    return np.asarray(flat)
 
 
 # -- checks -----------------------------------------------------------------------------------

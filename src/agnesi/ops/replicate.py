@@ -322,6 +322,10 @@ def _repeated(x: Tensor, shape: Shape, counts: Shape, before: bool) -> Tensor:
     apart: list[Size] = []
     wide: list[Size] = []
     for n, count in zip(shape, counts, strict=True):
+        if type(count) is int and count == 1:
+            apart.append(n)
+            wide.append(n)
+            continue
         apart += [1, n] if before else [n, 1]
         wide += [count, n] if before else [n, count]
     # A copy: what is repeated once would otherwise lie where the operand does.

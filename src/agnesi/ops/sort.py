@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -36,11 +37,21 @@ class Ordered(NamedTuple):
     indices: Tensor
 
 
+#: Axes that all functions of NumPy's take.
+_FEW_AXES = 32
+
+
 def _along(x: np.ndarray, axis: int, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """A function of rows, along another axis."""
-    if axis in (-1, x.ndim - 1):
-        return function(x)
-    return np.moveaxis(function(np.moveaxis(x, axis, -1)), -1, axis)
+    """A function of rows, along another axis; it gets few axes, as NumPy's take 32 at most."""
+    last = axis in (-1, x.ndim - 1)
+    lines = x if last else np.moveaxis(x, axis, -1)
+    if x.ndim > _FEW_AXES:
+        front = lines.shape[:-1]
+        found = function(lines.reshape(math.prod(front), lines.shape[-1]))
+        found = found.reshape(*front, found.shape[-1])
+    else:
+        found = function(lines)
+    return found if last else np.moveaxis(found, -1, axis)
 
 
 def _at(x: Tensor, places: Tensor, axis: int) -> Tensor:
@@ -150,19 +161,21 @@ class TopIndices(Op):
         return apply(Slice(first), order)
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        x = np.moveaxis(x, self.axis, -1)
+        return _along(x, self.axis, self._of_rows)
+
+    def _of_rows(self, x: np.ndarray) -> np.ndarray:
         n = x.shape[-1]
         first = first_places(x, self.k, self.largest)
         if first is not None:
-            return np.moveaxis(first, -1, self.axis)
+            return first
         last = ArgSort(x.ndim - 1, self.largest).perform
         if self.k * 8 >= n or x.dtype.kind not in "iuf" or not np.isfinite(x).all():
-            return np.moveaxis(last(x)[..., : self.k], -1, self.axis)
+            return last(x)[..., : self.k]
         kth = n - self.k if self.largest else self.k - 1
         part = np.argpartition(x, kth, axis=-1) if self.k else np.zeros_like(x, np.int64)
         found = np.sort(part[..., n - self.k:] if self.largest else part[..., : self.k], axis=-1)
         inner = last(np.take_along_axis(x, found, -1))
-        return np.moveaxis(np.take_along_axis(found, inner, -1), -1, self.axis)
+        return np.take_along_axis(found, inner, -1)
 
 
 @record

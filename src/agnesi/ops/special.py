@@ -15,7 +15,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import safe_divide, square
 from agnesi.ops.elementwise import Elementwise, Function, binary, unary
 from agnesi.ops.explog import exp
-from agnesi.ops.formula import each, horner, no_slope, or_scipy, row
+from agnesi.ops.formula import each, horner, no_slope, or_scipy, row, spread_alike
 from agnesi.ops.formula import unary as special_unary
 
 
@@ -67,7 +67,7 @@ def psi_of(x: np.ndarray) -> np.ndarray:
 def _polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Derivatives of digamma: n-th at x, by the Euler-Maclaurin formula."""
     dtype = x.dtype
-    n, x = np.broadcast_arrays(n.astype(np.float64), x.astype(np.float64))
+    n, x = spread_alike(n.astype(np.float64), x.astype(np.float64))
     total = np.zeros(x.shape)
     z, s = x.copy(), n + 1
     lowest = float(np.min(z, initial=0, where=np.isfinite(z)))

@@ -168,7 +168,7 @@ def scalar(node: Node) -> Any:
         value = constant_value(node)
         if value is None or value.size == 0 or value.size > _UNIFORM_SIZE:
             return None
-        first = value.flat[0]
+        first = value[(0,) * value.ndim]
         return first if value.size == 1 or (value == first).all() else None
     if node.op.name == "broadcast_to":
         return scalar(node.inputs[0])

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from agnesi.core import dtypes, shapes
 from agnesi.core.aside import cubes
@@ -23,16 +27,43 @@ from agnesi.ops.places import Ensured
 from agnesi.ops.ranges import Eye
 from agnesi.ops.reduce import reducer
 
+#: Axes in front of matrices up to which NumPy takes them.
+_FRONT = 32
+
 
 class MatrixOp(Op):
     """Base of operations on the last two axes; the axes before them broadcast."""
 
     work = cubes(8)
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "perform" in cls.__dict__:
+            cls.perform = _with_few_axes(cls.perform)
+
     def batch(self, node: Node, xs: list[Tensor], rows: Sequence[bool], length: Any) -> Any:
         rank = max(len(n.shape) for n in node.inputs)
         given = [aligned(x, rank) if r else x for x, r in zip(xs, rows, strict=True)]
         return apply(self, *given) if self.outputs == 1 else apply_many(self, *given)
+
+
+def _with_few_axes(perform: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with the axes in front as one, where they are more than NumPy's take."""
+    @functools.wraps(perform)
+    def run(self: Any, *arrays: np.ndarray) -> Any:
+        rank = arrays[0].ndim
+        if rank - 2 <= _FRONT or any(x.ndim not in (2, rank) for x in arrays):
+            return perform(self, *arrays)
+        front = shapes.broadcast(*(x.shape[:-2] for x in arrays))
+        count = math.prod(front)
+        found = perform(self, *(
+            np.broadcast_to(x, (*front, *x.shape[-2:])).reshape(count, *x.shape[-2:])
+            for x in arrays))
+        several = found if isinstance(found, tuple) else (found,)
+        apart = tuple([y.reshape(*front, *y.shape[1:]) for y in several])
+        return apart if isinstance(found, tuple) else apart[0]
+
+    return run
 
 
 # -- operands ---------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import foreign
+from agnesi.core import foreign, shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.aside import cubes
 from agnesi.core.dispatch import apply
@@ -62,7 +62,7 @@ class SolveTriangular(MatrixOp):
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if not (self.unit or self.sure) and not np.diagonal(a, 0, -2, -1).all():
             raise np.linalg.LinAlgError(SINGULAR)
-        front = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        front = shapes.broadcast(a.shape[:-2], b.shape[:-2])
         a, b = (np.broadcast_to(x, (*front, *x.shape[-2:])) for x in (a, b))
         return lapack.trsm(a, b, self.low, self.transposed, self.unit)
 
