@@ -14,6 +14,7 @@ from agnesi.core.extents import guess
 from agnesi.core.op import Op
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
+from agnesi.ops.totals import add_up
 
 
 @record
@@ -80,7 +81,7 @@ class SumTo(Op):
     def perform(self, x: np.ndarray) -> np.ndarray:
         axes = self.axes(x.shape)
         if axes:
-            x = np.add.reduce(x, axis=axes, keepdims=True)
+            x = add_up(x, axes, keepdims=True)
         return x.reshape(self.shape)
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:

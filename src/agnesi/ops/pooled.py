@@ -323,7 +323,7 @@ class WindowSum(_Pool):
 
     def compute(self, x: np.ndarray) -> np.ndarray:
         (shape, _), padded = self.infer(x), self.windows.padded(x)
-        result = np.zeros(shape, summed(x.dtype))
+        result = np.full(shape, -0.0, summed(x.dtype))
         for _, where in self.windows.taps(self.kernel, shape[2:]):
             result += padded[where]
         return result.astype(x.dtype, copy=False)

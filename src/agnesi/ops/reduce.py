@@ -26,7 +26,7 @@ from agnesi.ops.elementwise import silently
 from agnesi.ops.expand import broadcast_to, lower_reduce
 from agnesi.ops.movement import reshape
 from agnesi.ops.scans import halved, product_of_others
-from agnesi.ops.totals import is_narrow, nonzeros, total, wide_of
+from agnesi.ops.totals import add_up, is_narrow, nonzeros, total, wide_of
 
 Axis = int | tuple[int, ...] | None
 
@@ -54,7 +54,7 @@ class Reduce(Op):
             "keep_inputs": (0,) if extreme or self.kind == "multiply" else (),
             "keep_output": extreme,
             "differentiable": not truth,
-            "function": getattr(np, self.kind).reduce,
+            "function": add_up if self.kind == "add" else getattr(np, self.kind).reduce,
             "decompose": self._by_halves if self.kind == "multiply" else None,
         }.items():
             object.__setattr__(self, attribute, value)

@@ -11,6 +11,18 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_known
 
 
+def add_up(x: np.ndarray, axes: Any, dtype: Any = None, out: Any = None,
+           keepdims: bool = False) -> Any:
+    """Sums over axes that begin with -0.0, to which adding changes nothing: NumPy's begin with 0.
+
+    So the sum of -0.0 and -0.0 is -0.0, and that of one element is the element, as compiled.
+    """
+    if not x.size or x.dtype.kind in "biu":
+        return np.add.reduce(x, axes, dtype, out, keepdims)
+    first = complex(-0.0, -0.0) if x.dtype.kind == "c" else -0.0
+    return np.add.reduce(x, axes, dtype, out, keepdims, first)
+
+
 def is_narrow(x: Any) -> bool:
     """Whether something is an eager tensor of integers or booleans, whose sums are wider."""
     return type(x) is Tensor and is_known(x) and x.data.dtype.kind in "biu" and not x.weak
