@@ -55,3 +55,35 @@ def test_sums_of_narrow_numbers_are_those_of_compiled_code(
     np.testing.assert_allclose(eager, compiled, rtol=1e-6)
     kept = f(x, axis, keepdims=True)
     assert kept.ndim == x.ndim and kept.dtype == eager.dtype
+
+
+#: All reductions and scans that are computed eagerly without a function of NumPy's alone.
+OTHERS = REDUCTIONS + """
+    var std nanmean nanvar nanstd nansum nanprod nanmax nanmin nanargmax average median nanmedian
+    logsumexp cumsum cumprod nancumsum nancumprod cummax cummin
+""".split()
+#: Bytes for each element that any of them takes beside operand and result: three float64.
+MOST_BYTES = 24
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "bfloat16", "float32", "float64"])
+def test_reductions_and_scans_are_bounded(dtype: str) -> None:
+    x = ag.asarray((np.arange(1 << 18) % 5).reshape(1 << 9, -1)).astype(dtype)
+    wrong = []
+    for name in OTHERS:
+        f = getattr(ag, name)
+        for axis in (0, -1):
+            found = ag.tree.flatten(f(x, axis=axis))[0]
+            given = sum(y.numpy().nbytes for y in found)
+            taken = peak(lambda t, f=f, axis=axis: f(t, axis=axis), x) - given
+            if taken > MOST_BYTES * x.size + ROOM:
+                wrong.append((name, axis, taken / x.size))
+    assert wrong == []
+
+
+def test_means_of_halves_and_of_whole_numbers_without_nan_make_no_copies() -> None:
+    for dtype, names in {"float16": ["mean", "sum"], "int8": ["nanmean", "nansum"]}.items():
+        x = ag.asarray((np.arange(1 << 20) % 5).astype(dtype))
+        for name in names:
+            assert peak(getattr(ag, name), x) < ROOM, (dtype, name)
+            np.testing.assert_allclose(getattr(ag, name)(x), ag.jit(getattr(ag, name))(x), 1e-3)

@@ -16,7 +16,7 @@ from agnesi.ops.compare import isnan, logical_not
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.ensure import ensure
 from agnesi.ops.positions import argmax, argmin
-from agnesi.ops.reduce import Axis, prod
+from agnesi.ops.reduce import Axis, mean, prod, var
 from agnesi.ops.reduce import all as every
 from agnesi.ops.reduce import max as greatest
 from agnesi.ops.reduce import min as least
@@ -430,7 +430,9 @@ def nanmean(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
     >>> ag.nanmean(ag.tensor([1.0, ag.nan, 2.0]))
     tensor(1.5)
     """
-    x = _floating(x)
+    x = as_tensor(x)
+    if not dtypes.is_inexact(x.dtype):
+        return mean(x, axis, keepdims=keepdims)
     wide = cast(x, dtypes.float32) if x.dtype in dtypes.HALVES else x
     summed = total(_filled(wide, 0), axis, keepdims=keepdims)
     return cast(summed / _numbers(x, axis, keepdims), x.dtype)
@@ -477,7 +479,9 @@ def nanvar(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0,
     >>> ag.nanvar(ag.tensor([1.0, ag.nan, 3.0]))
     tensor(1.)
     """
-    x = _floating(x)
+    x = as_tensor(x)
+    if not dtypes.is_inexact(x.dtype):
+        return var(x, axis, correction=correction, ddof=ddof, keepdims=keepdims)
     wide = cast(x, dtypes.float32) if x.dtype in dtypes.HALVES else x
     off = _filled(wide - nanmean(wide, axis, keepdims=True), 0)
     squares = square(off) if x.dtype.kind in "fV" else square(off.real) + square(off.imag)

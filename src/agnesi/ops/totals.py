@@ -17,10 +17,11 @@ def add_up(x: np.ndarray, axes: Any, dtype: Any = None, out: Any = None,
 
     So the sum of -0.0 and -0.0 is -0.0, and that of one element is the element, as compiled.
     """
+    reduce: Any = np.add.reduce
     if not x.size or x.dtype.kind in "biu":
-        return np.add.reduce(x, axes, dtype, out, keepdims)
+        return reduce(x, axes, dtype, out, keepdims)
     first = complex(-0.0, -0.0) if x.dtype.kind == "c" else -0.0
-    return np.add.reduce(x, axes, dtype, out, keepdims, first)
+    return reduce(x, axes, dtype, out, keepdims, first)
 
 
 def is_narrow(x: Any) -> bool:
@@ -31,7 +32,8 @@ def is_narrow(x: Any) -> bool:
 def total(kind: str, x: Any, axis: Any, keepdims: bool, dtype: np.dtype) -> Tensor:
     """Sum ("add") or product ("multiply") of a narrow tensor, computed in ``dtype``."""
     axes = shapes.axes_of(axis, x.ndim)
-    found = getattr(np, kind).reduce(x.data, axes, dtype, None, bool(keepdims))
+    reduce: Any = add_up if kind == "add" else np.multiply.reduce
+    found = reduce(x.data, axes, dtype, None, bool(keepdims))
     return wrap(np.asarray(found))
 
 
