@@ -9,6 +9,7 @@
 # make fuzz   20 000 random programs, always the same (PROGRAMS=2000 for fewer)
 # make fuzz-new  random programs never tried before, for 45 seconds (SECONDS=600; SEED= repeats a run)
 # make hostile  attacks the compile cache: kills, races, damaged entries, interrupts, forks, another user
+# make growth  random programs of n and 2n: the compiled one's time grows as the eager one's does
 # make lint   the checks that run no test
 #
 # Each makes the virtual environment that it needs; PYTHON=/path/to/python3 chooses the interpreter.
@@ -29,7 +30,7 @@ PIP_FLAGS := -qq --disable-pip-version-check --no-input
 VENV := .venv
 BENCH := .venv-bench
 
-.PHONY: demo test test-quick test-all lint bench peers conformance coverage fuzz fuzz-new hostile clean
+.PHONY: demo test test-quick test-all lint bench peers conformance coverage fuzz fuzz-new growth hostile clean
 
 demo: $(VENV)/.ready
 	$(VENV)/bin/python examples/digits.py
@@ -58,6 +59,9 @@ fuzz-new: $(VENV)/.ready
 
 hostile: $(VENV)/.ready
 	$(VENV)/bin/python -m tests.hostile
+
+growth: $(VENV)/.ready
+	$(VENV)/bin/python -m tests.fuzz.growth --programs $(if $(QUICK),20,200) $(if $(SEED),--seed $(SEED))
 
 bench: $(BENCH)/.ready
 	$(BENCH)/bin/python -m benchmarks $(if $(QUICK),--quick) $(SUITES)

@@ -451,3 +451,14 @@ def test_rules_inside_read_results_from_outside(f: Any) -> None:
     for hessian in (ag.hessian(f), ag.jacrev(ag.grad(f))):
         for way in (hessian, ag.jit(hessian)):
             np.testing.assert_allclose(way(x).numpy(), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_results_that_are_the_same_for_all_examples_may_be_changed():
+    w = ag.tensor([1.0, 2.0])
+    for run in (lambda f: f, ag.jit):
+        def f(x):
+            y = ag.vmap(lambda row: w * 1)(x)
+            y[0] += x[0, 0]
+            return y
+
+        np.testing.assert_array_equal(run(f)(ag.ones((2, 3))).numpy(), [[2, 3], [1, 2]])

@@ -43,17 +43,16 @@ def worker(options: argparse.Namespace) -> None:
             tell(at=number)
             try:
                 found = case((options.seed, number))
+                failure = None if found is None else check(found)
+            except Unclear:
+                tell(done="unclear")
+                continue
             except Exception:
-                tell(failed=f"# program {number} could not be made\n{traceback.format_exc()}",
-                     done="error")
+                tell(failed=f"# program {number} could not be made or checked\n"
+                            f"{traceback.format_exc()}", done="error")
                 continue
             if found is None:
                 tell(done="no way")
-                continue
-            try:
-                failure = check(found)
-            except Unclear:
-                tell(done="unclear")
                 continue
             if failure is None:
                 tell(done=found.way.name)

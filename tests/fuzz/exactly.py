@@ -179,7 +179,8 @@ def agrees(case: Case, place: int, found: np.ndarray, eager: np.ndarray,
         with mpmath.workdps(DIGITS), np.errstate(all="ignore"):
             exact = np.asarray(_run(case)[place])
             wanted = np.array([_rounded(v, found.dtype) for v in np.ravel(exact)])
-    except (TypeError, ValueError, AttributeError, OverflowError, IndexError, RecursionError):
+    except (TypeError, ValueError, AttributeError, OverflowError, IndexError, RecursionError,
+            ZeroDivisionError):
         return None
     with np.errstate(all="ignore"):
         f = found.astype("float64").ravel()

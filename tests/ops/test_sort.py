@@ -87,15 +87,43 @@ def test_errors():
         assert "test_sort.py" in str(caught.value)
 
 
-@pytest.mark.parametrize("descending", [False, True])
-def test_nan_of_bfloat16_comes_last(descending):
-    x = ag.tensor([[0.0, np.nan, 3.0, -1.0], [np.nan, 1.0, -2.0, 0.5]]).astype("bfloat16")
-    wanted = ag.sort(x.astype("float32"), axis=1, descending=descending).numpy()
-    places = ag.argsort(x.astype("float32"), axis=1, descending=descending).numpy()
-    for run in (lambda f: f, ag.jit):
-        found = run(lambda x: ag.sort(x, axis=1, descending=descending))(x)
-        np.testing.assert_array_equal(found.astype("float32").numpy(), wanted)
-        order = run(lambda x: ag.argsort(x, axis=1, descending=descending))(x)
-        np.testing.assert_array_equal(order.numpy(), places)
-    row = ag.tensor([0.0, 1.0, np.nan]).astype("bfloat16")
-    assert ag.searchsorted(row, ag.tensor([np.nan, 0.5]).astype("bfloat16")).tolist() == [2, 1]
+NAN_ROWS = np.array([[1, np.nan, -2, 0, -0.0], [np.nan, np.nan, 3, np.inf, -np.inf],
+                     [2, 2, 1, -1, np.nan], [0, -0.0, 0, 1, 1]])
+IN_ORDER = np.array([-2, 0, 1, 1, np.nan])
+#: Functions that put NaN at the end, or look for it there, of rows and a vector in order.
+ORDERED = {
+    "sort": lambda x, r: ag.sort(x, axis=1),
+    "sort down": lambda x, r: ag.sort(x, axis=1, descending=True),
+    "argsort": lambda x, r: ag.argsort(x, axis=1),
+    "argsort down": lambda x, r: ag.argsort(x, axis=1, descending=True),
+    "topk": lambda x, r: ag.topk(x, 2, 1)[1],
+    "searchsorted": lambda x, r: ag.searchsorted(r, x),
+    "searchsorted right": lambda x, r: ag.searchsorted(r, x, side="right"),
+    "digitize": lambda x, r: ag.digitize(x, r[:4]),
+    "isin": lambda x, r: ag.isin(x, r),
+    "unique of some": lambda x, r: ag.unique(x, size=12),
+    "argmax": lambda x, r: ag.argmax(x, axis=1),
+    "cummax": lambda x, r: ag.cummax(x, axis=1).indices,
+    "max_pool": lambda x, r: ag.nn.functional.max_pool2d(
+        x[None, None], 2, 1, return_indices=True)[1],
+}
+#: Such that only run on values.
+OF_VALUES = {
+    "unique": lambda x, r: ag.unique(x), "counts": lambda x, r: ag.unique_counts(x).counts,
+    "inverse": lambda x, r: ag.unique_inverse(x).inverse_indices,
+    "rows": lambda x, r: ag.unique(ag.nan_to_num(x, posinf=5, neginf=-5), axis=0),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", [*ORDERED, *OF_VALUES])
+def test_narrow_floats_are_ordered_as_wide_ones(name, dtype):
+    def given(dtype):
+        return [ag.tensor(a).astype(dtype) for a in (NAN_ROWS, IN_ORDER)]
+
+    function = (ORDERED | OF_VALUES)[name]
+    wanted = function(*given("float32")).numpy()
+    for run in (lambda f: f, ag.jit)[: 2 if name in ORDERED else 1]:
+        found = run(function)(*given(dtype))
+        np.testing.assert_array_equal(found.numpy().astype(wanted.dtype), wanted)
+        assert found.dtype == (dtype if wanted.dtype == "float32" else wanted.dtype)

@@ -13,8 +13,9 @@ from agnesi.autodiff.recording import ALIAS, detach, last_change
 from agnesi.autodiff.reverse import tensor_of
 from agnesi.core import tree
 from agnesi.core.config import STATE, switched
-from agnesi.core.dispatch import graph_node, symbolic
+from agnesi.core.dispatch import apply, graph_node, symbolic
 from agnesi.core.errors import GradientError, ShapeError, at, call_user
+from agnesi.core.leaves import COPY
 from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
@@ -298,7 +299,7 @@ class _Call:
                 )
             return y
         if not differs:
-            y = broadcast_to(y, (self.length, *y.shape))
+            y = apply(COPY, broadcast_to(y, (self.length, *y.shape)))  # it may be changed in place
         if not -y.ndim <= axis < y.ndim:
             raise ShapeError(at(f"vmap: out_axes puts the examples on axis {axis}, but {path} is "
                                 f"{typed(y)} with them"))

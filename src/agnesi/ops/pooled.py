@@ -156,7 +156,7 @@ class PoolTaps(_Pool):
                 continue
             mine = loops.const(tap, tap_dtype(self.kernel).name)
             more = loops.call("logical_not", loops.call("less_equal", value, best))
-            if x.dtype.startswith("float"):  # the first that is not a number stays
+            if x.dtype.startswith(("float", "bfloat")):  # the first that is not a number stays
                 more = loops.call("logical_and", more, loops.call("equal", best, best))
             best, found = loops.where(more, value, best), loops.where(more, mine, found)
         return found
@@ -168,7 +168,7 @@ class PoolTaps(_Pool):
         def term(places: tuple[Place, ...]) -> Any:
             value = x(*at[:2], *(p.at for p in places))
             chosen: Any = loops.call("equal", value, top)
-            if x.dtype.startswith("float"):
+            if x.dtype.startswith(("float", "bfloat")):
                 strange = loops.call("not_equal", value, value)
                 chosen = loops.call("logical_or", chosen, strange)
             chosen = all_of([chosen, *(p.inside for p in places)])
@@ -208,7 +208,8 @@ class MaxPool(_Pool):
         result: Any = None
         for _, where in self.windows.taps(self.kernel, places):
             tap = padded[where]
-            result = tap.copy() if result is None else np.maximum(result, tap, out=result)
+            with np.errstate(invalid="ignore"):  # ml_dtypes' NaN
+                result = tap.copy() if result is None else np.maximum(result, tap, out=result)
         return result
 
     def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:

@@ -25,6 +25,7 @@ from agnesi.ops.index import take
 from agnesi.ops.join import concat
 from agnesi.ops.movement import reshape
 from agnesi.ops.nonzeros import first_places, nonzero
+from agnesi.ops.order import comparable
 from agnesi.ops.running import cumsum
 from agnesi.ops.scatter import index_put
 from agnesi.ops.select import where
@@ -66,7 +67,8 @@ def _known(x: Any) -> tuple[Tensor, np.ndarray]:
 
 def _unique(data: np.ndarray, **options: Any) -> Any:
     """NumPy's function, which can be interrupted."""
-    return aside(16 * data.size, functools.partial(np.unique, data, **options))
+    found = aside(16 * data.size, functools.partial(np.unique, comparable(data), **options))
+    return found if options.get("return_index") else found.astype(data.dtype, copy=False)
 
 
 def _values(x: Tensor, first: np.ndarray) -> Tensor:
@@ -167,7 +169,7 @@ def _starts(ordered: Tensor) -> Tensor:
     """Whether each element of a row in order differs from the one before; all NaN are one."""
     before, here = ordered[:-1], ordered[1:]
     differs = logical_not(equal(here, before))
-    if ordered.dtype.kind in "fc":
+    if ordered.dtype.kind in "fcV":
         differs = logical_and(differs, equal(before, before))
     return concat([as_tensor(np.ones(1, bool)), differs], 0)
 
@@ -341,7 +343,7 @@ def isin(x1: TensorLike, x2: TensorLike, /, *, invert: bool = False, out: Tensor
     x, among = pair(x1, x2)
     row = sort(reshape(among, (among.size,)))
     found = greater(searchsorted(row, x, "right"), searchsorted(row, x, "left"))
-    if x.dtype.kind in "fc":
+    if x.dtype.kind in "fcV":
         found = logical_and(found, equal(x, x))
     return logical_not(found) if invert else found
 

@@ -214,7 +214,7 @@ class SearchSorted(Op):
     def _before(self, element: Any, value: Any) -> Any:
         """Whether an element comes before the place of a value; NaN comes last."""
         order = loops.call("less_equal" if self.right else "less", element, value)
-        if element.dtype.startswith("f"):
+        if element.dtype.startswith(("float", "bfloat")):
             missing = loops.call("isnan", value)
             if not self.right:
                 missing = loops.call(
