@@ -27,6 +27,7 @@ from tests.fuzz.program import Body, Input, Program, Step
 from tests.fuzz.reduce import reduced
 from tests.fuzz.run import Case
 from tests.fuzz.ways import BY_NAME, WAYS
+from tests.fuzz.wide import as_near
 
 JIT = BY_NAME["jit"]
 
@@ -158,6 +159,15 @@ def test_a_number_for_none_is_right_or_wrong():
     assert agrees(found, 0, np.array([1000.11]), near, everywhere) is False
     none = Case(small(["x1 / x1"], x1=np.array([0.0])), JIT)
     assert agrees(none, 0, np.array([1.0]), np.array([np.nan]), everywhere) is False
+
+
+def test_what_narrow_floats_lose_is_told_by_wide_ones():
+    """1 - tanh(9)**2 is a few roundings of float32; what is far from it is wrong."""
+    lost = Case(small(["1 - ag.tanh(x1)**2"], x1=np.array([9.0], "float32")), JIT)
+    eager, everywhere = np.array([0.0], "float32"), np.array([True])
+    assert as_near(lost, 0, np.array([2e-7], "float32"), eager, everywhere)
+    assert not as_near(lost, 0, np.array([1e-3], "float32"), eager, everywhere)
+    assert not as_near(lost, 0, np.array([np.nan], "float32"), eager, everywhere)
 
 
 def test_every_way_fits_some_programs():
