@@ -127,8 +127,8 @@ def elementwise(expression: Expression, *, name: str = "elementwise",
 
     Raises
     ------
-    ValueError
-        If the expression uses what it may not.
+    SyntaxError
+        If an expression cannot be read, or uses what has no place in it.
 
     See Also
     --------
@@ -257,8 +257,8 @@ def reduction(map: Expression = "x", reduce: Expression = "a + b", identity: Any
 
     Raises
     ------
-    ValueError
-        If an expression uses what it may not.
+    SyntaxError
+        If an expression cannot be read, or uses what has no place in it.
 
     See Also
     --------

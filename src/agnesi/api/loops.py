@@ -105,13 +105,12 @@ def scan(
     DTypeError
         If the next carry is of other types than the carry, or sequences differ in length.
     TypeError
-        If the next carry is of other types than the carry, or sequences differ in length.
+        If neither ``xs`` nor ``length`` is given, or the next carry is another nest.
     TraceError
         If the body changes a row or non-sequence in place, or is ``strict`` and uses something
         else than what it is given.
     ValueError
-        If ``truncate_gradient`` or ``checkpoint`` is negative, or neither ``xs`` nor ``length``
-        is given.
+        If ``truncate_gradient`` or ``checkpoint`` is negative.
 
     See Also
     --------

@@ -102,7 +102,7 @@ def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
 
     Raises
     ------
-    ShapeError
+    GradientError
         If a tangent has another shape than its argument.
 
     See Also
@@ -145,7 +145,7 @@ def Lop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
 
     Raises
     ------
-    ShapeError
+    GradientError
         If a cotangent has another shape than its result.
 
     See Also

@@ -265,10 +265,8 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None
     Raises
     ------
     GradientError
-        If the tensor depends on nothing that requires grad, or a value was changed in place
-        since.
-    ValueError
-        If the tensor has several elements and ``grad`` is missing.
+        If the tensor depends on nothing that requires grad, has several elements and ``grad`` is
+        missing or of another shape, or a value was changed in place since.
     """
     if not y.requires_grad:
         raise GradientError(

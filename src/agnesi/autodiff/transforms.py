@@ -81,10 +81,11 @@ def grad(
     TypeError
         If ``wrt`` is missing, or what is differentiated is no float tensor.
     GradientError
-        If the cost does not depend on a tensor and ``disconnected`` is "error"; if a value was
-        changed in place since.
+        If the cost is no scalar and ``grad_outputs`` is missing or of another shape; if it does
+        not depend on a tensor and ``disconnected`` is "error"; if a value was changed in place
+        since.
     ValueError
-        If ``cost`` is no scalar and ``grad_outputs`` is missing.
+        If ``disconnected`` is another.
 
     See Also
     --------
@@ -492,7 +493,7 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
     ------
     ValueError
         If tangents and primals are different nests.
-    ShapeError
+    GradientError
         If a tangent has another shape than its argument.
 
     See Also

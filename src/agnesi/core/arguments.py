@@ -230,9 +230,13 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
+#: Parameters of any type that are no operands, or not only.
+_NO_OPERANDS = frozenset(("bins", "buffer", "device", "dtype", "text"))
+
+
 def _operand(name: str, declared: str, value: Any) -> str:
     """What an operand must be, where the value is none."""
-    if declared not in _OPERANDS or name in ("dtype", "device", "text"):
+    if declared not in _OPERANDS or name in _NO_OPERANDS:
         return ""
     return "" if _is_operand(value) else "a tensor, an array without a mask or a number"
 

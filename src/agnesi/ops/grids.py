@@ -244,9 +244,9 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     Raises
     ------
     ValueError
-        If an index is outside and its mode is "raise", in compiled code too.
+        If there is no such mode.
     IndexError
-        If an index is outside.
+        If an index is outside and its mode is "raise"; compiled code tells so too.
 
     See Also
     --------

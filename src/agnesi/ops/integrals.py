@@ -156,7 +156,7 @@ def sici(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     Returns
     -------
     Si, Ci : Tensor
-        Of the shape of ``x``; Ci is NaN for negative numbers.
+        Of the shape of ``x``; Ci of negative numbers is that of their absolute values.
 
     Raises
     ------

@@ -55,10 +55,11 @@ def choose(indices: TensorLike, choices: Sequence[Any], *, mode: str = "raise",
     Raises
     ------
     ValueError
-        If a number names no array and ``mode`` is "raise", in compiled code too; if there is no
-        such mode.
+        If there is no such mode.
     ShapeError
         If the shapes do not broadcast.
+    IndexError
+        If a number names no array and ``mode`` is "raise"; compiled code tells so too.
 
     See Also
     --------

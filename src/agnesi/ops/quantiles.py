@@ -159,7 +159,7 @@ def quantile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "
     DTypeError
         For complex numbers.
     ValueError
-        If there are no elements, ``q`` is out of its range, or there is no such method.
+        If ``q`` is out of its range, or there is no such method.
     TraceError
         If NaN must be left out of an axis whose size is not known.
     IndexError
@@ -205,14 +205,14 @@ def percentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str =
     Returns
     -------
     Tensor
-        The shape of ``q``, then that of ``x`` without the axes, floating.
+        The shape of ``q``, then that of ``x`` without the axes, floating; NaN for no elements.
 
     Raises
     ------
     DTypeError
         For complex numbers.
     ValueError
-        If there are no elements, ``q`` is out of its range, or there is no such method.
+        If ``q`` is out of its range, or there is no such method.
     TraceError
         If NaN must be left out of an axis whose size is not known.
     IndexError
@@ -258,14 +258,14 @@ def median(x: TensorLike, axis: Axis = None, *, keepdims: bool = False,
     Returns
     -------
     Tensor
-        The shape of ``x`` without the axes, floating.
+        The shape of ``x`` without the axes, floating; NaN for no elements.
 
     Raises
     ------
     DTypeError
         For complex numbers.
     ValueError
-        If there are no elements, ``q`` is out of its range, or there is no such method.
+        If an axis is named twice.
     TraceError
         If NaN must be left out of an axis whose size is not known.
     IndexError
@@ -309,14 +309,14 @@ def nanquantile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str 
     Returns
     -------
     Tensor
-        The shape of ``q``, then that of ``x`` without the axes, floating.
+        The shape of ``q``, then that of ``x`` without the axes, floating; NaN for no elements.
 
     Raises
     ------
     DTypeError
         For complex numbers.
     ValueError
-        If there are no elements, ``q`` is out of its range, or there is no such method.
+        If ``q`` is out of its range, or there is no such method.
     TraceError
         If NaN must be left out of an axis whose size is not known.
     IndexError
@@ -360,14 +360,14 @@ def nanpercentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: st
     Returns
     -------
     Tensor
-        The shape of ``q``, then that of ``x`` without the axes, floating.
+        The shape of ``q``, then that of ``x`` without the axes, floating; NaN for no elements.
 
     Raises
     ------
     DTypeError
         For complex numbers.
     ValueError
-        If there are no elements, ``q`` is out of its range, or there is no such method.
+        If ``q`` is out of its range, or there is no such method.
     TraceError
         If NaN must be left out of an axis whose size is not known.
     IndexError
@@ -406,14 +406,14 @@ def nanmedian(x: TensorLike, axis: Axis = None, *, keepdims: bool = False,
     Returns
     -------
     Tensor
-        The shape of ``x`` without the axes, floating.
+        The shape of ``x`` without the axes, floating; NaN for no elements.
 
     Raises
     ------
     DTypeError
         For complex numbers.
     ValueError
-        If there are no elements, ``q`` is out of its range, or there is no such method.
+        If an axis is named twice.
     TraceError
         If NaN must be left out of an axis whose size is not known.
     IndexError

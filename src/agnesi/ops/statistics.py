@@ -444,12 +444,17 @@ def _edges(x: Tensor, bins: Any, limits: Any) -> Tensor:
     if given.ndim == 1:
         (given,) = demanded("histogram", "bins must rise", _rising, bins=given)
         return given
+    if given.ndim > 1:
+        raise ShapeError(f"bins are a number or a vector of edges, not of shape {given.shape}")
     count = int(bins)
     if count < 1:
         raise ValueError(f"the number of bins must be positive, not {count}")
     kind = dtypes.floating(x.dtype)
     if limits is not None:
         low, high = (as_tensor(v, kind) for v in limits)
+        low, high = demanded("histogram", "the range must rise from a number to another",
+                             lambda low, high: (low <= high) & (high - low < np.inf),
+                             low=low, high=high)
     elif x.size == 0:
         low, high = as_tensor(0, kind), as_tensor(1, kind)
     else:
@@ -489,7 +494,7 @@ def histogram_bin_edges(x: TensorLike, bins: TensorLike = 10, range: Any = None,
     TraceError
         While a graph is written, unless the range is given.
     ValueError
-        If ``range`` is none, or there is no such rule.
+        If the range does not rise between finite numbers, or there is no bin or no such rule.
     ShapeError
         If edges are no vector.
 
@@ -525,7 +530,8 @@ def histogram(x: TensorLike, bins: TensorLike = 10, range: Any = None, density: 
     Parameters
     ----------
     x : array_like
-        Of any shape; what lies outside of the range, and NaN, does not count.
+        Of any shape; what lies outside of the range does not count, nor does NaN where a range or
+        edges are given.
     bins : int, array_like or str
         How many, or their edges, or one of NumPy's rules, such as "auto".
     range : pair of float, optional
@@ -547,7 +553,8 @@ def histogram(x: TensorLike, bins: TensorLike = 10, range: Any = None, density: 
     TraceError
         While a graph is written, unless the edges or bins and range are given.
     ValueError
-        If ``range`` is none, or edges do not rise.
+        If the range does not rise between finite numbers, edges do not rise, or there is no bin
+        or no such rule.
 
     See Also
     --------

@@ -88,7 +88,7 @@ def norm(x: TensorLike, /, ord: Order = None, axis: Any = None, keepdims: bool =
     ShapeError
         If an order is given without an axis for neither a vector nor a matrix.
     ValueError
-        If there is no such norm, or ``axis`` names no or more than two axes.
+        If there is no such norm, or ``axis`` is an empty tuple.
 
     See Also
     --------

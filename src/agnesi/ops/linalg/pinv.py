@@ -253,8 +253,6 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: float | None = None) -> LstsqResu
 
     Raises
     ------
-    ValueError
-        If ``rcond`` is negative.
     ShapeError
         If the numbers of rows differ.
 
@@ -271,7 +269,7 @@ def lstsq(a: TensorLike, b: TensorLike, rcond: float | None = None) -> LstsqResu
     """
     a, b = matrix_pair(a, b)
     a = matrix(a)
-    share = float(_share(a, rcond, None, "rcond"))
+    share = float(default_rtol(a) if rcond is None else rcond)
     check_rows(a.shape, b.shape)
     many = b if len(b.shape) > 1 else reshape(b, (*b.shape, 1))
     x = apply(LeastSquares(share), a, many)
