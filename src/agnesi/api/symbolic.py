@@ -101,6 +101,13 @@ def variable(name: str | None, dtype: DTypeLike, shape: Sequence[int | str | Dim
     Tensor
         Symbolic: its ``data`` is None.
 
+    Raises
+    ------
+    TypeError
+        If the name is no string, or the shape no tuple.
+    DTypeError
+        If there is no such dtype.
+
     See Also
     --------
     symbolic.tensor, symbolic.vector, symbolic.matrix, function

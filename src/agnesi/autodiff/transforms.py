@@ -220,6 +220,8 @@ def value_and_grad(
     ------
     TypeError
         By that function, if ``f`` does not return a tensor.
+    GradientError
+        By that function, if ``f`` does not return a scalar.
 
     See Also
     --------
@@ -419,6 +421,8 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     ------
     ValueError
         By ``pullback``, if the cotangent is another nest than the value.
+    TypeError
+        If ``f`` does not return a pair with ``has_aux``.
 
     See Also
     --------

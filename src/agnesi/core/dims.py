@@ -35,6 +35,11 @@ class Dim:
     args : tuple
         What the expression is over: sizes and dimensions.
 
+    Raises
+    ------
+    TypeError
+        If the name is no string.
+
     See Also
     --------
     symbolic.variable, ensure

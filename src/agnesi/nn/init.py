@@ -79,6 +79,11 @@ def uniform_(t: Tensor, low: float = 0.0, high: float = 1.0, *,
     Tensor
         ``t`` itself.
 
+    Raises
+    ------
+    TypeError
+        If ``t`` is no tensor.
+
     See Also
     --------
     nn.init.constant_, nn.init.normal_, nn.init.xavier_uniform_, nn.init.kaiming_uniform_
@@ -114,6 +119,11 @@ def normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, *,
     Tensor
         ``t`` itself.
 
+    Raises
+    ------
+    TypeError
+        If ``t`` is no tensor.
+
     See Also
     --------
     nn.init.constant_, nn.init.uniform_, nn.init.xavier_uniform_, nn.init.kaiming_uniform_
@@ -142,6 +152,11 @@ def constant_(t: Tensor, value: float) -> Tensor:
     -------
     Tensor
         ``t`` itself.
+
+    Raises
+    ------
+    TypeError
+        If ``t`` is no tensor.
 
     See Also
     --------
@@ -172,6 +187,11 @@ def zeros_(t: Tensor) -> Tensor:
     Tensor
         ``t`` itself.
 
+    Raises
+    ------
+    TypeError
+        If ``t`` is no tensor.
+
     See Also
     --------
     nn.init.constant_, nn.init.uniform_, nn.init.normal_, nn.init.xavier_uniform_
@@ -198,6 +218,11 @@ def ones_(t: Tensor) -> Tensor:
     -------
     Tensor
         ``t`` itself.
+
+    Raises
+    ------
+    TypeError
+        If ``t`` is no tensor.
 
     See Also
     --------
@@ -234,6 +259,8 @@ def xavier_uniform_(t: Tensor, gain: float = 1.0, *, generator: Generator | None
     ------
     ValueError
         If ``t`` has fewer than 2 axes.
+    TypeError
+        If ``t`` is no tensor.
 
     See Also
     --------
@@ -273,6 +300,8 @@ def kaiming_uniform_(t: Tensor, a: float = 0.0, *, generator: Generator | None =
     ------
     ValueError
         If ``t`` has fewer than 2 axes.
+    TypeError
+        If ``t`` is no tensor.
 
     See Also
     --------

@@ -167,6 +167,8 @@ class Dropout(Module):
     ------
     ValueError
         If ``p`` is not in [0, 1].
+    TypeError
+        If ``p`` is no number.
 
     See Also
     --------

@@ -409,6 +409,11 @@ class Module:
         -------
         Module
             The module itself.
+
+        Raises
+        ------
+        TypeError
+            If ``mode`` is neither True nor False.
         """
         if not isinstance(mode, (int, np.bool_)):
             raise TypeError(at(f"{type(self).__name__}.train: mode must be True or False, not "

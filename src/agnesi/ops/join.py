@@ -137,6 +137,8 @@ def concat(arrays: Sequence[Any], /, axis: int | None = 0, *,
         If there are no arrays.
     IndexError
         If the axis is out of range.
+    TypeError
+        If the tensors do not come in one list or tuple.
 
     See Also
     --------
@@ -182,6 +184,8 @@ def stack(arrays: Sequence[Any], /, axis: int = 0, *, out: Tensor | None = None)
         If there are no arrays.
     IndexError
         If the axis is out of range.
+    TypeError
+        If the tensors do not come in one list or tuple.
 
     See Also
     --------

@@ -271,8 +271,8 @@ def layer_norm(x: TensorLike, normalized_shape: int | tuple[int, ...],
     Raises
     ------
     DTypeError
-        If ``x`` is not floating.
-    ValueError
+        For complex numbers.
+    ShapeError
         If the last axes of ``x`` have another shape.
 
     See Also
@@ -331,8 +331,8 @@ def rms_norm(x: TensorLike, normalized_shape: int | tuple[int, ...],
     Raises
     ------
     DTypeError
-        If ``x`` is not floating.
-    ValueError
+        For complex numbers.
+    ShapeError
         If the last axes of ``x`` have another shape.
 
     See Also

@@ -372,6 +372,8 @@ def randint(low: Any, high: Any = None, shape: ShapeLike = (), *, dtype: DTypeLi
         If there is no integer in the range, or it has more than 2**32 - 1.
     DTypeError
         If ``dtype`` is no integer type.
+    TypeError
+        If a bound is no integer.
 
     See Also
     --------

@@ -358,12 +358,14 @@ def repeat(x: TensorLike, /, repeats: Any, axis: int | None = None, *,
     Raises
     ------
     ValueError
-        If a count is negative, or there are not as many as elements.
+        If a count is negative.
     TraceError
         If the counts are not known when a graph is written, or there are several for an axis
         whose size is not.
     IndexError
         If the axis is out of range.
+    ShapeError
+        If there is neither one count nor one for each element.
 
     See Also
     --------

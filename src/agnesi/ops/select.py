@@ -87,6 +87,8 @@ def where(condition: TensorLike, x1: TensorLike | None = None, x2: TensorLike | 
         If the condition is not bool.
     ShapeError
         If the shapes do not broadcast.
+    TypeError
+        If there is one branch only.
 
     See Also
     --------

@@ -182,8 +182,13 @@ class Optimizer:
 
         Returns
         -------
-        Any
-            What ``closure`` gave.
+        object
+            What ``closure`` gave; None without.
+
+        Raises
+        ------
+        TypeError
+            If ``closure`` is no function.
         """
         loss = None
         if closure is not None and not callable(closure):
@@ -242,6 +247,11 @@ class Optimizer:
         ----------
         set_to_none : bool
             Whether ``grad`` becomes None instead of zeros.
+
+        Raises
+        ------
+        TypeError
+            If ``set_to_none`` is neither True nor False.
         """
         if not isinstance(set_to_none, bool):
             raise TypeError(at(f"{type(self).__name__}.zero_grad: set_to_none must be True or "
