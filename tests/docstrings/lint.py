@@ -17,10 +17,11 @@ from tests.docstrings.numpydoc import SECTIONS, Doc, parse
 _RAISE = opmap["RAISE_VARARGS"]
 
 
-def complaints(name: str, value: Any, *, method: bool = False) -> list[str]:
+def complaints(name: str, value: Any, *, method: bool = False, static: bool = False) -> list[str]:
     """All that is wrong with the docstring of a function, class or method."""
     doc = parse(inspect.getdoc(value) or "")
-    found = [*_parameters(doc, parameters(value, method)), *_sections(doc), *_raises(doc, value)]
+    wanted = parameters(value, method and not static)
+    found = [*_parameters(doc, wanted), *_sections(doc), *_raises(doc, value)]
     if not inspect.isclass(value):
         found += _returns(doc, value)
     return [*found, *_kin(doc, name, value, not method)]

@@ -70,5 +70,9 @@ _TEXTS = {value.__doc__ for value in PUBLIC.values()}
 #: Classes of what users get, though they make none by name.
 RETURNED = {"jit": Jit, "function": Function, "shared": Shared, "config": type(agnesi.config),
             "tree.Tree": type(agnesi.tree.flatten(())[1])}
+#: Methods without an object.
+STATIC = {id(method.__func__) for value in (*PUBLIC.values(), *RETURNED.values())
+          if inspect.isclass(value) for base in value.__mro__ for method in vars(base).values()
+          if isinstance(method, staticmethod)}
 METHODS = {name: method for kind, value in (*PUBLIC.items(), *RETURNED.items())
            if inspect.isclass(value) for name, method in _methods(kind, value).items()}

@@ -150,7 +150,13 @@ class Generator:
         return found
 
     def beginning(self) -> np.ndarray:
-        """The first state of another stream, which follows from the numbers drawn so far."""
+        """The first state of another stream, which follows from the numbers drawn so far.
+
+        Returns
+        -------
+        numpy.ndarray
+            Four uint32.
+        """
         with switched(symbolic=None, trace=None, examples=None, recording=False):
             words: Any = self._draw(4).data
         return start([int(w) for w in words])

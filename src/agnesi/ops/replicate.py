@@ -366,6 +366,8 @@ def repeat(x: TensorLike, /, repeats: Any, axis: int | None = None, *,
         If the axis is out of range.
     ShapeError
         If there is neither one count nor one for each element.
+    TypeError
+        If the counts are no integers.
 
     See Also
     --------

@@ -25,6 +25,18 @@ def with_tensors(name: str, a: Any, b: Any) -> Any:
     """An operation on a size that gives no size; NotImplemented for what is no number.
 
     Where Python would have a float, a size is as precise as that and gives way as that does.
+
+    Parameters
+    ----------
+    name : str, optional
+        Of the operation.
+    a, b : size, number or array_like
+        The operands.
+
+    Returns
+    -------
+    Tensor, float or NotImplemented
+        The result.
     """
     if not isinstance(a, _OPERANDS) or not isinstance(b, _OPERANDS):
         return NotImplemented

@@ -77,7 +77,20 @@ class Streams:
         return list(self.state_updates)
 
     def state(self, begin: Callable[[], np.ndarray], kind: type = StreamState) -> StreamState:
-        """A state that begins with what ``begin`` makes, now and when the streams begin anew."""
+        """A state that begins with what ``begin`` makes, now and when the streams begin anew.
+
+        Parameters
+        ----------
+        begin : callable
+            Makes the first value.
+        kind : type
+            The class of the variable.
+
+        Returns
+        -------
+        StreamState
+            A shared variable.
+        """
         made: Any = shared(begin(), borrow=True)
         made.node.shape = made.storage.shape
         rng = variable_of(made.storage, made.node, None, kind)
@@ -85,7 +98,15 @@ class Streams:
         return rng
 
     def note(self, rng: StreamState, new: Tensor) -> None:
-        """Keep how a state goes on."""
+        """Keep how a state goes on.
+
+        Parameters
+        ----------
+        rng : StreamState
+            The state.
+        new : Tensor
+            What it becomes.
+        """
         places = {id(r): i for i, (r, _) in enumerate(self.state_updates)}
         i = places.get(id(rng), len(places))
         self.state_updates[i:i + 1] = [(rng, new)]
@@ -96,12 +117,40 @@ class Streams:
             Shared.set_value(rng, rng.begin())
 
     def drawn(self, x: Tensor, rng: StreamState, new: Tensor) -> RandomVariable:
-        """A variable of random numbers, from what was computed."""
+        """A variable of random numbers, from what was computed.
+
+        Parameters
+        ----------
+        x : Tensor
+            The numbers.
+        rng : StreamState
+            The state that they come from.
+        new : Tensor
+            What it becomes.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
         rng.advance(new)
         return self._variable(x, rng, new)
 
     def seen(self, x: Tensor, drawn: RandomVariable) -> RandomVariable:
-        """A variable that is computed of another one."""
+        """A variable that is computed of another one.
+
+        Parameters
+        ----------
+        x : Tensor
+            What was computed.
+        drawn : RandomVariable
+            The variable that it was computed of.
+
+        Returns
+        -------
+        RandomVariable
+            With the state of that one.
+        """
         return self._variable(x, *drawn.update)
 
     @staticmethod

@@ -216,7 +216,24 @@ class RandomStreams(Streams):
 
     def moved(self, affine: tuple[str, Callable[..., Tensor]], size: Any,
               params: tuple[Tensor, ...], dtype: Any) -> RandomVariable:
-        """A draw of a method by name, moved by parameters to which gradients flow."""
+        """A draw of a method by name, moved by parameters to which gradients flow.
+
+        Parameters
+        ----------
+        affine : pair of str and callable
+            The name of a method, and ``move(draw, *params)``.
+        size : int, Dim or tuple, optional
+            Shape of the draw; by default that of the broadcast parameters.
+        params : tuple of Tensor
+            The parameters.
+        dtype : dtype
+            Type of the draw.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
         method, move = affine
         sizes = shapes.broadcast((), *(p.shape for p in params)) if size is None else size
         z = self.gen(method, sizes, dtype=dtype)
