@@ -24,6 +24,10 @@ from tests.fuzz.ways import PRELUDE, Way
 _UNLIKE = re.compile(r"\w_\(|grad\(|ag\.jvp|reshape\(-1\)\S* [-+*]?= ")
 
 
+#: Floats that are made of integers, in symbolic programs, too.
+FLOAT = "float32"
+
+
 @dataclass
 class Case:
     """A program, a way to run it, and names of rules and passes that are switched off."""
@@ -64,7 +68,7 @@ class Case:
         space = {**self._names(), "f": function, "args": args,
                  "argnums": self.argnums}
         exec(PRELUDE + self.way.prelude, space)
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), ag.config(symbolic_float=FLOAT):
             if text == "by_numpy()":
                 return arrays(by_numpy(self.program))
             return arrays((eval(text, space), args))
@@ -89,7 +93,8 @@ class Case:
             lines.append(f"argnums = {self.argnums}")
         if way.name == "numpy":
             lines.append("# compared with the same in NumPy")
-        tail = [prelude, f"expected = {way.expected}", f"found = {way.found}",
+        floats = f"with ag.config(symbolic_float={FLOAT!r}): " * ("symbolic" in way.prelude)
+        tail = [prelude, f"{floats}expected = {way.expected}", f"{floats}found = {way.found}",
                 "print(expected, found, sep='\\n')"]
         return re.sub(r"(?<![\w.])(jit|function)\b(?=[(),])", r"ag.\1", "\n".join([*lines, *tail]))
 
