@@ -14,6 +14,27 @@ from agnesi.nn.forms import pad as pad
 from agnesi.nn.forms import relu as relu
 from agnesi.nn.forms import softmax as softmax
 from agnesi.nn.forms import softplus as softplus
+from agnesi.nn.losses.binary import binary_cross_entropy as binary_cross_entropy
+from agnesi.nn.losses.binary import (
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+)
+from agnesi.nn.losses.binary import hinge_embedding_loss as hinge_embedding_loss
+from agnesi.nn.losses.binary import kl_div as kl_div
+from agnesi.nn.losses.binary import soft_margin_loss as soft_margin_loss
+from agnesi.nn.losses.classes import multi_margin_loss as multi_margin_loss
+from agnesi.nn.losses.classes import multilabel_margin_loss as multilabel_margin_loss
+from agnesi.nn.losses.classes import multilabel_soft_margin_loss as multilabel_soft_margin_loss
+from agnesi.nn.losses.metric import cosine_embedding_loss as cosine_embedding_loss
+from agnesi.nn.losses.metric import margin_ranking_loss as margin_ranking_loss
+from agnesi.nn.losses.metric import triplet_margin_loss as triplet_margin_loss
+from agnesi.nn.losses.metric import (
+    triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
+)
+from agnesi.nn.losses.regression import gaussian_nll_loss as gaussian_nll_loss
+from agnesi.nn.losses.regression import huber_loss as huber_loss
+from agnesi.nn.losses.regression import l1_loss as l1_loss
+from agnesi.nn.losses.regression import poisson_nll_loss as poisson_nll_loss
+from agnesi.nn.losses.regression import smooth_l1_loss as smooth_l1_loss
 from agnesi.ops.activations import elu as elu
 from agnesi.ops.activations import gelu as gelu
 from agnesi.ops.activations import leaky_relu as leaky_relu

@@ -1,0 +1,1 @@
+"""Losses, as functions and as modules."""

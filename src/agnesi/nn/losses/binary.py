@@ -1,0 +1,379 @@
+"""Losses of labels that hold or do not, and of probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.api import functions as F
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.nn.losses.common import Loss, pair, reduced
+from agnesi.ops.convert import as_tensor
+
+
+@public
+def binary_cross_entropy(input: Any, target: Any, weight: Any = None,
+                         reduction: str = "mean") -> Tensor:
+    """Cross entropy of probabilities of one class against its complement.
+
+    Parameters
+    ----------
+    input : array_like
+        Probabilities, from 0 to 1.
+    target : array_like
+        Labels or probabilities, from 0 to 1.
+    weight : array_like, optional
+        A factor for each loss; broadcasts.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    Returns
+    -------
+    Tensor
+        One number, or with "none" the losses; the mean of none is NaN.
+
+    Raises
+    ------
+    ValueError
+        If there is no such reduction.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    nn.BCEWithLogitsLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.nn import functional as F
+    >>> F.binary_cross_entropy(ag.tensor([0.5, 0.5]), ag.tensor([1.0, 0.0]))
+    tensor(0.6931472)
+    """
+    p, t = pair("binary_cross_entropy", input, target)
+    low = -100.0  # as PyTorch: losses and their gradients stay finite
+    loss = -(t * F.maximum(F.log(p), low) + (1 - t) * F.maximum(F.log1p(-p), low))
+    return reduced(loss if weight is None else loss * as_tensor(weight), reduction)
+
+
+@public
+def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None,
+                                     pos_weight: Any = None, reduction: str = "mean") -> Tensor:
+    """Cross entropy of the sigmoid of scores, without overflow.
+
+    Parameters
+    ----------
+    input : array_like
+        Scores.
+    target : array_like
+        Labels or probabilities, from 0 to 1.
+    weight : array_like, optional
+        A factor for each loss; broadcasts.
+    pos_weight : array_like, optional
+        A factor for the losses of positive labels; broadcasts.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    Returns
+    -------
+    Tensor
+        One number, or with "none" the losses; the mean of none is NaN.
+
+    Raises
+    ------
+    ValueError
+        If there is no such reduction.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    nn.BCELoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.nn import functional as F
+    >>> F.binary_cross_entropy_with_logits(ag.zeros(2), ag.tensor([1.0, 0.0]))
+    tensor(0.6931472)
+    """
+    x, t = pair("binary_cross_entropy_with_logits", input, target)
+    if pos_weight is None:
+        loss = F.softplus(x) - x * t
+    else:
+        loss = t * as_tensor(pos_weight) * F.softplus(-x) + (1 - t) * F.softplus(x)
+    return reduced(loss if weight is None else loss * as_tensor(weight), reduction)
+
+
+@public
+def soft_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
+    """``log(1 + exp(-target * input))``.
+
+    Parameters
+    ----------
+    input : array_like
+        What was predicted, of any shape.
+    target : array_like
+        1 or -1.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    Returns
+    -------
+    Tensor
+        One number, or with "none" the losses; the mean of none is NaN.
+
+    Raises
+    ------
+    ValueError
+        If there is no such reduction.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    nn.BCEWithLogitsLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.nn import functional as F
+    >>> F.soft_margin_loss(ag.zeros(2), ag.tensor([1.0, -1.0]))
+    tensor(0.6931472)
+    """
+    x, t = pair("soft_margin_loss", input, target)
+    return reduced(F.softplus(-t * x), reduction)
+
+
+@public
+def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0,
+                         reduction: str = "mean") -> Tensor:
+    """``input`` where the target is 1, ``max(0, margin - input)`` where it is -1.
+
+    Parameters
+    ----------
+    input : array_like
+        Distances.
+    target : array_like
+        1 or -1.
+    margin : float
+        Distance that is enough.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    Returns
+    -------
+    Tensor
+        One number, or with "none" the losses; the mean of none is NaN.
+
+    Raises
+    ------
+    ValueError
+        If there is no such reduction.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    nn.CosineEmbeddingLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.nn import functional as F
+    >>> F.hinge_embedding_loss(ag.tensor([2.0, 0.5]), ag.tensor([1.0, -1.0]))
+    tensor(1.25)
+    """
+    x, t = pair("hinge_embedding_loss", input, target)
+    return reduced(F.where(t == 1, x, 0.0) + F.where(t == -1, F.relu(margin - x), 0.0), reduction)
+
+
+@public
+def kl_div(input: Any, target: Any, log_target: bool = False, reduction: str = "mean") -> Tensor:
+    """Kullback-Leibler divergence, ``target * (log(target) - input)``.
+
+    Parameters
+    ----------
+    input : array_like
+        Logarithms of the predicted probabilities.
+    target : array_like
+        Probabilities, or their logarithms.
+    log_target : bool
+        Whether ``target`` holds logarithms.
+    reduction : {"mean", "batchmean", "sum", "none"}
+        What becomes of the losses; "batchmean" divides their sum by the first size.
+
+    Returns
+    -------
+    Tensor
+        One number, or with "none" the losses; the mean of none is NaN.
+
+    Raises
+    ------
+    ValueError
+        If there is no such reduction.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    nn.CrossEntropyLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.nn import functional as F
+    >>> F.kl_div(ag.log(ag.tensor([0.5, 0.5])), ag.tensor([1.0, 0.0]), reduction="sum")
+    tensor(0.6931472)
+    """
+    x, t = pair("kl_div", input, target)
+    loss = F.exp(t) * (t - x) if log_target else F.xlogy(t, t) - t * x
+    if reduction == "batchmean":
+        return F.sum(loss) / max(loss.shape[0] if loss.ndim else 1, 1)
+    return reduced(loss, reduction)
+
+
+class BCELoss(Loss):
+    """Cross entropy of probabilities of one class against its complement.
+
+    Parameters
+    ----------
+    weight : array_like, optional
+        A factor for each loss; broadcasts.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    See Also
+    --------
+    nn.functional.binary_cross_entropy, nn.BCEWithLogitsLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.BCELoss()(ag.tensor([0.5, 0.5]), ag.tensor([1.0, 0.0]))
+    tensor(0.6931472)
+    """
+
+    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
+        self.weight = weight
+        self.reduction = reduction
+
+    def forward(self, input: Any, target: Any) -> Tensor:
+        return binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
+
+
+class BCEWithLogitsLoss(Loss):
+    """Cross entropy of the sigmoid of scores, without overflow.
+
+    Parameters
+    ----------
+    weight : array_like, optional
+        A factor for each loss; broadcasts.
+    pos_weight : array_like, optional
+        A factor for the losses of positive labels; broadcasts.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    See Also
+    --------
+    nn.functional.binary_cross_entropy_with_logits, nn.BCELoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.BCEWithLogitsLoss()(ag.zeros(2), ag.tensor([1.0, 0.0]))
+    tensor(0.6931472)
+    """
+
+    def __init__(self, weight: Any = None, pos_weight: Any = None, reduction: str = "mean") -> None:
+        self.weight = weight
+        self.pos_weight = pos_weight
+        self.reduction = reduction
+
+    def forward(self, input: Any, target: Any) -> Tensor:
+        return binary_cross_entropy_with_logits(
+            input, target, weight=self.weight, pos_weight=self.pos_weight, reduction=self.reduction)
+
+
+class SoftMarginLoss(Loss):
+    """``log(1 + exp(-target * input))``.
+
+    Parameters
+    ----------
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    See Also
+    --------
+    nn.functional.soft_margin_loss, nn.BCEWithLogitsLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.SoftMarginLoss()(ag.zeros(2), ag.tensor([1.0, -1.0]))
+    tensor(0.6931472)
+    """
+
+    def __init__(self, reduction: str = "mean") -> None:
+        self.reduction = reduction
+
+    def forward(self, input: Any, target: Any) -> Tensor:
+        return soft_margin_loss(input, target, reduction=self.reduction)
+
+
+class HingeEmbeddingLoss(Loss):
+    """``input`` where the target is 1, ``max(0, margin - input)`` where it is -1.
+
+    Parameters
+    ----------
+    margin : float
+        Distance that is enough.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    See Also
+    --------
+    nn.functional.hinge_embedding_loss, nn.CosineEmbeddingLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.HingeEmbeddingLoss()(ag.tensor([2.0, 0.5]), ag.tensor([1.0, -1.0]))
+    tensor(1.25)
+    """
+
+    def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None:
+        self.margin = margin
+        self.reduction = reduction
+
+    def forward(self, input: Any, target: Any) -> Tensor:
+        return hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
+
+
+class KLDivLoss(Loss):
+    """Kullback-Leibler divergence, ``target * (log(target) - input)``.
+
+    Parameters
+    ----------
+    log_target : bool
+        Whether ``target`` holds logarithms.
+    reduction : {"mean", "batchmean", "sum", "none"}
+        What becomes of the losses; "batchmean" divides their sum by the first size.
+
+    See Also
+    --------
+    nn.functional.kl_div, nn.CrossEntropyLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.KLDivLoss(reduction="sum")(ag.log(ag.tensor([0.5, 0.5])), ag.tensor([1.0, 0.0]))
+    tensor(0.6931472)
+    """
+
+    def __init__(self, log_target: bool = False, reduction: str = "mean") -> None:
+        self.log_target = log_target
+        self.reduction = reduction
+
+    def forward(self, input: Any, target: Any) -> Tensor:
+        return kl_div(input, target, log_target=self.log_target, reduction=self.reduction)

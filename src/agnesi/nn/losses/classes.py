@@ -1,0 +1,287 @@
+"""Losses of one or several of many classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.api import functions as F
+from agnesi.core.errors import at
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.nn.losses.common import Loss, as_floats, labels, pair, reduced
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.losses import nll_loss
+
+
+@public
+def multi_margin_loss(input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None,
+                      reduction: str = "mean") -> Tensor:
+    """Hinge of several classes: ``max(0, margin - x[y] + x[i])**p``, over the number of classes.
+
+    Parameters
+    ----------
+    input : array_like
+        Scores: (n, classes), or (classes,).
+    target : array_like
+        Labels: (n,), or one.
+    p : int
+        1 or 2.
+    margin : float
+        By how much the right score is to be larger.
+    weight : array_like, optional
+        A factor for each class.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    Returns
+    -------
+    Tensor
+        One number, or with "none" the losses; the mean of none is NaN.
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is neither, or there is no such reduction.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    nn.MultiLabelMarginLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.nn import functional as F
+    >>> F.multi_margin_loss(ag.tensor([[0.0, 0.5]]), ag.tensor([0]))
+    tensor(0.75)
+    """
+    x = as_floats(input)
+    t = labels("multi_margin_loss", x, target, x.shape[:-1])
+    if p not in (1, 2):
+        raise ValueError(at(f"multi_margin_loss: p must be 1 or 2, not {p}"))
+    right = F.take_along_axis(x, t[..., None], -1)
+    loss = F.relu(margin - right + x) ** p
+    others = F.arange(x.shape[-1]) != t[..., None]
+    if weight is not None:
+        loss = loss * F.take(as_tensor(weight), t[..., None], axis=0)
+    return reduced(F.sum(F.where(others, loss, 0.0), -1) / x.shape[-1], reduction)
+
+
+@public
+def multilabel_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
+    """Hinge between the scores of all labels and of all others.
+
+    Parameters
+    ----------
+    input : array_like
+        Scores: (n, classes), or (classes,).
+    target : array_like
+        Labels, as many as wanted, then -1: of the same shape.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    Returns
+    -------
+    Tensor
+        One number, or with "none" the losses; the mean of none is NaN.
+
+    Raises
+    ------
+    ValueError
+        If there is no such reduction.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    nn.MultiMarginLoss, nn.MultiLabelSoftMarginLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.nn import functional as F
+    >>> F.multilabel_margin_loss(ag.tensor([[0.1, 0.2, 0.4, 0.8]]), ag.tensor([[3, 0, -1, 1]]))
+    tensor(0.85)
+    """
+    x = as_floats(input)
+    t = labels("multilabel_margin_loss", x, target, x.shape)
+    classes = F.arange(x.shape[-1])
+    known = F.cumprod(F.astype(t >= 0, "int64"), -1) > 0
+    wanted = F.where(known, t, 0)
+    is_label = F.any((wanted[..., :, None] == classes) & known[..., :, None], -2)
+    right = F.take_along_axis(x, wanted, -1)
+    loss = F.relu(1 - right[..., :, None] + x[..., None, :])
+    pairs = F.logical_and(known[..., :, None], F.logical_not(is_label[..., None, :]))
+    return reduced(F.sum(F.where(pairs, loss, 0.0), (-2, -1)) / x.shape[-1], reduction)
+
+
+@public
+def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None,
+                                reduction: str = "mean") -> Tensor:
+    """The mean over classes of the cross entropies of their sigmoids.
+
+    Parameters
+    ----------
+    input : array_like
+        Scores: (..., classes).
+    target : array_like
+        1 for each label, 0 for the others.
+    weight : array_like, optional
+        A factor for each class.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    Returns
+    -------
+    Tensor
+        One number, or with "none" the losses; the mean of none is NaN.
+
+    Raises
+    ------
+    ValueError
+        If there is no such reduction.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    nn.BCEWithLogitsLoss, nn.MultiLabelMarginLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.nn import functional as F
+    >>> F.multilabel_soft_margin_loss(ag.zeros((1, 2)), ag.tensor([[1.0, 0.0]]))
+    tensor(0.6931472)
+    """
+    x, t = pair("multilabel_soft_margin_loss", input, target)
+    loss = F.softplus(x) - x * t
+    loss = loss if weight is None else loss * as_tensor(weight)
+    return reduced(F.mean(loss, -1), reduction)
+
+
+class MultiMarginLoss(Loss):
+    """Hinge of several classes: ``max(0, margin - x[y] + x[i])**p``, over the number of classes.
+
+    Parameters
+    ----------
+    p : int
+        1 or 2.
+    margin : float
+        By how much the right score is to be larger.
+    weight : array_like, optional
+        A factor for each class.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    See Also
+    --------
+    nn.functional.multi_margin_loss, nn.MultiLabelMarginLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.MultiMarginLoss()(ag.tensor([[0.0, 0.5]]), ag.tensor([0]))
+    tensor(0.75)
+    """
+
+    def __init__(self, p: int = 1, margin: float = 1.0, weight: Any = None,
+                 reduction: str = "mean") -> None:
+        self.p = p
+        self.margin = margin
+        self.weight = weight
+        self.reduction = reduction
+
+    def forward(self, input: Any, target: Any) -> Tensor:
+        return multi_margin_loss(
+            input, target, p=self.p, margin=self.margin, weight=self.weight,
+            reduction=self.reduction)
+
+
+class MultiLabelMarginLoss(Loss):
+    """Hinge between the scores of all labels and of all others.
+
+    Parameters
+    ----------
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    See Also
+    --------
+    nn.functional.multilabel_margin_loss, nn.MultiMarginLoss, nn.MultiLabelSoftMarginLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.MultiLabelMarginLoss()(ag.tensor([[0.1, 0.2, 0.4, 0.8]]), ag.tensor([[3, 0, -1, 1]]))
+    tensor(0.85)
+    """
+
+    def __init__(self, reduction: str = "mean") -> None:
+        self.reduction = reduction
+
+    def forward(self, input: Any, target: Any) -> Tensor:
+        return multilabel_margin_loss(input, target, reduction=self.reduction)
+
+
+class MultiLabelSoftMarginLoss(Loss):
+    """The mean over classes of the cross entropies of their sigmoids.
+
+    Parameters
+    ----------
+    weight : array_like, optional
+        A factor for each class.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    See Also
+    --------
+    nn.functional.multilabel_soft_margin_loss, nn.BCEWithLogitsLoss, nn.MultiLabelMarginLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.MultiLabelSoftMarginLoss()(ag.zeros((1, 2)), ag.tensor([[1.0, 0.0]]))
+    tensor(0.6931472)
+    """
+
+    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
+        self.weight = weight
+        self.reduction = reduction
+
+    def forward(self, input: Any, target: Any) -> Tensor:
+        return multilabel_soft_margin_loss(
+            input, target, weight=self.weight, reduction=self.reduction)
+
+
+class NLLLoss(Loss):
+    """Minus the log-probability of each row's label.
+
+    Parameters
+    ----------
+    weight : array_like, optional
+        A weight for each class; the mean is weighted then.
+    ignore_index : int, optional
+        A label whose rows have no loss, no gradient, and do not count in the mean.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses of the rows.
+
+    See Also
+    --------
+    nn.functional.nll_loss, nn.CrossEntropyLoss, nn.LogSoftmax
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.NLLLoss()(ag.log(ag.tensor([[0.5, 0.5]])), ag.tensor([0]))
+    tensor(0.6931472)
+    """
+
+    def __init__(self, weight: Any = None, ignore_index: int | None = -100,
+                 reduction: str = "mean") -> None:
+        self.weight, self.ignore_index, self.reduction = weight, ignore_index, reduction
+
+    def forward(self, input: Any, target: Any) -> Tensor:
+        return nll_loss(input, target, self.weight, reduction=self.reduction,
+                        ignore_index=self.ignore_index)

@@ -1,0 +1,65 @@
+"""What losses share: their operands, and what becomes of the losses of all elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.api import functions as F
+from agnesi.core.errors import ShapeError, at
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor
+from agnesi.nn.module import Module
+from agnesi.ops.convert import as_tensor
+
+
+def as_floats(x: Any) -> Tensor:
+    """A tensor of floats: whole numbers become the default one."""
+    found = as_tensor(x)
+    return found if found.dtype.kind in "fcV" else F.astype(found, F.result_type(found, 1.0))
+
+
+def pair(name: str, input: Any, target: Any) -> tuple[Tensor, Tensor]:
+    """Both operands; a ShapeError where they do not broadcast."""
+    x, t = as_floats(input), as_tensor(target)
+    try:
+        F.broadcast_shapes(x.shape, t.shape)
+    except (ShapeError, ValueError):
+        raise ShapeError(at(f"{name}({typed(x)}, {typed(t)}): the shapes of input and target do "
+                            "not broadcast")) from None
+    return x, t if t.dtype.kind in "fcV" else F.astype(t, x.dtype)
+
+
+def labels(name: str, x: Tensor, target: Any, shape: tuple[Any, ...]) -> Tensor:
+    """Labels of a shape; a ShapeError where they have another one."""
+    t = as_tensor(target)
+    if len(t.shape) != len(shape) or any(
+            isinstance(a, int) and isinstance(b, int) and a != b
+            for a, b in zip(t.shape, shape, strict=True)):
+        raise ShapeError(at(f"{name}({typed(x)}, {typed(t)}): the labels must have the shape "
+                            f"{tuple(shape)}"))
+    return t
+
+
+def not_negative(function: str, name: str, value: float) -> None:
+    """A ValueError where a number is below 0."""
+    if value < 0:
+        raise ValueError(at(f"{function}: {name} must be at least 0, not {value}"))
+
+
+def reduced(losses: Tensor, reduction: str) -> Tensor:
+    """The mean, the sum, or all losses."""
+    if reduction == "mean":
+        return F.mean(losses)
+    if reduction == "sum":
+        return F.sum(losses)
+    if reduction == "none":
+        return losses
+    raise ValueError(at(f"reduction must be 'mean', 'sum' or 'none', not {reduction!r}"))
+
+
+class Loss(Module):
+    """Base of losses: a subclass has the attributes that its function takes."""
+
+    def extra_repr(self) -> str:
+        return ", ".join(f"{name}={value!r}" for name, value in vars(self).items()
+                         if isinstance(value, (bool, int, float, str)) and name[0] != "_")

@@ -1,0 +1,362 @@
+"""Losses of vectors that are to be near each other, or far apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agnesi.api import functions as F
+from agnesi.api.linalg import vector_norm
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.nn.losses.common import Loss, as_floats, pair, reduced
+from agnesi.ops.convert import as_tensor
+
+
+def _euclidean(a: Any, b: Any) -> Tensor:
+    return vector_norm(a - b + 1e-6, axis=-1)
+
+
+@public
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0,
+                        reduction: str = "mean") -> Tensor:
+    """``max(0, -target * (input1 - input2) + margin)``.
+
+    Parameters
+    ----------
+    input1 : array_like
+        Scores.
+    input2 : array_like
+        Scores to compare them with.
+    target : array_like
+        1 where the first is to be larger, -1 where the second is.
+    margin : float
+        By how much.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    Returns
+    -------
+    Tensor
+        One number, or with "none" the losses; the mean of none is NaN.
+
+    Raises
+    ------
+    ValueError
+        If there is no such reduction.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    nn.TripletMarginLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.nn import functional as F
+    >>> F.margin_ranking_loss(ag.zeros(1), ag.ones(1), ag.ones(1))
+    tensor(1.)
+    """
+    a, b = pair("margin_ranking_loss", input1, input2)
+    return reduced(F.relu(margin - as_tensor(target) * (a - b)), reduction)
+
+
+@public
+def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0,
+                          reduction: str = "mean") -> Tensor:
+    """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1.
+
+    Parameters
+    ----------
+    input1 : array_like
+        Vectors: (n, size), or (size,).
+    input2 : array_like
+        Of the same shape.
+    target : array_like
+        1 or -1 for each pair.
+    margin : float
+        Similarity that is small enough.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    Returns
+    -------
+    Tensor
+        One number, or with "none" the losses; the mean of none is NaN.
+
+    Raises
+    ------
+    ValueError
+        If there is no such reduction.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    nn.HingeEmbeddingLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.nn import functional as F
+    >>> F.cosine_embedding_loss(ag.eye(2), ag.eye(2)[::-1], ag.ones(2))
+    tensor(1.)
+    """
+    a, b = pair("cosine_embedding_loss", input1, input2)
+    t = as_tensor(target)
+    square = 1e-12  # as PyTorch: vectors of zeros have a similarity of 0
+    scale = F.sqrt((F.sum(a * a, -1) + square) * (F.sum(b * b, -1) + square))
+    cosine = F.sum(a * b, -1) / scale
+    return reduced(F.where(t == 1, 1 - cosine, 0.0)
+                   + F.where(t == -1, F.relu(cosine - margin), 0.0), reduction)
+
+
+@public
+def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float = 1.0,
+                        p: float = 2.0, eps: float = 1e-6, swap: bool = False,
+                        reduction: str = "mean") -> Tensor:
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` (Balntas et al., 2016).
+
+    Parameters
+    ----------
+    anchor : array_like
+        Vectors: (..., size).
+    positive : array_like
+        Vectors that are to be near.
+    negative : array_like
+        Vectors that are to be far.
+    margin : float
+        By how much farther.
+    p : float
+        Of the norm that is the distance.
+    eps : float
+        Added to each difference.
+    swap : bool
+        Whether the distance of positive and negative counts, where it is the smaller one.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    Returns
+    -------
+    Tensor
+        One number, or with "none" the losses; the mean of none is NaN.
+
+    Raises
+    ------
+    ValueError
+        If there is no such reduction.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    nn.TripletMarginWithDistanceLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.nn import functional as F
+    >>> F.triplet_margin_loss(ag.zeros((1, 2)), ag.zeros((1, 2)), ag.ones((1, 2)), margin=2.0)
+    tensor(0.585789...)
+    """
+    def distance(a: Any, b: Any) -> Tensor:
+        return vector_norm(a - b + eps, ord=p, axis=-1)
+
+    return triplet_margin_with_distance_loss(
+        anchor, positive, negative, distance_function=distance, margin=margin, swap=swap,
+        reduction=reduction)
+
+
+@public
+def triplet_margin_with_distance_loss(anchor: Any, positive: Any, negative: Any,
+                                      distance_function: Callable[[Any, Any], Any] | None = None,
+                                      margin: float = 1.0, swap: bool = False,
+                                      reduction: str = "mean") -> Tensor:
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` for a distance of your own.
+
+    Parameters
+    ----------
+    anchor : array_like
+        Vectors: (..., size).
+    positive : array_like
+        Vectors that are to be near.
+    negative : array_like
+        Vectors that are to be far.
+    distance_function : callable, optional
+        Gives the distances of pairs; the Euclidean one by default.
+    margin : float
+        By how much farther.
+    swap : bool
+        Whether the distance of positive and negative counts, where it is the smaller one.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    Returns
+    -------
+    Tensor
+        One number, or with "none" the losses; the mean of none is NaN.
+
+    Raises
+    ------
+    ValueError
+        If there is no such reduction.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    nn.TripletMarginLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.nn import functional as F
+    >>> F.triplet_margin_with_distance_loss(ag.zeros((1, 2)), ag.zeros((1, 2)), ag.zeros((1, 2)))
+    tensor(1.)
+    """
+    d = distance_function or _euclidean
+    a, near, far = as_floats(anchor), as_tensor(positive), as_tensor(negative)
+    apart = d(a, far)
+    if swap:
+        apart = F.minimum(apart, d(near, far))
+    return reduced(F.relu(d(a, near) - apart + margin), reduction)
+
+
+class MarginRankingLoss(Loss):
+    """``max(0, -target * (input1 - input2) + margin)``.
+
+    Parameters
+    ----------
+    margin : float
+        By how much.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    See Also
+    --------
+    nn.functional.margin_ranking_loss, nn.TripletMarginLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.MarginRankingLoss()(ag.zeros(1), ag.ones(1), ag.ones(1))
+    tensor(1.)
+    """
+
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
+        self.margin = margin
+        self.reduction = reduction
+
+    def forward(self, input1: Any, input2: Any, target: Any) -> Tensor:
+        return margin_ranking_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class CosineEmbeddingLoss(Loss):
+    """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1.
+
+    Parameters
+    ----------
+    margin : float
+        Similarity that is small enough.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    See Also
+    --------
+    nn.functional.cosine_embedding_loss, nn.HingeEmbeddingLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.CosineEmbeddingLoss()(ag.eye(2), ag.eye(2)[::-1], ag.ones(2))
+    tensor(1.)
+    """
+
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
+        self.margin = margin
+        self.reduction = reduction
+
+    def forward(self, input1: Any, input2: Any, target: Any) -> Tensor:
+        return cosine_embedding_loss(
+            input1, input2, target, margin=self.margin, reduction=self.reduction)
+
+
+class TripletMarginLoss(Loss):
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` (Balntas et al., 2016).
+
+    Parameters
+    ----------
+    margin : float
+        By how much farther.
+    p : float
+        Of the norm that is the distance.
+    eps : float
+        Added to each difference.
+    swap : bool
+        Whether the distance of positive and negative counts, where it is the smaller one.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    See Also
+    --------
+    nn.functional.triplet_margin_loss, nn.TripletMarginWithDistanceLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.TripletMarginLoss(margin=2.0)(ag.zeros((1, 2)), ag.zeros((1, 2)), ag.ones((1, 2)))
+    tensor(0.585789...)
+    """
+
+    def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False,
+                 reduction: str = "mean") -> None:
+        self.margin = margin
+        self.p = p
+        self.eps = eps
+        self.swap = swap
+        self.reduction = reduction
+
+    def forward(self, anchor: Any, positive: Any, negative: Any) -> Tensor:
+        return triplet_margin_loss(
+            anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps, swap=self.swap,
+            reduction=self.reduction)
+
+
+class TripletMarginWithDistanceLoss(Loss):
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` for a distance of your own.
+
+    Parameters
+    ----------
+    distance_function : callable, optional
+        Gives the distances of pairs; the Euclidean one by default.
+    margin : float
+        By how much farther.
+    swap : bool
+        Whether the distance of positive and negative counts, where it is the smaller one.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    See Also
+    --------
+    nn.functional.triplet_margin_with_distance_loss, nn.TripletMarginLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.TripletMarginWithDistanceLoss()(ag.zeros((1, 2)), ag.zeros((1, 2)), ag.zeros((1, 2)))
+    tensor(1.)
+    """
+
+    def __init__(self, distance_function: Callable[[Any, Any], Any] | None = None,
+                 margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> None:
+        self.distance_function = distance_function
+        self.margin = margin
+        self.swap = swap
+        self.reduction = reduction
+
+    def forward(self, anchor: Any, positive: Any, negative: Any) -> Tensor:
+        return triplet_margin_with_distance_loss(
+            anchor, positive, negative, distance_function=self.distance_function,
+            margin=self.margin, swap=self.swap, reduction=self.reduction)

@@ -1,0 +1,406 @@
+"""Losses of numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agnesi.api import functions as F
+from agnesi.autodiff.recording import stop_gradient
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.nn.losses.common import Loss, as_floats, not_negative, pair, reduced
+from agnesi.ops.convert import as_tensor
+
+
+@public
+def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
+    """Sizes of differences.
+
+    Parameters
+    ----------
+    input : array_like
+        What was predicted, of any shape.
+    target : array_like
+        Of the same shape, or one that broadcasts.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    Returns
+    -------
+    Tensor
+        One number, or with "none" the losses; the mean of none is NaN.
+
+    Raises
+    ------
+    ValueError
+        If there is no such reduction.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    nn.MSELoss, nn.SmoothL1Loss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.nn import functional as F
+    >>> F.l1_loss(ag.zeros(2), ag.tensor([1.0, -3.0]))
+    tensor(2.)
+    """
+    a, b = pair("l1_loss", input, target)
+    return reduced(F.abs(a - b), reduction)
+
+
+@public
+def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0, reduction: str = "mean") -> Tensor:
+    """Squared differences where they are small, their sizes elsewhere (Girshick, 2015).
+
+    Parameters
+    ----------
+    input : array_like
+        What was predicted, of any shape.
+    target : array_like
+        Of the same shape, or one that broadcasts.
+    beta : float
+        Below it ``0.5 d**2 / beta``, from it on ``d - beta / 2``, for a difference of size d.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    Returns
+    -------
+    Tensor
+        One number, or with "none" the losses; the mean of none is NaN.
+
+    Raises
+    ------
+    ValueError
+        If ``beta`` is negative, or there is no such reduction.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    nn.HuberLoss, nn.L1Loss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.nn import functional as F
+    >>> F.smooth_l1_loss(ag.zeros(2), ag.tensor([0.5, 3.0]))
+    tensor(1.3125)
+    """
+    not_negative("smooth_l1_loss", "beta", beta)
+    a, b = pair("smooth_l1_loss", input, target)
+    d = F.abs(a - b)
+    if beta == 0:
+        return reduced(d, reduction)
+    near = F.minimum(d, beta)
+    return reduced(0.5 / beta * near * near + (d - near), reduction)
+
+
+@public
+def huber_loss(input: Any, target: Any, delta: float = 1.0, reduction: str = "mean") -> Tensor:
+    """Squared differences where they are small, their sizes elsewhere (Huber, 1964).
+
+    Parameters
+    ----------
+    input : array_like
+        What was predicted, of any shape.
+    target : array_like
+        Of the same shape, or one that broadcasts.
+    delta : float
+        Below it ``0.5 d**2``, from it on ``delta (d - delta / 2)``, for a difference of size d.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    Returns
+    -------
+    Tensor
+        One number, or with "none" the losses; the mean of none is NaN.
+
+    Raises
+    ------
+    ValueError
+        If ``delta`` is negative, or there is no such reduction.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    nn.SmoothL1Loss, nn.MSELoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.nn import functional as F
+    >>> F.huber_loss(ag.zeros(2), ag.tensor([0.5, 3.0]))
+    tensor(1.3125)
+    """
+    not_negative("huber_loss", "delta", delta)
+    a, b = pair("huber_loss", input, target)
+    d = F.abs(a - b)
+    near = F.minimum(d, delta)
+    return reduced(near * (0.5 * near) + delta * (d - near), reduction)
+
+
+@public
+def poisson_nll_loss(input: Any, target: Any, log_input: bool = True, full: bool = False,
+                     eps: float = 1e-8, reduction: str = "mean") -> Tensor:
+    """Negative log-likelihood of counts under a Poisson distribution.
+
+    Parameters
+    ----------
+    input : array_like
+        The logarithm of the mean, or the mean.
+    target : array_like
+        Counts.
+    log_input : bool
+        Whether ``input`` is the logarithm of the mean.
+    full : bool
+        Whether Stirling's approximation of the logarithm of the factorial is added, for counts
+        above 1.
+    eps : float
+        Added to a mean whose logarithm is taken.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    Returns
+    -------
+    Tensor
+        One number, or with "none" the losses; the mean of none is NaN.
+
+    Raises
+    ------
+    ValueError
+        If there is no such reduction.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    nn.GaussianNLLLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.nn import functional as F
+    >>> F.poisson_nll_loss(ag.zeros(2), ag.tensor([1.0, 2.0]))
+    tensor(1.)
+    """
+    x, t = as_floats(input), as_tensor(target)
+    loss = F.exp(x) - t * x if log_input else x - t * F.log(x + eps)
+    if full:
+        many = F.maximum(t, 1.0)
+        term = many * F.log(many) - many + 0.5 * F.log(2 * math.pi * many)
+        loss = loss + F.where(t > 1, term, 0.0)
+    return reduced(loss, reduction)
+
+
+@public
+def gaussian_nll_loss(input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6,
+                      reduction: str = "mean") -> Tensor:
+    """Negative log-likelihood under normal distributions of given variances.
+
+    Parameters
+    ----------
+    input : array_like
+        Means.
+    target : array_like
+        Of the same shape, or one that broadcasts.
+    var : array_like
+        Variances, of the shape of ``input``, or with 1 as, or without, the last size.
+    full : bool
+        Whether the constant ``0.5 log(2 pi)`` is added.
+    eps : float
+        The smallest variance; no gradient flows through the bound.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    Returns
+    -------
+    Tensor
+        One number, or with "none" the losses; the mean of none is NaN.
+
+    Raises
+    ------
+    ValueError
+        If there is no such reduction.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    nn.PoissonNLLLoss, nn.MSELoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.nn import functional as F
+    >>> F.gaussian_nll_loss(ag.zeros(2), ag.tensor([1.0, 3.0]), ag.ones(2))
+    tensor(2.5)
+    """
+    x, t = as_floats(input), as_tensor(target)
+    v = as_tensor(var)
+    if v.ndim == x.ndim - 1:
+        v = v[..., None]
+    v = v + stop_gradient(F.maximum(v, eps) - v)
+    loss = 0.5 * (F.log(v) + (x - t) ** 2 / v)
+    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+
+
+class L1Loss(Loss):
+    """Sizes of differences.
+
+    Parameters
+    ----------
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    See Also
+    --------
+    nn.functional.l1_loss, nn.MSELoss, nn.SmoothL1Loss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.L1Loss()(ag.zeros(2), ag.tensor([1.0, -3.0]))
+    tensor(2.)
+    """
+
+    def __init__(self, reduction: str = "mean") -> None:
+        self.reduction = reduction
+
+    def forward(self, input: Any, target: Any) -> Tensor:
+        return l1_loss(input, target, reduction=self.reduction)
+
+
+class SmoothL1Loss(Loss):
+    """Squared differences where they are small, their sizes elsewhere (Girshick, 2015).
+
+    Parameters
+    ----------
+    beta : float
+        Below it ``0.5 d**2 / beta``, from it on ``d - beta / 2``, for a difference of size d.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    See Also
+    --------
+    nn.functional.smooth_l1_loss, nn.HuberLoss, nn.L1Loss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.SmoothL1Loss()(ag.zeros(2), ag.tensor([0.5, 3.0]))
+    tensor(1.3125)
+    """
+
+    def __init__(self, beta: float = 1.0, reduction: str = "mean") -> None:
+        self.beta = beta
+        self.reduction = reduction
+
+    def forward(self, input: Any, target: Any) -> Tensor:
+        return smooth_l1_loss(input, target, beta=self.beta, reduction=self.reduction)
+
+
+class HuberLoss(Loss):
+    """Squared differences where they are small, their sizes elsewhere (Huber, 1964).
+
+    Parameters
+    ----------
+    delta : float
+        Below it ``0.5 d**2``, from it on ``delta (d - delta / 2)``, for a difference of size d.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    See Also
+    --------
+    nn.functional.huber_loss, nn.SmoothL1Loss, nn.MSELoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.HuberLoss()(ag.zeros(2), ag.tensor([0.5, 3.0]))
+    tensor(1.3125)
+    """
+
+    def __init__(self, delta: float = 1.0, reduction: str = "mean") -> None:
+        self.delta = delta
+        self.reduction = reduction
+
+    def forward(self, input: Any, target: Any) -> Tensor:
+        return huber_loss(input, target, delta=self.delta, reduction=self.reduction)
+
+
+class PoissonNLLLoss(Loss):
+    """Negative log-likelihood of counts under a Poisson distribution.
+
+    Parameters
+    ----------
+    log_input : bool
+        Whether ``input`` is the logarithm of the mean.
+    full : bool
+        Whether Stirling's approximation of the logarithm of the factorial is added, for counts
+        above 1.
+    eps : float
+        Added to a mean whose logarithm is taken.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    See Also
+    --------
+    nn.functional.poisson_nll_loss, nn.GaussianNLLLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.PoissonNLLLoss()(ag.zeros(2), ag.tensor([1.0, 2.0]))
+    tensor(1.)
+    """
+
+    def __init__(self, log_input: bool = True, full: bool = False, eps: float = 1e-8,
+                 reduction: str = "mean") -> None:
+        self.log_input = log_input
+        self.full = full
+        self.eps = eps
+        self.reduction = reduction
+
+    def forward(self, input: Any, target: Any) -> Tensor:
+        return poisson_nll_loss(
+            input, target, log_input=self.log_input, full=self.full, eps=self.eps,
+            reduction=self.reduction)
+
+
+class GaussianNLLLoss(Loss):
+    """Negative log-likelihood under normal distributions of given variances.
+
+    Parameters
+    ----------
+    full : bool
+        Whether the constant ``0.5 log(2 pi)`` is added.
+    eps : float
+        The smallest variance; no gradient flows through the bound.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+
+    See Also
+    --------
+    nn.functional.gaussian_nll_loss, nn.PoissonNLLLoss, nn.MSELoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.GaussianNLLLoss()(ag.zeros(2), ag.tensor([1.0, 3.0]), ag.ones(2))
+    tensor(2.5)
+    """
+
+    def __init__(self, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        self.full = full
+        self.eps = eps
+        self.reduction = reduction
+
+    def forward(self, input: Any, target: Any, var: Any) -> Tensor:
+        return gaussian_nll_loss(
+            input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)

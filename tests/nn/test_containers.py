@@ -1,0 +1,85 @@
+"""Modules and parameters in lists and dicts."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+import agnesi as ag
+from agnesi import nn
+
+
+def names(module: nn.Module) -> list[str]:
+    return [name for name, _ in module.named_parameters()]
+
+
+class Stack(nn.Module):
+    def __init__(self, depth: int) -> None:
+        self.layers = nn.ModuleList(nn.Linear(2, 2, bias=False) for _ in range(depth))
+        self.gains = nn.ParameterList([nn.Parameter(ag.ones(2)) for _ in range(depth)])
+
+    def forward(self, x: ag.Tensor) -> ag.Tensor:
+        for layer, gain in zip(self.layers, self.gains, strict=True):
+            x = layer(x) * gain
+        return x
+
+
+def test_lists_are_lists() -> None:
+    layers = nn.ModuleList([nn.Linear(1, 1, bias=False) for _ in range(3)])
+    first, last = layers[0], layers[-1]
+    layers.append(nn.Tanh()).extend([nn.ReLU()])
+    layers.insert(0, nn.Sigmoid())
+    assert [type(m).__name__ for m in layers] == [
+        "Sigmoid", "Linear", "Linear", "Linear", "Tanh", "ReLU"]
+    assert layers[1] is first
+    assert names(layers) == ["1.weight", "2.weight", "3.weight"]
+    assert isinstance(layers[1:3], nn.ModuleList)
+    assert type(layers.pop()).__name__ == "ReLU"
+    del layers[0]
+    layers[0] = nn.Tanh()
+    assert len(layers + [last]) == 5  # noqa: RUF005 - the operator is what is tested
+    with pytest.raises(TypeError, match="ModuleList holds modules, not float32"):
+        layers.append(ag.ones(2))
+
+
+def test_dicts_are_dicts() -> None:
+    parts = nn.ModuleDict({"a": nn.Linear(1, 1, bias=False)})
+    parts.update({"b": nn.Tanh()})
+    parts["c"] = nn.Linear(1, 1, bias=False)
+    assert list(parts) == list(parts.keys()) == ["a", "b", "c"]
+    assert "b" in parts
+    assert names(parts) == ["a.weight", "c.weight"]
+    assert parts.pop("a") not in parts.values()
+    assert names(parts) == ["c.weight"]
+    with pytest.raises(KeyError):
+        del parts["a"]
+    parts.clear()
+    assert len(parts) == 0
+
+
+def test_they_are_parts_of_models() -> None:
+    model = Stack(2)
+    assert names(model) == ["layers.0.weight", "layers.1.weight", "gains.0", "gains.1"]
+    x = ag.ones((3, 2))
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert ag.allclose(other(x), model(x))
+    fast = ag.jit(model)
+    assert ag.allclose(fast(x), model(x))
+    model.layers.append(nn.Linear(2, 2, bias=False))
+    model.gains.append(nn.Parameter(ag.zeros(2)))
+    assert ag.allclose(fast(x), ag.zeros((3, 2)))
+    other = Stack(3)
+    other.load_state_dict(model.state_dict())
+    assert ag.allclose(other(x), model(x))
+
+
+def test_parameters_are_leaves() -> None:
+    p = nn.Parameter(ag.ones(2) * 2)
+    assert p.requires_grad
+    (p * p).sum().backward()
+    assert p.grad.tolist() == [4.0, 4.0]
+    assert not nn.Parameter([1.0], requires_grad=False).requires_grad
+    weights = nn.ParameterDict({"a": [1.0, 2.0]})
+    assert weights["a"].requires_grad
