@@ -6,6 +6,7 @@ from agnesi.core.errors import no_attribute as _no_attribute
 from agnesi.core.exports import shown as _shown
 from agnesi.nn import functional as functional
 from agnesi.nn import init as init
+from agnesi.nn import utils as utils
 from agnesi.nn.activations import ELU as ELU
 from agnesi.nn.activations import GELU as GELU
 from agnesi.nn.activations import LeakyReLU as LeakyReLU
@@ -52,6 +53,15 @@ from agnesi.nn.convs import ConvTranspose1d as ConvTranspose1d
 from agnesi.nn.convs import ConvTranspose2d as ConvTranspose2d
 from agnesi.nn.convs import ConvTranspose3d as ConvTranspose3d
 from agnesi.nn.ctc import CTCLoss as CTCLoss
+from agnesi.nn.curves import CELU as CELU
+from agnesi.nn.curves import GLU as GLU
+from agnesi.nn.curves import SELU as SELU
+from agnesi.nn.curves import LogSigmoid as LogSigmoid
+from agnesi.nn.curves import Mish as Mish
+from agnesi.nn.curves import Softmax2d as Softmax2d
+from agnesi.nn.curves import Softmin as Softmin
+from agnesi.nn.curves import Softsign as Softsign
+from agnesi.nn.curves import Tanhshrink as Tanhshrink
 from agnesi.nn.elementary import Add as Add
 from agnesi.nn.elementary import CMul as CMul
 from agnesi.nn.elementary import Euclidean as Euclidean
@@ -128,6 +138,12 @@ from agnesi.nn.recurrent import RNN as RNN
 from agnesi.nn.resize import PixelShuffle as PixelShuffle
 from agnesi.nn.resize import PixelUnshuffle as PixelUnshuffle
 from agnesi.nn.resize import Upsample as Upsample
+from agnesi.nn.steps import Hardshrink as Hardshrink
+from agnesi.nn.steps import Hardsigmoid as Hardsigmoid
+from agnesi.nn.steps import Hardswish as Hardswish
+from agnesi.nn.steps import Hardtanh as Hardtanh
+from agnesi.nn.steps import Softshrink as Softshrink
+from agnesi.nn.steps import Threshold as Threshold
 
 if not TYPE_CHECKING:
 

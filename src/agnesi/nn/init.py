@@ -3,62 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.errors import at
 from agnesi.core.exports import shown as _shown
-from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
+from agnesi.nn.initial import calculate_gain as calculate_gain
+from agnesi.nn.initial import dirac_ as dirac_
+from agnesi.nn.initial import eye_ as eye_
+from agnesi.nn.initial import fans as fans
+from agnesi.nn.initial import filled as _filled
+from agnesi.nn.initial import kaiming_normal_ as kaiming_normal_
+from agnesi.nn.initial import kaiming_std as _kaiming_std
+from agnesi.nn.initial import orthogonal_ as orthogonal_
+from agnesi.nn.initial import sparse_ as sparse_
+from agnesi.nn.initial import trunc_normal_ as trunc_normal_
+from agnesi.nn.initial import written as _written
+from agnesi.nn.initial import xavier_normal_ as xavier_normal_
 from agnesi.ops.generators import Generator
 from agnesi.ops.random import normal, uniform
-
-
-def _written(name: str, t: Any) -> None:
-    """Refuse what is no tensor with a value, as a layer is none."""
-    if not isinstance(t, Tensor):
-        told = "; give its weight" if hasattr(t, "weight") else ""
-        raise TypeError(at(f"nn.init.{name} fills a tensor, not {typed(t)}{told}"))
-
-
-def fans(t: Tensor) -> tuple[int, int]:
-    """How many inputs an output depends on, and how many outputs an input reaches.
-
-    Parameters
-    ----------
-    t : Tensor
-        A weight, of shape (outputs, inputs, ...).
-
-    Returns
-    -------
-    inputs, outputs : int
-        Each times the number of taps, which the further axes make.
-
-    Raises
-    ------
-    ValueError
-        If ``t`` has fewer than 2 axes.
-
-    See Also
-    --------
-    nn.init.xavier_uniform_, nn.init.kaiming_uniform_
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.nn.init.fans(ag.zeros((8, 3, 5, 5)))
-    (75, 200)
-    """
-    if t.ndim < 2:
-        raise ValueError(at(f"{typed(t)} has no inputs and outputs: it needs 2 axes or more"))
-    taps = math.prod(t.shape[2:])
-    return t.shape[1] * taps, t.shape[0] * taps
-
-
-def _filled(t: Tensor, value: Tensor) -> Tensor:
-    with no_grad():
-        t.copy_(value)
-    return t
 
 
 def uniform_(t: Tensor, low: float = 0.0, high: float = 1.0, *,
@@ -278,7 +240,9 @@ def xavier_uniform_(t: Tensor, gain: float = 1.0, *, generator: Generator | None
     return uniform_(t, -bound, bound, generator=generator)
 
 
-def kaiming_uniform_(t: Tensor, a: float = 0.0, *, generator: Generator | None = None) -> Tensor:
+def kaiming_uniform_(t: Tensor, a: float = 0.0, mode: str = "fan_in",
+                     nonlinearity: str = "leaky_relu", *,
+                     generator: Generator | None = None) -> Tensor:
     """He's range, for a leaky ReLU of slope ``a``; layers take ``a = sqrt(5)``, as in PyTorch.
 
     Parameters
@@ -286,8 +250,11 @@ def kaiming_uniform_(t: Tensor, a: float = 0.0, *, generator: Generator | None =
     t : Tensor
         A parameter; it is changed in place, and no gradient notices.
     a : float
-        Slope of the leaky ReLU on its negative side; the range is ``sqrt(6 / ((1 + a**2) *
-        inputs))``.
+        Slope of the leaky ReLU on its negative side.
+    mode : {"fan_in", "fan_out"}
+        Whether values keep their size on the way forward, or gradients on the way back.
+    nonlinearity : str
+        What :func:`calculate_gain` knows.
     generator : Generator, optional
         Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
 
@@ -299,13 +266,13 @@ def kaiming_uniform_(t: Tensor, a: float = 0.0, *, generator: Generator | None =
     Raises
     ------
     ValueError
-        If ``t`` has fewer than 2 axes.
+        If ``t`` has fewer than 2 axes, or there is no such mode or activation.
     TypeError
         If ``t`` is no tensor.
 
     See Also
     --------
-    nn.init.constant_, nn.init.uniform_, nn.init.normal_, nn.init.xavier_uniform_
+    nn.init.kaiming_normal_, nn.init.xavier_uniform_, nn.init.calculate_gain
 
     Examples
     --------
@@ -315,7 +282,7 @@ def kaiming_uniform_(t: Tensor, a: float = 0.0, *, generator: Generator | None =
     True
     """
     _written("kaiming_uniform_", t)
-    bound = math.sqrt(6 / ((1 + a * a) * fans(t)[0]))
+    bound = math.sqrt(3) * _kaiming_std(t, a, mode, nonlinearity)
     return uniform_(t, -bound, bound, generator=generator)
 
 

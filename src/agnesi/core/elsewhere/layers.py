@@ -10,9 +10,6 @@ Buffer UninitializedBuffer : `self.register_buffer(name, tensor)`
 Container : `nn.Module`, `nn.Sequential`
 RNNBase RNNCellBase : `nn.RNN`, `nn.LSTM`, `nn.GRU` and their cells
 DataParallel : nothing: there is one device, the CPU; `ag.set_num_threads(n)` for threads
-utils : for clip_grad_norm_: `norm = ag.sqrt(sum((p.grad**2).sum() for p in parameters))`, then
-    `p.grad = p.grad * ag.minimum(1.0, limit / norm)`, which compiles with the step; for packed
-    sequences the lengths that a call of `nn.LSTM` takes, and `nn.functional.pad_sequence`
 parallel quantized qat intrinsic quantizable : nothing: there is one device, and no quantized
     tensors
 common_types grad modules factory_kwargs : `ag.Tensor`
@@ -36,64 +33,21 @@ LazyLinear : `nn.Linear(in_features, out_features)`
 Transformer TransformerEncoder : `[nn.TransformerEncoderLayer(d, heads) for _ in range(n)]`, a list
 TransformerDecoder TransformerDecoderLayer : `nn.MultiheadAttention`, once of the target and once
     of the memory, in a `nn.Module`
-Hardtanh()(x) | ag.clip(x, -1, 1)
-Hardsigmoid()(x) | ag.clip(x / 6 + 0.5, 0, 1)
-Hardswish()(x) | x * ag.clip(x / 6 + 0.5, 0, 1)
-Hardshrink()(x) | ag.where(ag.abs(x) > 0.5, x, 0)
-Mish()(x) | x * ag.tanh(ag.softplus(x))
-SELU()(x) | 1.0507009873554805 * nn.functional.elu(x, 1.6732632423543772)
-CELU()(x) | ag.where(x > 0, x, ag.expm1(x))
 RReLU(0.25, 0.25)(x) | nn.LeakyReLU(0.25)(x)
-Tanhshrink()(x) | x - ag.tanh(x)
-GLU()(x) | x[..., :2] * ag.sigmoid(x[..., 2:])
 ChannelShuffle(1)(c[..., None]) | c[..., None]
-LogSigmoid()(x) | ag.special.log_expit(x)
-Softmin(dim=-1)(x) | ag.softmax(-x)
-Softmax2d()(c) | ag.softmax(c, -3)
-Softshrink()(x) | ag.sign(x) * ag.relu(ag.abs(x) - 0.5)
-Softsign()(x) | x / (1 + ag.abs(x))
-Threshold(1.0, 5.0)(x) | ag.where(x > 1.0, x, 5.0)
 NLLLoss2d : `nn.functional.nll_loss`
 """
 
 FUNCTIONAL = """
-one_hot(k) | ag.eye(int(k.max()) + 1, dtype='int64')[k]
 linear_cross_entropy : `nn.functional.cross_entropy` of `nn.functional.linear`
 swish : `nn.functional.silu`
-hardtanh(x) | ag.clip(x, -1, 1)
-hardsigmoid(x) | ag.clip(x / 6 + 0.5, 0, 1)
-hardswish(x) | x * ag.clip(x / 6 + 0.5, 0, 1)
-hardshrink(x) | ag.where(ag.abs(x) > 0.5, x, 0)
-softshrink(x) | ag.sign(x) * ag.relu(ag.abs(x) - 0.5)
-softsign(x) | x / (1 + ag.abs(x))
-mish(x) | x * ag.tanh(ag.softplus(x))
-selu(x) | 1.0507009873554805 * nn.functional.elu(x, 1.6732632423543772)
-celu(x) | ag.where(x > 0, x, ag.expm1(x))
 rrelu(x, 0.25, 0.25) | nn.functional.leaky_relu(x, 0.25)
-glu(x) | x[..., :2] * ag.sigmoid(x[..., 2:])
-tanhshrink(x) | x - ag.tanh(x)
 channel_shuffle(c[..., None], 1) | c[..., None]
-logsigmoid(x) | ag.special.log_expit(x)
 log_sigmoid : `ag.special.log_expit(x)`
-softmin(x, -1) | ag.softmax(-x)
-threshold(x, 1.0, 5.0) | ag.where(x > 1.0, x, 5.0)
-gumbel_softmax : `ag.softmax((x + ag.random.gumbel(size=x.shape)) / tau)`
-prelu(x, v[:1]) | ag.where(x > 0, x, v[:1] * x)
 upsample : `nn.functional.interpolate`
 upsample_nearest(c, scale_factor=2) | nn.functional.interpolate(c, scale_factor=2)
 upsample_bilinear : `nn.functional.interpolate(x, scale_factor=2, mode='bilinear',
     align_corners=True)`
-normalize(x) | x / ag.linalg.norm(x, axis=1, keepdims=True)
-cosine_similarity(x, y) | nn.CosineSimilarity()(x, y)
-pairwise_distance(x, y) | nn.PairwiseDistance()(x, y)
-pdist(x) | ag.cdist(x, x)[ag.triu_indices(3, k=1)]
-bilinear(x[:, :2], x[:, 2:], c[:, :2, :2]) | ag.einsum('ni,kij,nj->nk', x[:, :2], c[:, :2, :2],
-    x[:, 2:])
-conv_transpose1d(c, f, None, 2) | ag.conv_transpose(c, f, stride=2)
-conv_transpose2d(c[..., None], f[..., None], None, 2) | ag.conv_transpose(c[..., None], f[...,
-    None], stride=2)
-conv_transpose3d(c[..., None, None], f[..., None, None]) | ag.conv_transpose(c[..., None, None],
-    f[..., None, None])
 conv_tbc : `ag.conv1d`, whose batch is the first axis
 affine_grid grid_sample : `nn.functional.interpolate` for regular grids; else `x[..., rows,
     columns]` with weights

@@ -1,0 +1,410 @@
+"""More initial values of parameters: scaled for activations, orthogonal, sparse, identities."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from agnesi.api import functions as F
+from agnesi.autodiff.recording import no_grad
+from agnesi.core.errors import at
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor
+from agnesi.ops.generators import Generator
+from agnesi.ops.linalg.qr import qr
+from agnesi.ops.normal import ndtri
+from agnesi.ops.random import normal, uniform
+
+#: Gains of activations, as PyTorch gives them.
+_GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": math.sqrt(2.0), "selu": 0.75,
+          **{f"conv{how}{n}d": 1.0 for how in ("", "_transpose") for n in (1, 2, 3)}}
+
+
+def written(name: str, t: Any) -> None:
+    """Refuse what is no tensor with a value, as a layer is none."""
+    if not isinstance(t, Tensor):
+        told = "; give its weight" if hasattr(t, "weight") else ""
+        raise TypeError(at(f"nn.init.{name} fills a tensor, not {typed(t)}{told}"))
+
+
+def filled(t: Tensor, value: Any) -> Tensor:
+    """The tensor with other values, in place; nothing is recorded."""
+    with no_grad():
+        t.copy_(value)
+    return t
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The factor by which weights are larger to make up for an activation.
+
+    Parameters
+    ----------
+    nonlinearity : str
+        "linear", "conv1d" and its kin, "sigmoid", "tanh", "relu", "leaky_relu" or "selu".
+    param : float, optional
+        Slope of "leaky_relu" on its negative side, 0.01 by default.
+
+    Returns
+    -------
+    float
+        The factor.
+
+    Raises
+    ------
+    ValueError
+        If there is no such activation.
+
+    See Also
+    --------
+    nn.init.kaiming_normal_, nn.init.xavier_normal_
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.init.calculate_gain("tanh")
+    1.6666666666666667
+    """
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        return math.sqrt(2 / (1 + slope * slope))
+    if nonlinearity not in _GAINS:
+        names = ", ".join(["leaky_relu", *_GAINS])
+        raise ValueError(at(f"calculate_gain: nonlinearity {nonlinearity!r} is none of {names}"))
+    return _GAINS[nonlinearity]
+
+
+def kaiming_std(t: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+    """The standard deviation that keeps values, or gradients, at their size (He et al., 2015)."""
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(at(f"mode must be 'fan_in' or 'fan_out', not {mode!r}"))
+    fan = fans(t)[mode == "fan_out"]
+    return calculate_gain(nonlinearity, a) / math.sqrt(max(fan, 1))
+
+
+def fans(t: Tensor) -> tuple[int, int]:
+    """How many inputs an output depends on, and how many outputs an input reaches.
+
+    Parameters
+    ----------
+    t : Tensor
+        A weight, of shape (outputs, inputs, ...).
+
+    Returns
+    -------
+    inputs, outputs : int
+        Each times the number of taps, which the further axes make.
+
+    Raises
+    ------
+    ValueError
+        If ``t`` has fewer than 2 axes.
+
+    See Also
+    --------
+    nn.init.xavier_uniform_, nn.init.kaiming_uniform_
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.init.fans(ag.zeros((8, 3, 5, 5)))
+    (75, 200)
+    """
+    if t.ndim < 2:
+        raise ValueError(at(f"{typed(t)} has no inputs and outputs: it needs 2 axes or more"))
+    taps = math.prod(t.shape[2:])
+    return t.shape[1] * taps, t.shape[0] * taps
+
+def xavier_normal_(t: Tensor, gain: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Normal numbers that keep their size both ways (Glorot and Bengio, 2010).
+
+    Parameters
+    ----------
+    t : Tensor
+        A parameter; it is changed in place, and no gradient notices.
+    gain : float
+        Multiplies the standard deviation ``sqrt(2 / (inputs + outputs))``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+
+    Returns
+    -------
+    Tensor
+        ``t`` itself.
+
+    Raises
+    ------
+    ValueError
+        If ``t`` has fewer than 2 axes.
+
+    See Also
+    --------
+    nn.init.xavier_uniform_, nn.init.kaiming_normal_
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.nn.init.xavier_normal_(ag.zeros((300, 100)))
+    >>> round(float(w.std()), 2)
+    0.07
+    """
+    written("xavier_normal_", t)
+    std = gain * math.sqrt(2 / max(sum(fans(t)), 1))
+    return filled(t, normal(t.shape, 0.0, std, dtype=t.dtype, generator=generator))
+
+
+def kaiming_normal_(t: Tensor, a: float = 0.0, mode: str = "fan_in",
+                    nonlinearity: str = "leaky_relu", *,
+                    generator: Generator | None = None) -> Tensor:
+    """Normal numbers that keep their size behind an activation (He et al., 2015).
+
+    Parameters
+    ----------
+    t : Tensor
+        A parameter; it is changed in place, and no gradient notices.
+    a : float
+        Slope of the leaky ReLU on its negative side.
+    mode : {"fan_in", "fan_out"}
+        Whether values keep their size on the way forward, or gradients on the way back.
+    nonlinearity : str
+        What :func:`calculate_gain` knows.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+
+    Returns
+    -------
+    Tensor
+        ``t`` itself.
+
+    Raises
+    ------
+    ValueError
+        If ``t`` has fewer than 2 axes, or there is no such mode or activation.
+
+    See Also
+    --------
+    nn.init.kaiming_uniform_, nn.init.calculate_gain
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.nn.init.kaiming_normal_(ag.zeros((300, 200)), nonlinearity="relu")
+    >>> round(float(w.std()), 1)
+    0.1
+    """
+    written("kaiming_normal_", t)
+    std = kaiming_std(t, a, mode, nonlinearity)
+    return filled(t, normal(t.shape, 0.0, std, dtype=t.dtype, generator=generator))
+
+
+def trunc_normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
+                  *, generator: Generator | None = None) -> Tensor:
+    """Normal numbers, drawn between two bounds.
+
+    Parameters
+    ----------
+    t : Tensor
+        A parameter; it is changed in place, and no gradient notices.
+    mean, std : float
+        Of the normal distribution before it is cut.
+    a, b : float
+        The bounds.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+
+    Returns
+    -------
+    Tensor
+        ``t`` itself.
+
+    Raises
+    ------
+    ValueError
+        If ``a`` is not below ``b``.
+
+    See Also
+    --------
+    nn.init.normal_
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.nn.init.trunc_normal_(ag.zeros(100), std=5.0)
+    >>> bool((abs(w) <= 2).all())
+    True
+    """
+    written("trunc_normal_", t)
+    if not a < b:
+        raise ValueError(at(f"trunc_normal_: a must be below b, not {a} and {b}"))
+    low, high = (0.5 * (1 + math.erf((x - mean) / std / math.sqrt(2))) for x in (a, b))
+    share = uniform(t.shape, low, high, dtype="float64", generator=generator)
+    return filled(t, F.clip(mean + std * ndtri(share), a, b).astype(t.dtype))
+
+
+def orthogonal_(t: Tensor, gain: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """A matrix with orthonormal rows or columns (Saxe et al., 2014).
+
+    Parameters
+    ----------
+    t : Tensor
+        A parameter; it is changed in place, and no gradient notices.
+    gain : float
+        Multiplies it.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+
+    Returns
+    -------
+    Tensor
+        ``t`` itself.
+
+    Raises
+    ------
+    ValueError
+        If ``t`` has fewer than 2 axes.
+
+    See Also
+    --------
+    nn.init.eye_, nn.init.xavier_normal_
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.nn.init.orthogonal_(ag.zeros((2, 4)))
+    >>> bool(ag.allclose(w @ w.T, ag.eye(2), atol=1e-6))
+    True
+    """
+    written("orthogonal_", t)
+    fans(t)
+    rows = t.shape[0]
+    size: Any = (rows, math.prod(t.shape[1:]))
+    wide = size[1] > rows
+    drawn = normal(size[::-1] if wide else size, dtype="float64", generator=generator)
+    q, r = qr(drawn)
+    q = q * F.sign(F.diagonal(r))
+    return filled(t, F.reshape(gain * (q.T if wide else q), t.shape).astype(t.dtype))
+
+
+def eye_(t: Tensor) -> Tensor:
+    """The identity, or as much of it as there is room for.
+
+    Parameters
+    ----------
+    t : Tensor
+        A parameter; it is changed in place, and no gradient notices.
+
+    Returns
+    -------
+    Tensor
+        ``t`` itself.
+
+    Raises
+    ------
+    ValueError
+        If ``t`` does not have 2 axes.
+
+    See Also
+    --------
+    nn.init.dirac_, nn.init.orthogonal_
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.init.eye_(ag.zeros((2, 3)))
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
+    written("eye_", t)
+    if t.ndim != 2:
+        raise ValueError(at(f"eye_: {typed(t)} is no matrix"))
+    return filled(t, F.eye(t.shape[0], t.shape[1], dtype=t.dtype))
+
+
+def dirac_(t: Tensor, groups: int = 1) -> Tensor:
+    """Filters of a convolution that gives its input.
+
+    Parameters
+    ----------
+    t : Tensor
+        A parameter; it is changed in place, and no gradient notices.
+    groups : int
+        Groups of the convolution.
+
+    Returns
+    -------
+    Tensor
+        ``t`` itself.
+
+    Raises
+    ------
+    ValueError
+        If ``t`` has other than 3 to 5 axes, or ``groups`` does not divide the filters.
+
+    See Also
+    --------
+    nn.init.eye_
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.nn.init.dirac_(ag.zeros((2, 2, 3)))
+    >>> w[0]
+    tensor([[0., 1., 0.],
+            [0., 0., 0.]])
+    """
+    written("dirac_", t)
+    if t.ndim not in (3, 4, 5):
+        raise ValueError(at(f"dirac_: {typed(t)} is no filter of 3 to 5 axes"))
+    if t.shape[0] % groups:
+        raise ValueError(at(f"dirac_: {groups} groups do not divide {t.shape[0]} filters"))
+    value, each = np.zeros(t.shape, t.dtype), t.shape[0] // groups
+    middle = tuple(n // 2 for n in t.shape[2:])
+    for g in range(groups):
+        for k in range(min(each, t.shape[1])):
+            value[(g * each + k, k, *middle)] = 1
+    return filled(t, value)
+
+
+def sparse_(t: Tensor, sparsity: float, std: float = 0.01, *,
+            generator: Generator | None = None) -> Tensor:
+    """Normal numbers, of which a share of each column is 0 (Martens, 2010).
+
+    Parameters
+    ----------
+    t : Tensor
+        A parameter; it is changed in place, and no gradient notices.
+    sparsity : float
+        The share.
+    std : float
+        Standard deviation of the others.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+
+    Returns
+    -------
+    Tensor
+        ``t`` itself.
+
+    Raises
+    ------
+    ValueError
+        If ``t`` does not have 2 axes.
+
+    See Also
+    --------
+    nn.init.normal_
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.nn.init.sparse_(ag.zeros((10, 4)), 0.3)
+    >>> int((w == 0).sum())
+    12
+    """
+    written("sparse_", t)
+    if t.ndim != 2:
+        raise ValueError(at(f"sparse_: {typed(t)} is no matrix"))
+    order = F.argsort(F.argsort(uniform(t.shape, generator=generator), 0), 0)
+    drawn = normal(t.shape, 0.0, std, dtype=t.dtype, generator=generator)
+    return filled(t, F.where(order < math.ceil(sparsity * t.shape[0]), 0.0, drawn))

@@ -1,0 +1,238 @@
+"""Gradients that are clipped, and parameters as one vector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agnesi.api import functions as F
+from agnesi.api.linalg import vector_norm
+from agnesi.autodiff.recording import no_grad
+from agnesi.core.errors import ShapeError, at
+from agnesi.core.exports import shown as _shown
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor
+
+
+def _listed(parameters: Iterable[Tensor] | Tensor) -> list[Tensor]:
+    return [parameters] if isinstance(parameters, Tensor) else list(parameters)
+
+
+def get_total_norm(tensors: Iterable[Tensor] | Tensor, norm_type: float = 2.0,
+                   error_if_nonfinite: bool = False) -> Tensor:
+    """The norm of all elements of several tensors.
+
+    Parameters
+    ----------
+    tensors : iterable of Tensor
+        Of any shapes.
+    norm_type : float
+        Of the norm; ``inf`` is the largest size.
+    error_if_nonfinite : bool
+        Whether a norm that is no finite number is an error.
+
+    Returns
+    -------
+    Tensor
+        One number; 0 for no tensors.
+
+    Raises
+    ------
+    RuntimeError
+        If the norm is not finite and ``error_if_nonfinite`` is set.
+
+    See Also
+    --------
+    nn.utils.clip_grad_norm_
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.utils.get_total_norm([ag.tensor([3.0]), ag.tensor([4.0])])
+    tensor(5.)
+    """
+    with no_grad():
+        norms = [vector_norm(F.reshape(t, (-1,)), ord=norm_type) for t in _listed(tensors)]
+        total = vector_norm(F.stack(norms), ord=norm_type) if norms else as_tensor(0.0)
+        if error_if_nonfinite and not bool(F.isfinite(total)):
+            raise RuntimeError(at(f"the norm of the gradients is {float(total)}"))
+        return total
+
+
+def clip_grads_with_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: float,
+                          total_norm: Tensor) -> None:
+    """Scale gradients down whose norm is known and too large.
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        Whose ``grad`` is scaled.
+    max_norm : float
+        The largest norm.
+    total_norm : Tensor
+        Their norm.
+
+    See Also
+    --------
+    nn.utils.clip_grad_norm_
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.zeros(1, requires_grad=True)
+    >>> w.grad = ag.tensor([5.0])
+    >>> ag.nn.utils.clip_grads_with_norm_(w, 2.5, ag.tensor(5.0))
+    >>> w.grad
+    tensor([2.499...])
+    """
+    with no_grad():
+        share = F.minimum(max_norm / (total_norm + 1e-6), 1.0)
+        for p in _listed(parameters):
+            if p.grad is not None:
+                p.grad = p.grad * F.astype(share, p.grad.dtype)
+
+
+def clip_grad_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: float,
+                    norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Tensor:
+    """Scale all gradients down so that their norm is no larger than ``max_norm``.
+
+    Works inside of a compiled step, too (Pascanu et al., 2013).
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        Whose ``grad`` is scaled; those without one do not count.
+    max_norm : float
+        The largest norm.
+    norm_type : float
+        Of the norm; ``inf`` is the largest size.
+    error_if_nonfinite : bool
+        Whether a norm that is no finite number is an error.
+
+    Returns
+    -------
+    Tensor
+        The norm before.
+
+    Raises
+    ------
+    RuntimeError
+        If the norm is not finite and ``error_if_nonfinite`` is set.
+
+    See Also
+    --------
+    nn.utils.clip_grad_value_, nn.utils.get_total_norm
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.zeros(2, requires_grad=True)
+    >>> w.grad = ag.tensor([3.0, 4.0])
+    >>> ag.nn.utils.clip_grad_norm_([w], 1.0)
+    tensor(5.)
+    >>> w.grad
+    tensor([0.59..., 0.79...])
+    """
+    held = [p for p in _listed(parameters) if p.grad is not None]
+    total = get_total_norm([p.grad for p in held if p.grad is not None], norm_type,
+                           error_if_nonfinite)
+    clip_grads_with_norm_(held, max_norm, total)
+    return total
+
+
+def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float) -> None:
+    """Hold every element of all gradients between ``-clip_value`` and ``clip_value``.
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        Whose ``grad`` is clipped.
+    clip_value : float
+        The largest size of an element.
+
+    See Also
+    --------
+    nn.utils.clip_grad_norm_
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.zeros(2, requires_grad=True)
+    >>> w.grad = ag.tensor([3.0, -0.5])
+    >>> ag.nn.utils.clip_grad_value_([w], 1.0)
+    >>> w.grad
+    tensor([ 1. , -0.5])
+    """
+    with no_grad():
+        for p in _listed(parameters):
+            if p.grad is not None:
+                p.grad = F.clip(p.grad, -clip_value, clip_value)
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All parameters as one vector.
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        In their order.
+
+    Returns
+    -------
+    Tensor
+        Their elements, one behind the other.
+
+    See Also
+    --------
+    nn.utils.vector_to_parameters
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.utils.parameters_to_vector([ag.ones(2), ag.zeros((1, 2))])
+    tensor([1., 1., 0., 0.])
+    """
+    return F.concatenate([F.reshape(p, (-1,)) for p in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Give parameters the elements of one vector, in place.
+
+    Parameters
+    ----------
+    vec : Tensor
+        As :func:`parameters_to_vector` gives it.
+    parameters : iterable of Tensor
+        In the same order.
+
+    Raises
+    ------
+    ShapeError
+        If there are more or fewer elements; nothing is changed then.
+
+    See Also
+    --------
+    nn.utils.parameters_to_vector
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.zeros((1, 2))
+    >>> ag.nn.utils.vector_to_parameters(ag.tensor([1.0, 2.0]), [w])
+    >>> w
+    tensor([[1., 2.]])
+    """
+    held = list(parameters)
+    count = sum(p.size for p in held)
+    if vec.shape != (count,):
+        raise ShapeError(at(f"vector_to_parameters: {typed(vec)} does not hold the {count} "
+                            "elements of all parameters"))
+    begin = 0
+    with no_grad():
+        for p in held:
+            p.copy_(F.reshape(vec[begin: begin + p.size], p.shape))
+            begin += p.size
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)
