@@ -15,9 +15,9 @@ from agnesi.core.exports import exported
 
 MODULES = {
     name: importlib.import_module(f"agnesi.{name}".rstrip(".")) for name in (
-        "", "fft", "func", "inspect", "linalg", "nn", "nn.functional", "nn.init", "optim",
-        "optim.lr_scheduler", "random", "rewrite", "sparse", "special", "symbolic", "testing",
-        "tree",
+        "", "fft", "func", "inspect", "linalg", "nn", "nn.functional", "nn.init", "nn.utils",
+        "optim", "optim.lr_scheduler", "random", "rewrite", "sparse", "special", "symbolic",
+        "testing", "tree",
     )
 }
 #: Modules that are public themselves.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agnesi.api import functions as F
+from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.public import public
@@ -16,7 +15,7 @@ from agnesi.ops.convert import as_tensor
 _SCALE, _ALPHA = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
 
 @public
-def celu(input: Any, alpha: float = 1.0) -> Tensor:
+def celu(input: TensorLike, alpha: float = 1.0) -> Tensor:
     """``x``, and ``alpha * (exp(x / alpha) - 1)`` where it is negative (Barron, 2017).
 
     Parameters
@@ -53,7 +52,7 @@ def celu(input: Any, alpha: float = 1.0) -> Tensor:
 
 
 @public
-def selu(input: Any) -> Tensor:
+def selu(input: TensorLike) -> Tensor:
     """A scaled :func:`elu` that keeps mean and variance (Klambauer et al., 2017).
 
     Parameters
@@ -81,7 +80,7 @@ def selu(input: Any) -> Tensor:
 
 
 @public
-def mish(input: Any) -> Tensor:
+def mish(input: TensorLike) -> Tensor:
     """``x * tanh(softplus(x))`` (Misra, 2019).
 
     Parameters
@@ -109,7 +108,7 @@ def mish(input: Any) -> Tensor:
 
 
 @public
-def softsign(input: Any) -> Tensor:
+def softsign(input: TensorLike) -> Tensor:
     """``x / (1 + abs(x))``.
 
     Parameters
@@ -137,7 +136,7 @@ def softsign(input: Any) -> Tensor:
 
 
 @public
-def tanhshrink(input: Any) -> Tensor:
+def tanhshrink(input: TensorLike) -> Tensor:
     """``x - tanh(x)``.
 
     Parameters
@@ -165,7 +164,7 @@ def tanhshrink(input: Any) -> Tensor:
 
 
 @public
-def logsigmoid(input: Any) -> Tensor:
+def logsigmoid(input: TensorLike) -> Tensor:
     """The logarithm of the sigmoid, without underflow.
 
     Parameters
@@ -192,7 +191,7 @@ def logsigmoid(input: Any) -> Tensor:
 
 
 @public
-def softmin(input: Any, dim: int | None = None) -> Tensor:
+def softmin(input: TensorLike, dim: int | None = None) -> Tensor:
     """The softmax of ``-x``.
 
     Parameters
@@ -221,7 +220,7 @@ def softmin(input: Any, dim: int | None = None) -> Tensor:
 
 
 @public
-def glu(input: Any, dim: int = -1) -> Tensor:
+def glu(input: TensorLike, dim: int = -1) -> Tensor:
     """The first half along an axis times the sigmoid of the second (Dauphin et al., 2017).
 
     Parameters
@@ -281,7 +280,7 @@ class CELU(Module):
     def __init__(self, alpha: float = 1.0) -> None:
         self.alpha = alpha
 
-    def forward(self, x: Any) -> Tensor:
+    def forward(self, x: TensorLike) -> Tensor:
         return celu(x, self.alpha)
 
     def extra_repr(self) -> str:
@@ -302,7 +301,7 @@ class SELU(Module):
     tensor([0.      , 1.050701])
     """
 
-    def forward(self, x: Any) -> Tensor:
+    def forward(self, x: TensorLike) -> Tensor:
         return selu(x)
 
 
@@ -320,7 +319,7 @@ class Mish(Module):
     tensor([ 0., 20.])
     """
 
-    def forward(self, x: Any) -> Tensor:
+    def forward(self, x: TensorLike) -> Tensor:
         return mish(x)
 
 
@@ -338,7 +337,7 @@ class Softsign(Module):
     tensor([ 0.  , -0.75])
     """
 
-    def forward(self, x: Any) -> Tensor:
+    def forward(self, x: TensorLike) -> Tensor:
         return softsign(x)
 
 
@@ -356,7 +355,7 @@ class Tanhshrink(Module):
     tensor([0.])
     """
 
-    def forward(self, x: Any) -> Tensor:
+    def forward(self, x: TensorLike) -> Tensor:
         return tanhshrink(x)
 
 
@@ -374,7 +373,7 @@ class LogSigmoid(Module):
     tensor([  -0.6931472, -100.       ])
     """
 
-    def forward(self, x: Any) -> Tensor:
+    def forward(self, x: TensorLike) -> Tensor:
         return logsigmoid(x)
 
 
@@ -400,7 +399,7 @@ class Softmin(Module):
     def __init__(self, dim: int | None = None) -> None:
         self.dim = dim
 
-    def forward(self, x: Any) -> Tensor:
+    def forward(self, x: TensorLike) -> Tensor:
         return softmin(x, self.dim)
 
     def extra_repr(self) -> str:
@@ -429,7 +428,7 @@ class GLU(Module):
     def __init__(self, dim: int = -1) -> None:
         self.dim = dim
 
-    def forward(self, x: Any) -> Tensor:
+    def forward(self, x: TensorLike) -> Tensor:
         return glu(x, self.dim)
 
     def extra_repr(self) -> str:
@@ -450,5 +449,5 @@ class Softmax2d(Module):
     tensor([0.5, 0.5])
     """
 
-    def forward(self, x: Any) -> Tensor:
+    def forward(self, x: TensorLike) -> Tensor:
         return F.softmax(as_tensor(x), -3)

@@ -137,6 +137,8 @@ def xavier_normal_(t: Tensor, gain: float = 1.0, *, generator: Generator | None 
     ------
     ValueError
         If ``t`` has fewer than 2 axes.
+    TypeError
+        If ``t`` is no tensor.
 
     See Also
     --------
@@ -181,6 +183,8 @@ def kaiming_normal_(t: Tensor, a: float = 0.0, mode: str = "fan_in",
     ------
     ValueError
         If ``t`` has fewer than 2 axes, or there is no such mode or activation.
+    TypeError
+        If ``t`` is no tensor.
 
     See Also
     --------
@@ -222,6 +226,8 @@ def trunc_normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.
     ------
     ValueError
         If ``a`` is not below ``b``.
+    TypeError
+        If ``t`` is no tensor.
 
     See Also
     --------
@@ -263,6 +269,8 @@ def orthogonal_(t: Tensor, gain: float = 1.0, *, generator: Generator | None = N
     ------
     ValueError
         If ``t`` has fewer than 2 axes.
+    TypeError
+        If ``t`` is no tensor.
 
     See Also
     --------
@@ -303,6 +311,8 @@ def eye_(t: Tensor) -> Tensor:
     ------
     ValueError
         If ``t`` does not have 2 axes.
+    TypeError
+        If ``t`` is no tensor.
 
     See Also
     --------
@@ -340,6 +350,8 @@ def dirac_(t: Tensor, groups: int = 1) -> Tensor:
     ------
     ValueError
         If ``t`` has other than 3 to 5 axes, or ``groups`` does not divide the filters.
+    TypeError
+        If ``t`` is no tensor.
 
     See Also
     --------
@@ -390,6 +402,8 @@ def sparse_(t: Tensor, sparsity: float, std: float = 0.01, *,
     ------
     ValueError
         If ``t`` does not have 2 axes.
+    TypeError
+        If ``t`` is no tensor.
 
     See Also
     --------

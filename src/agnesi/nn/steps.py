@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agnesi.api import functions as F
+from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import at
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
@@ -13,7 +12,7 @@ from agnesi.ops.convert import as_tensor
 
 
 @public
-def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+def hardtanh(input: TensorLike, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """``x``, no smaller and no larger than two bounds.
 
     Parameters
@@ -51,7 +50,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
 
 
 @public
-def hardsigmoid(input: Any) -> Tensor:
+def hardsigmoid(input: TensorLike) -> Tensor:
     """``x / 6 + 1 / 2``, no smaller than 0 and no larger than 1.
 
     Parameters
@@ -78,7 +77,7 @@ def hardsigmoid(input: Any) -> Tensor:
 
 
 @public
-def hardswish(input: Any) -> Tensor:
+def hardswish(input: TensorLike) -> Tensor:
     """``x * hardsigmoid(x)`` (Howard et al., 2019).
 
     Parameters
@@ -106,7 +105,7 @@ def hardswish(input: Any) -> Tensor:
 
 
 @public
-def hardshrink(input: Any, lambd: float = 0.5) -> Tensor:
+def hardshrink(input: TensorLike, lambd: float = 0.5) -> Tensor:
     """``x``, and 0 where it is no larger than ``lambd`` on either side.
 
     Parameters
@@ -136,7 +135,7 @@ def hardshrink(input: Any, lambd: float = 0.5) -> Tensor:
 
 
 @public
-def softshrink(input: Any, lambd: float = 0.5) -> Tensor:
+def softshrink(input: TensorLike, lambd: float = 0.5) -> Tensor:
     """``x`` moved towards 0 by ``lambd``, and 0 where it is nearer.
 
     Parameters
@@ -173,7 +172,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Tensor:
 
 
 @public
-def threshold(input: Any, threshold: float, value: float) -> Tensor:
+def threshold(input: TensorLike, threshold: float, value: float) -> Tensor:
     """``x`` where it is larger than a threshold, and a value elsewhere.
 
     Parameters
@@ -229,7 +228,7 @@ class Hardtanh(Module):
         self.min_val = min_val
         self.max_val = max_val
 
-    def forward(self, x: Any) -> Tensor:
+    def forward(self, x: TensorLike) -> Tensor:
         return hardtanh(x, self.min_val, self.max_val)
 
     def extra_repr(self) -> str:
@@ -250,7 +249,7 @@ class Hardsigmoid(Module):
     tensor([0. , 0.5])
     """
 
-    def forward(self, x: Any) -> Tensor:
+    def forward(self, x: TensorLike) -> Tensor:
         return hardsigmoid(x)
 
 
@@ -268,7 +267,7 @@ class Hardswish(Module):
     tensor([-0.,  3.])
     """
 
-    def forward(self, x: Any) -> Tensor:
+    def forward(self, x: TensorLike) -> Tensor:
         return hardswish(x)
 
 
@@ -294,7 +293,7 @@ class Hardshrink(Module):
     def __init__(self, lambd: float = 0.5) -> None:
         self.lambd = lambd
 
-    def forward(self, x: Any) -> Tensor:
+    def forward(self, x: TensorLike) -> Tensor:
         return hardshrink(x, self.lambd)
 
     def extra_repr(self) -> str:
@@ -323,7 +322,7 @@ class Softshrink(Module):
     def __init__(self, lambd: float = 0.5) -> None:
         self.lambd = lambd
 
-    def forward(self, x: Any) -> Tensor:
+    def forward(self, x: TensorLike) -> Tensor:
         return softshrink(x, self.lambd)
 
     def extra_repr(self) -> str:
@@ -355,7 +354,7 @@ class Threshold(Module):
         self.threshold = threshold
         self.value = value
 
-    def forward(self, x: Any) -> Tensor:
+    def forward(self, x: TensorLike) -> Tensor:
         return threshold(x, self.threshold, self.value)
 
     def extra_repr(self) -> str:

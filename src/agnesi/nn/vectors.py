@@ -9,6 +9,7 @@ import numpy as np
 from agnesi.api import functions as F
 from agnesi.api import random
 from agnesi.api.linalg import vector_norm
+from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.public import public
@@ -20,7 +21,7 @@ from agnesi.ops.transposed import conv_transpose
 
 
 @public
-def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Tensor:
+def cosine_similarity(x1: TensorLike, x2: TensorLike, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along an axis.
 
     Parameters
@@ -47,11 +48,11 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Tens
     >>> ag.nn.functional.cosine_similarity(ag.tensor([[1.0, 0.0]]), ag.tensor([[3.0, 0.0]]))
     tensor([1.])
     """
-    return CosineSimilarity(dim, eps)(x1, x2)
+    return CosineSimilarity(dim, eps)(as_tensor(x1), as_tensor(x2))
 
 
 @public
-def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6,
+def pairwise_distance(x1: TensorLike, x2: TensorLike, p: float = 2.0, eps: float = 1e-6,
                       keepdim: bool = False) -> Tensor:
     """The norm of the difference of vectors along the last axis.
 
@@ -81,11 +82,11 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6,
     >>> ag.nn.functional.pairwise_distance(ag.zeros((1, 2)), ag.tensor([[3.0, 4.0]]), eps=0.0)
     tensor([5.])
     """
-    return PairwiseDistance(p, eps, keepdim)(x1, x2)
+    return PairwiseDistance(p, eps, keepdim)(as_tensor(x1), as_tensor(x2))
 
 
 @public
-def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
+def normalize(input: TensorLike, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     """Vectors along an axis over their norms.
 
     Parameters
@@ -119,7 +120,7 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> T
 
 
 @public
-def one_hot(input: Any, num_classes: int = -1) -> Tensor:
+def one_hot(input: TensorLike, num_classes: int = -1) -> Tensor:
     """1 in the place that a label tells, 0 elsewhere, along a new last axis.
 
     Parameters
@@ -170,7 +171,8 @@ def one_hot(input: Any, num_classes: int = -1) -> Tensor:
 
 
 @public
-def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
+def gumbel_softmax(logits: TensorLike, tau: float = 1.0, hard: bool = False,
+                   dim: int = -1) -> Tensor:
     """A differentiable draw of classes (Jang et al., 2017).
 
     Parameters
@@ -210,7 +212,7 @@ def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int =
 
 
 @public
-def prelu(input: Any, weight: Any) -> Tensor:
+def prelu(input: TensorLike, weight: TensorLike) -> Tensor:
     """``x``, and ``weight * x`` where it is negative (He et al., 2015).
 
     Parameters
@@ -251,7 +253,8 @@ def prelu(input: Any, weight: Any) -> Tensor:
 
 
 @public
-def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Tensor:
+def bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike,
+             bias: TensorLike | None = None) -> Tensor:
     """``x1 @ weight[k] @ x2 + bias[k]`` for each k.
 
     Parameters
@@ -283,7 +286,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Tensor:
 
 
 @public
-def pdist(input: Any, p: float = 2.0) -> Tensor:
+def pdist(input: TensorLike, p: float = 2.0) -> Tensor:
     """Distances of all pairs of rows, the pairs in order.
 
     Parameters
@@ -322,8 +325,9 @@ def pdist(input: Any, p: float = 2.0) -> Tensor:
 
 
 def _transposed(n: int) -> Any:
-    def function(input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
-                 output_padding: Any = 0, groups: int = 1, dilation: Any = 1) -> Tensor:
+    def function(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None,
+                 stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
+                 dilation: Any = 1) -> Tensor:
         x = as_tensor(input)
         if x.ndim != n + 2:
             raise ShapeError(at(f"conv_transpose{n}d({typed(x)}, {typed(as_tensor(weight))}): the "

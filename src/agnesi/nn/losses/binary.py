@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agnesi.api import functions as F
+from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, pair, reduced
@@ -12,7 +11,7 @@ from agnesi.ops.convert import as_tensor
 
 
 @public
-def binary_cross_entropy(input: Any, target: Any, weight: Any = None,
+def binary_cross_entropy(input: TensorLike, target: TensorLike, weight: TensorLike | None = None,
                          reduction: str = "mean") -> Tensor:
     """Cross entropy of probabilities of one class against its complement.
 
@@ -57,8 +56,10 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None,
 
 
 @public
-def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None,
-                                     pos_weight: Any = None, reduction: str = "mean") -> Tensor:
+def binary_cross_entropy_with_logits(input: TensorLike, target: TensorLike,
+                                     weight: TensorLike | None = None,
+                                     pos_weight: TensorLike | None = None,
+                                     reduction: str = "mean") -> Tensor:
     """Cross entropy of the sigmoid of scores, without overflow.
 
     Parameters
@@ -106,7 +107,7 @@ def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None
 
 
 @public
-def soft_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
+def soft_margin_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
     """``log(1 + exp(-target * input))``.
 
     Parameters
@@ -146,7 +147,7 @@ def soft_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor
 
 
 @public
-def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0,
+def hinge_embedding_loss(input: TensorLike, target: TensorLike, margin: float = 1.0,
                          reduction: str = "mean") -> Tensor:
     """``input`` where the target is 1, ``max(0, margin - input)`` where it is -1.
 
@@ -189,7 +190,8 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0,
 
 
 @public
-def kl_div(input: Any, target: Any, log_target: bool = False, reduction: str = "mean") -> Tensor:
+def kl_div(input: TensorLike, target: TensorLike, log_target: bool = False,
+           reduction: str = "mean") -> Tensor:
     """Kullback-Leibler divergence, ``target * (log(target) - input)``.
 
     Parameters
@@ -254,11 +256,11 @@ class BCELoss(Loss):
     tensor(0.6931472)
     """
 
-    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
+    def __init__(self, weight: TensorLike | None = None, reduction: str = "mean") -> None:
         self.weight = weight
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: TensorLike, target: TensorLike) -> Tensor:
         return binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
@@ -285,12 +287,13 @@ class BCEWithLogitsLoss(Loss):
     tensor(0.6931472)
     """
 
-    def __init__(self, weight: Any = None, pos_weight: Any = None, reduction: str = "mean") -> None:
+    def __init__(self, weight: TensorLike | None = None, pos_weight: TensorLike | None = None,
+                 reduction: str = "mean") -> None:
         self.weight = weight
         self.pos_weight = pos_weight
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: TensorLike, target: TensorLike) -> Tensor:
         return binary_cross_entropy_with_logits(
             input, target, weight=self.weight, pos_weight=self.pos_weight, reduction=self.reduction)
 
@@ -317,7 +320,7 @@ class SoftMarginLoss(Loss):
     def __init__(self, reduction: str = "mean") -> None:
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: TensorLike, target: TensorLike) -> Tensor:
         return soft_margin_loss(input, target, reduction=self.reduction)
 
 
@@ -346,7 +349,7 @@ class HingeEmbeddingLoss(Loss):
         self.margin = margin
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: TensorLike, target: TensorLike) -> Tensor:
         return hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
 
 
@@ -375,5 +378,5 @@ class KLDivLoss(Loss):
         self.log_target = log_target
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: TensorLike, target: TensorLike) -> Tensor:
         return kl_div(input, target, log_target=self.log_target, reduction=self.reduction)

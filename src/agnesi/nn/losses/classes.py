@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from agnesi.api import functions as F
+from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import at
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
@@ -14,8 +13,8 @@ from agnesi.ops.losses import nll_loss
 
 
 @public
-def multi_margin_loss(input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None,
-                      reduction: str = "mean") -> Tensor:
+def multi_margin_loss(input: TensorLike, target: TensorLike, p: int = 1, margin: float = 1.0,
+                      weight: TensorLike | None = None, reduction: str = "mean") -> Tensor:
     """Hinge of several classes: ``max(0, margin - x[y] + x[i])**p``, over the number of classes.
 
     Parameters
@@ -69,7 +68,8 @@ def multi_margin_loss(input: Any, target: Any, p: int = 1, margin: float = 1.0, 
 
 
 @public
-def multilabel_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
+def multilabel_margin_loss(input: TensorLike, target: TensorLike,
+                           reduction: str = "mean") -> Tensor:
     """Hinge between the scores of all labels and of all others.
 
     Parameters
@@ -117,7 +117,8 @@ def multilabel_margin_loss(input: Any, target: Any, reduction: str = "mean") -> 
 
 
 @public
-def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None,
+def multilabel_soft_margin_loss(input: TensorLike, target: TensorLike,
+                                weight: TensorLike | None = None,
                                 reduction: str = "mean") -> Tensor:
     """The mean over classes of the cross entropies of their sigmoids.
 
@@ -186,14 +187,14 @@ class MultiMarginLoss(Loss):
     tensor(0.75)
     """
 
-    def __init__(self, p: int = 1, margin: float = 1.0, weight: Any = None,
+    def __init__(self, p: int = 1, margin: float = 1.0, weight: TensorLike | None = None,
                  reduction: str = "mean") -> None:
         self.p = p
         self.margin = margin
         self.weight = weight
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: TensorLike, target: TensorLike) -> Tensor:
         return multi_margin_loss(
             input, target, p=self.p, margin=self.margin, weight=self.weight,
             reduction=self.reduction)
@@ -221,7 +222,7 @@ class MultiLabelMarginLoss(Loss):
     def __init__(self, reduction: str = "mean") -> None:
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: TensorLike, target: TensorLike) -> Tensor:
         return multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
@@ -246,11 +247,11 @@ class MultiLabelSoftMarginLoss(Loss):
     tensor(0.6931472)
     """
 
-    def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
+    def __init__(self, weight: TensorLike | None = None, reduction: str = "mean") -> None:
         self.weight = weight
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: TensorLike, target: TensorLike) -> Tensor:
         return multilabel_soft_margin_loss(
             input, target, weight=self.weight, reduction=self.reduction)
 
@@ -278,10 +279,10 @@ class NLLLoss(Loss):
     tensor(0.6931472)
     """
 
-    def __init__(self, weight: Any = None, ignore_index: int | None = -100,
+    def __init__(self, weight: TensorLike | None = None, ignore_index: int | None = -100,
                  reduction: str = "mean") -> None:
         self.weight, self.ignore_index, self.reduction = weight, ignore_index, reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: TensorLike, target: TensorLike) -> Tensor:
         return nll_loss(input, target, self.weight, reduction=self.reduction,
                         ignore_index=self.ignore_index)

@@ -7,6 +7,7 @@ from typing import Any
 
 from agnesi.api import functions as F
 from agnesi.api.linalg import vector_norm
+from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, as_floats, pair, reduced
@@ -18,8 +19,8 @@ def _euclidean(a: Any, b: Any) -> Tensor:
 
 
 @public
-def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0,
-                        reduction: str = "mean") -> Tensor:
+def margin_ranking_loss(input1: TensorLike, input2: TensorLike, target: TensorLike,
+                        margin: float = 0.0, reduction: str = "mean") -> Tensor:
     """``max(0, -target * (input1 - input2) + margin)``.
 
     Parameters
@@ -63,8 +64,8 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
 
 
 @public
-def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0,
-                          reduction: str = "mean") -> Tensor:
+def cosine_embedding_loss(input1: TensorLike, input2: TensorLike, target: TensorLike,
+                          margin: float = 0.0, reduction: str = "mean") -> Tensor:
     """``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1.
 
     Parameters
@@ -113,8 +114,8 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float =
 
 
 @public
-def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float = 1.0,
-                        p: float = 2.0, eps: float = 1e-6, swap: bool = False,
+def triplet_margin_loss(anchor: TensorLike, positive: TensorLike, negative: TensorLike,
+                        margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False,
                         reduction: str = "mean") -> Tensor:
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` (Balntas et al., 2016).
 
@@ -169,7 +170,8 @@ def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float
 
 
 @public
-def triplet_margin_with_distance_loss(anchor: Any, positive: Any, negative: Any,
+def triplet_margin_with_distance_loss(anchor: TensorLike, positive: TensorLike,
+                                      negative: TensorLike,
                                       distance_function: Callable[[Any, Any], Any] | None = None,
                                       margin: float = 1.0, swap: bool = False,
                                       reduction: str = "mean") -> Tensor:
@@ -248,7 +250,7 @@ class MarginRankingLoss(Loss):
         self.margin = margin
         self.reduction = reduction
 
-    def forward(self, input1: Any, input2: Any, target: Any) -> Tensor:
+    def forward(self, input1: TensorLike, input2: TensorLike, target: TensorLike) -> Tensor:
         return margin_ranking_loss(
             input1, input2, target, margin=self.margin, reduction=self.reduction)
 
@@ -278,7 +280,7 @@ class CosineEmbeddingLoss(Loss):
         self.margin = margin
         self.reduction = reduction
 
-    def forward(self, input1: Any, input2: Any, target: Any) -> Tensor:
+    def forward(self, input1: TensorLike, input2: TensorLike, target: TensorLike) -> Tensor:
         return cosine_embedding_loss(
             input1, input2, target, margin=self.margin, reduction=self.reduction)
 
@@ -318,7 +320,7 @@ class TripletMarginLoss(Loss):
         self.swap = swap
         self.reduction = reduction
 
-    def forward(self, anchor: Any, positive: Any, negative: Any) -> Tensor:
+    def forward(self, anchor: TensorLike, positive: TensorLike, negative: TensorLike) -> Tensor:
         return triplet_margin_loss(
             anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps, swap=self.swap,
             reduction=self.reduction)
@@ -356,7 +358,7 @@ class TripletMarginWithDistanceLoss(Loss):
         self.swap = swap
         self.reduction = reduction
 
-    def forward(self, anchor: Any, positive: Any, negative: Any) -> Tensor:
+    def forward(self, anchor: TensorLike, positive: TensorLike, negative: TensorLike) -> Tensor:
         return triplet_margin_with_distance_loss(
             anchor, positive, negative, distance_function=self.distance_function,
             margin=self.margin, swap=self.swap, reduction=self.reduction)

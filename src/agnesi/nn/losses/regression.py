@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from agnesi.api import functions as F
 from agnesi.autodiff.recording import stop_gradient
+from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, as_floats, not_negative, pair, reduced
@@ -14,7 +14,7 @@ from agnesi.ops.convert import as_tensor
 
 
 @public
-def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
+def l1_loss(input: TensorLike, target: TensorLike, reduction: str = "mean") -> Tensor:
     """Sizes of differences.
 
     Parameters
@@ -54,7 +54,8 @@ def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
 
 
 @public
-def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0, reduction: str = "mean") -> Tensor:
+def smooth_l1_loss(input: TensorLike, target: TensorLike, beta: float = 1.0,
+                   reduction: str = "mean") -> Tensor:
     """Squared differences where they are small, their sizes elsewhere (Girshick, 2015).
 
     Parameters
@@ -101,7 +102,8 @@ def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0, reduction: str = 
 
 
 @public
-def huber_loss(input: Any, target: Any, delta: float = 1.0, reduction: str = "mean") -> Tensor:
+def huber_loss(input: TensorLike, target: TensorLike, delta: float = 1.0,
+               reduction: str = "mean") -> Tensor:
     """Squared differences where they are small, their sizes elsewhere (Huber, 1964).
 
     Parameters
@@ -146,8 +148,8 @@ def huber_loss(input: Any, target: Any, delta: float = 1.0, reduction: str = "me
 
 
 @public
-def poisson_nll_loss(input: Any, target: Any, log_input: bool = True, full: bool = False,
-                     eps: float = 1e-8, reduction: str = "mean") -> Tensor:
+def poisson_nll_loss(input: TensorLike, target: TensorLike, log_input: bool = True,
+                     full: bool = False, eps: float = 1e-8, reduction: str = "mean") -> Tensor:
     """Negative log-likelihood of counts under a Poisson distribution.
 
     Parameters
@@ -199,8 +201,8 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool = True, full: bool
 
 
 @public
-def gaussian_nll_loss(input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6,
-                      reduction: str = "mean") -> Tensor:
+def gaussian_nll_loss(input: TensorLike, target: TensorLike, var: TensorLike, full: bool = False,
+                      eps: float = 1e-6, reduction: str = "mean") -> Tensor:
     """Negative log-likelihood under normal distributions of given variances.
 
     Parameters
@@ -272,7 +274,7 @@ class L1Loss(Loss):
     def __init__(self, reduction: str = "mean") -> None:
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: TensorLike, target: TensorLike) -> Tensor:
         return l1_loss(input, target, reduction=self.reduction)
 
 
@@ -301,7 +303,7 @@ class SmoothL1Loss(Loss):
         self.beta = beta
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: TensorLike, target: TensorLike) -> Tensor:
         return smooth_l1_loss(input, target, beta=self.beta, reduction=self.reduction)
 
 
@@ -330,7 +332,7 @@ class HuberLoss(Loss):
         self.delta = delta
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: TensorLike, target: TensorLike) -> Tensor:
         return huber_loss(input, target, delta=self.delta, reduction=self.reduction)
 
 
@@ -367,7 +369,7 @@ class PoissonNLLLoss(Loss):
         self.eps = eps
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any) -> Tensor:
+    def forward(self, input: TensorLike, target: TensorLike) -> Tensor:
         return poisson_nll_loss(
             input, target, log_input=self.log_input, full=self.full, eps=self.eps,
             reduction=self.reduction)
@@ -401,6 +403,6 @@ class GaussianNLLLoss(Loss):
         self.eps = eps
         self.reduction = reduction
 
-    def forward(self, input: Any, target: Any, var: Any) -> Tensor:
+    def forward(self, input: TensorLike, target: TensorLike, var: TensorLike) -> Tensor:
         return gaussian_nll_loss(
             input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
