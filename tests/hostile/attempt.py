@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import importlib
 import json
 import os
@@ -53,6 +54,7 @@ class Forked:
         status = 1
         try:
             signal.alarm(patience)
+            faulthandler.enable()  # where it crashes is printed
             os.write(end, json.dumps(work()).encode())
             status = 0
         except BaseException:
