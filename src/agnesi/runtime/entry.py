@@ -234,10 +234,13 @@ class Scratch(ctypes.Structure):
     """Scratch memory that a function keeps from call to call, for one call at a time."""
 
     _fields_ = (("address", ctypes.c_int64),)
+    address: int
 
     def __del__(self) -> None:
-        if self.address:
-            pool.give_back(self.address)
+        # Another object's finalizer may bring the function back to life: it takes new memory then.
+        address, self.address = self.address, 0
+        if address:
+            pool.give_back(address)
 
 
 def bind(

@@ -220,13 +220,29 @@ RESOLVERS["runtime"] = lambda name: native().address(name)
 
 def builtin(name: str, function: int, context: ctypes.Structure) -> Any:
     """A builtin function on native code; ``context`` is its self object and lives as long."""
-    text = name.encode()
-    definition = _MethodDef(text, function, _METH_FASTCALL_KEYWORDS, None)
-    context.definition = (definition, text)
-    make = ctypes.pythonapi.PyCFunction_NewEx
+    make = ctypes.pythonapi.PyCFunction_NewEx  # a new reference; takes none over
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-    return make(ctypes.addressof(definition), context, "agnesi")
+    return make(ctypes.addressof(_definition(name.encode(), function)), context, "agnesi")
+
+
+#: Definitions of builtins, by name and address: as many as there are names.
+_DEFINITIONS: dict[tuple[bytes, int], _MethodDef] = {}
+
+
+def _definition(name: bytes, function: int) -> _MethodDef:
+    """What a builtin is made of, which stays for ever: the builtin reads it when it is freed.
+
+    Nothing that the builtin owns may keep it.  Of objects that refer to each other in a circle,
+    Python's collector empties one after the other, and the builtin may be freed last.
+    """
+    found = _DEFINITIONS.get((name, function))
+    if found is None:
+        new = _MethodDef(name, function, _METH_FASTCALL_KEYWORDS, None)
+        found = _DEFINITIONS.setdefault((name, function), new)  # another thread's, perhaps
+        if found is new:
+            _immortal(new)
+    return found
 
 
 def variable(name: str, index: int = 0) -> ctypes.c_int64:
