@@ -26,6 +26,11 @@ QUICKLY := tests/test_house.py tests/core tests/schedule tests/rewrite tests/err
 	tests/compiler/test_python_numbers.py tests/compiler/test_repeated_work.py tests/ops/test_edges.py \
 	tests/ops/test_accumulation.py tests/autodiff/test_vmap.py tests/nn/test_layers.py docs README.md
 
+# Tests and what they start find their bytecode again, where nothing may be written beside sources,
+# too: pytest's rewritten assertions alone take a tenth of a run to make.
+export PYTHONDONTWRITEBYTECODE :=
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/bytecode
+
 PIP_FLAGS := -qq --disable-pip-version-check --no-input
 VENV := .venv
 BENCH := .venv-bench

@@ -1,6 +1,7 @@
 """House rules that no tool checks: sizes, late imports, docstrings, leftovers."""
 
 import ast
+import functools
 import re
 import tomllib
 from pathlib import Path
@@ -20,8 +21,12 @@ LATE = (
     "difflib", "importlib", "llvmlite", "logging", "ml_dtypes", "numpy._core", "scipy",
     "statistics", "tqdm",
 )
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@functools.cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
 
 
 def name_of(path: Path) -> str:
@@ -48,7 +53,7 @@ def length(function: Function) -> int:
 def lines_of(path: Path) -> int:
     """Lines of a file, docstrings left out."""
     parts = (ast.Module, ast.ClassDef, Function)
-    texts = sum(told(node) for node in ast.walk(TREES[path]) if isinstance(node, parts))
+    texts = sum(told(node) for node in ast.walk(trees()[path]) if isinstance(node, parts))
     return len(path.read_text(encoding="utf-8").splitlines()) - texts
 
 
@@ -87,7 +92,7 @@ def test_files_are_short():
 
 def test_functions_are_short():
     lines = {
-        f"{name_of(path)}:{f.name}": length(f) for path, tree in TREES.items()
+        f"{name_of(path)}:{f.name}": length(f) for path, tree in trees().items()
         for f in functions(tree)
     }
     assert {name: n for name, n in lines.items() if n > FUNCTION_LINES} == {}
@@ -95,7 +100,7 @@ def test_functions_are_short():
 
 def test_imports_are_at_the_top():
     late = [
-        f"{name_of(path)}: {name}" for path, tree in TREES.items() for f in functions(tree)
+        f"{name_of(path)}: {name}" for path, tree in trees().items() for f in functions(tree)
         for node in ast.walk(f) for name in imported(node)
         if not any(name == known or name.startswith(known + ".") for known in LATE)
     ]
@@ -119,7 +124,7 @@ def test_who_asks_whether_a_trace_runs():
 def test_axes_have_no_numbers_of_their_own():
     """An axis is named by a dimension, or is fresh (``core.loops.fresh_axis``)."""
     named = []
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         names = [name for n in ast.walk(tree) for name in imported(n)]
         for call in ast.walk(tree) if "agnesi.core.loops.Axis" in names else ():
             if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Axis":
@@ -136,7 +141,7 @@ def test_nothing_is_left_to_do():
 
 def test_modules_classes_and_functions_have_docstrings():
     bare = []
-    for path, tree in TREES.items():
+    for path, tree in trees().items():
         if path.parent.name == "vmath":  # its functions are those of their name
             continue
         if tree.body and ast.get_docstring(tree) is None:

@@ -125,9 +125,11 @@ def test_cases(kind: str, case: str, layout: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_types_and_widths(kind: str, dtype: str, vector_bits: int) -> None:
-    for case in ("odd squares", "strided", "depthwise", "groups", "few maps"):
-        for layout in ("last", "first"):
-            _check(kind, CASES[case], layout, dtype, host(vector_bits))
+    """Each case in one layout at each width, and in the other for the other type."""
+    first = (vector_bits // 256 + (dtype == "float64")) % 2
+    for n, case in enumerate(("odd squares", "strided", "depthwise", "groups", "few maps")):
+        layout = ("last", "first")[(n + first) % 2]
+        _check(kind, CASES[case], layout, dtype, host(vector_bits))
 
 
 @pytest.mark.parametrize("vector_bits", [128, 256, 512])
@@ -168,7 +170,7 @@ def _some_sizes(draw: st.DrawFn) -> ConvSizes:
                       kernel, stride, dilation, padding)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(_some_sizes(), st.sampled_from(KINDS), st.sampled_from(["last", "first", "mixed", "turned"]),
        st.sampled_from(["float32", "float64"]))
 def test_any_sizes(sizes: ConvSizes, kind: str, layout: str, dtype: str) -> None:
@@ -183,7 +185,7 @@ def _depthwise_sizes(draw: st.DrawFn) -> ConvSizes:
                       sizes.dilation, sizes.padding)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(_depthwise_sizes(), st.sampled_from(KINDS), st.sampled_from(["last", "last", "mixed"]),
        st.sampled_from(["float32", "float64"]), st.sampled_from([128, 256, 512]))
 def test_any_depthwise_sizes(sizes: ConvSizes, kind: str, layout: str, dtype: str,
@@ -229,14 +231,14 @@ def test_threads_do_not_change_results(kind: str) -> None:
              conv_sizes(8, 1, 64, 64, (14, 14), (1, 1), (1, 1), (1, 1), ((0, 0), (0, 0)))]
     try:
         for (n, sizes), layout in itertools.product(enumerate(cases), ("last", "first")):
-            results = []
-            for count in (1, 2, 3):
+            threads.set_num_threads(1)
+            run = _check(kind, sizes, layout)
+            assert run.steps[0].parallel or (kind, n) == ("weight", 1)
+            alone = run.arrays[2].copy()
+            for count in (2, 3):
                 threads.set_num_threads(count)
-                run = _check(kind, sizes, layout)
-                assert run.steps[0].parallel or (kind, n) == ("weight", 1)
-                results.append(run.arrays[2].copy())
-            np.testing.assert_array_equal(results[0], results[1])
-            np.testing.assert_array_equal(results[0], results[2])
+                run.arrays[2][...] = np.nan
+                np.testing.assert_array_equal(run(), alone)
     finally:
         threads.set_num_threads(before)
 
@@ -263,9 +265,9 @@ def test_gradients_to_few_filters(case: str, layout: str) -> None:
     plan = plan_convolution(run.kernels[0], vector_bits=here.vector_bits, l1=here.l1, l2=here.l2,
                             l3=here.l3)
     assert isinstance(plan.parts[0], PlacesPlan) == (case != "full vectors")
-    _check("weight", FEW[case], layout, where=host(l1=2048, l2=1 << 17))
-    for vector_bits, dtype in ((128, "float32"), (256, "float64")):
-        _check("weight", FEW[case], layout, dtype, host(vector_bits))
+    vector_bits, dtype = {"last": (128, "float32"), "first": (256, "float64"),
+                          "mixed": (512, "float32")}[layout]
+    _check("weight", FEW[case], layout, dtype, host(vector_bits, l1=2048, l2=1 << 17))
 
 
 def test_products_reach_no_other_taps() -> None:

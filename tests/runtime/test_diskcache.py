@@ -91,9 +91,24 @@ def test_oldest_go_first_beyond_the_limit(fresh_cache):
     assert 4 <= sum(left) <= 6
 
 
+def test_the_folder_is_looked_at_when_much_was_written(fresh_cache, monkeypatch):
+    """Not at every entry, and always before it is much beyond the limit."""
+    looks = []
+    prune = diskcache._prune
+    monkeypatch.setattr(diskcache, "_prune", lambda *args: looks.append(1) or prune(*args))
+    monkeypatch.setattr(diskcache, "limit_bytes", 64_000)
+    monkeypatch.setattr(diskcache, "_unseen", 0)
+    for i in range(100):
+        diskcache.put(diskcache.key(str(i)), bytes(100))
+    assert 5 <= len(looks) <= 25
+    for i in range(200):
+        diskcache.put(diskcache.key(f"large {i}"), bytes(900))
+        assert sum(f.stat().st_size for f in fresh_cache.iterdir()) <= 66_000
+
+
 def _race(folder, barrier, results):
     config.cache_dir = folder
-    diskcache.limit_bytes, diskcache._PRUNE_EVERY = 60_000, 2  # others evict what is just read
+    diskcache.limit_bytes, diskcache._unseen = 60_000, 0  # others evict what is just read
     barrier.wait()
     wrong = 0
     for turn in range(60):

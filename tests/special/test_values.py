@@ -1,5 +1,7 @@
 """Special functions against mpmath: eagerly, compiled, and without SciPy."""
 
+import functools
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -103,18 +105,17 @@ VALUES = {
 }
 
 
+@functools.cache
 def exact(name):
+    """Computed when a test asks: every process that collects tests imports this file."""
     reference, operands, _ = VALUES[name]
     with mp.workdps(60):
         return [reference(*map(mp.mpf, map(float, point))) for point in zip(*operands, strict=True)]
 
 
-EXACT = {name: exact(name) for name in VALUES}
-
-
 def agree(name, found, slack=1.0):
     with mp.workdps(60):
-        wrong = [abs((mp.mpf(float(f)) - e) / e) for f, e in zip(found, EXACT[name], strict=True)]
+        wrong = [abs((mp.mpf(float(f)) - e) / e) for f, e in zip(found, exact(name), strict=True)]
     worst = int(np.argmax([float(w) for w in wrong]))
     point = [x[worst] for x in VALUES[name][1]]
     assert wrong[worst] <= VALUES[name][2] * slack, (name, point, float(wrong[worst]))

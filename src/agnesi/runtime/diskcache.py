@@ -27,11 +27,11 @@ SUFFIX = ".agn"
 _TEMPORARY = ".tmp"
 _DIGEST = 32
 _DAY = 86400.0
-_PRUNE_EVERY = 32
+_SHARE = 64
 _TOLD = 20  # files of which a report says why they are not read
 
 limit_bytes = 512 << 20
-_puts = 0
+_unseen = 0  # what this process may still write before it looks how large the folder is
 
 
 def digest(*parts: str | bytes) -> str:
@@ -80,19 +80,24 @@ def load(name: str, decode: Callable[[bytes], T]) -> T | None:
 
 
 def put(name: str, body: bytes) -> None:
-    """Store an entry; a cache that cannot be written is no error."""
-    global _puts
+    """Store an entry; a cache that cannot be written is no error.
+
+    The folder's size is looked at before the first entry, and again whenever as much was written
+    as a small share of the limit: that looks at every file, and there may be many thousands.
+    """
+    global _unseen
     data = _head(name, body) + body
     if not config.cache or len(data) > MAX_ENTRY:
         return
     try:
         with Folder(create=True) as folder:
             folder.write(name + SUFFIX, data)
-            if _puts % _PRUNE_EVERY == 0:
+            _unseen -= len(data)
+            if _unseen < 0:
+                _unseen = limit_bytes // _SHARE
                 _prune(folder, limit_bytes)
     except OSError:
         return
-    _puts += 1
 
 
 def remove(name: str) -> None:
