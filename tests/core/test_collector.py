@@ -1,6 +1,10 @@
 """While graphs grow, the collector of garbage waits, and does not look at them afterwards."""
 
 import gc
+import os
+import signal
+import threading
+import time
 import weakref
 
 import pytest
@@ -86,3 +90,67 @@ def test_a_collector_that_is_off_stays_off(looks):
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def child_collects():
+    """Whether a forked child's collector runs by itself, and finds garbage."""
+    pid = os.fork()
+    if not pid:
+        signal.alarm(20)
+        ref = weakref.ref(Circle())
+        running = gc.isenabled()
+        gc.collect()
+        os._exit(0 if running and ref() is None else 1)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+class Slow(Circle):
+    """Garbage whose finalizer lets other threads run."""
+
+    begun = threading.Event()
+
+    def __del__(self):
+        self.begun.set()
+        time.sleep(0.2)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize("here", [False, True])
+def test_a_child_collects_where_another_thread_grows_a_graph(here):
+    # The other thread's block had stopped the collector, and is never over in the child.
+    begun, done = threading.Event(), threading.Event()
+
+    def grow():
+        with no_gc():
+            begun.set()
+            done.wait(20)
+
+    thread = threading.Thread(target=grow)
+    thread.start()
+    begun.wait(20)
+    try:
+        if here:
+            with no_gc():
+                assert child_collects()
+        else:
+            assert child_collects()
+    finally:
+        done.set()
+        thread.join()
+    assert gc.isenabled() and not collector._blocks
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_fork_waits_for_the_collector():
+    # In the child it was at work for ever, and never began again.
+    def collect():
+        Slow()
+        gc.collect()
+
+    thread = threading.Thread(target=collect)
+    thread.start()
+    Slow.begun.wait(20)
+    try:
+        assert child_collects()
+    finally:
+        thread.join()

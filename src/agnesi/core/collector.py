@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gc
 from contextlib import ContextDecorator
+from threading import get_ident
 
+from agnesi.core.forks import at_fork
 from agnesi.core.undo import Block
 
 #: New objects that are looked through in no time; and how many at most get old without.
 _FEW, _UNSEEN = 2_000, 300_000
+_blocks: dict[int, int] = {}  # those that stopped the collector, and the threads that they are in
 _unseen = 0, 0  # how many there are, and how often all objects had been looked through by then
 
 
@@ -27,6 +30,8 @@ class no_gc(Block, ContextDecorator):  # noqa: N801 - used as a function
 
     def begin(self) -> None:
         self._running = gc.isenabled()
+        if self._running:
+            _blocks[id(self)] = get_ident()
         gc.disable()
 
     def end(self) -> None:
@@ -34,6 +39,7 @@ class no_gc(Block, ContextDecorator):  # noqa: N801 - used as a function
             _age()
             gc.enable()
             self._running = False
+            _blocks.pop(id(self), None)
 
 
 def _age() -> None:
@@ -46,3 +52,15 @@ def _age() -> None:
         gc.freeze()
         gc.unfreeze()
         _unseen = count, now
+
+
+def _in_child() -> None:
+    """Let the collector run where only threads that are not there had stopped it."""
+    me = get_ident()
+    if _blocks and me not in _blocks.values():
+        gc.enable()
+    for block in [block for block, thread in _blocks.items() if thread != me]:
+        del _blocks[block]
+
+
+at_fork(in_child=_in_child)

@@ -2,12 +2,14 @@
 
 Only the thread that forks goes on in the child.  A lock that another thread holds at that moment
 stays locked there for ever, so the parent forks when nobody is inside such a section: while LLVM
-works, and while a module of this library is imported (Python has a lock for each module).
+works, and while a module of this library is imported (Python has a lock for each module).  It also
+waits while Python's collector is at work, which in the child would never be over.
 """
 
 from __future__ import annotations
 
 import _imp
+import gc
 import os
 import sys
 import threading
@@ -17,8 +19,10 @@ from contextlib import contextmanager
 
 #: Seconds after which a fork goes ahead all the same, and between two looks at the modules.
 _PATIENCE, _INTERVAL = 30.0, 2e-4
+_COLLECTING = 1.0  # the same for the collector, whose finalizers may themselves wait for the fork
 _changed = threading.Condition(threading.Lock())
 _inside: dict[int, int] = {}
+_collecting = 0  # the thread in which Python's collector is at work
 _forks = 0  # threads that wait to fork: nobody goes inside before they have
 
 
@@ -49,7 +53,10 @@ def _before() -> None:
     _forks += 1
     _changed.wait_for(lambda: not _inside.keys() - {me}, _PATIENCE)
     _imp.acquire_lock()
-    while _importing() and time.monotonic() < end:
+    soon = min(end, time.monotonic() + _COLLECTING)
+    while (_importing() and time.monotonic() < end) or (
+        _collecting not in (0, me) and time.monotonic() < soon
+    ):
         _imp.release_lock()
         time.sleep(_INTERVAL)
         _imp.acquire_lock()
@@ -64,6 +71,15 @@ def _importing() -> bool:
     )
 
 
+def _note(phase: str, info: object) -> None:
+    """Python's collector begins or ends; other threads run meanwhile where finalizers let them."""
+    global _collecting
+    _collecting = threading.get_ident() if phase == "start" else 0
+
+
+gc.callbacks.append(_note)
+
+
 def _in_parent() -> None:
     global _forks
     _imp.release_lock()
@@ -73,9 +89,10 @@ def _in_parent() -> None:
 
 
 def _in_child() -> None:
-    global _changed, _forks
+    global _changed, _collecting, _forks
     _imp.release_lock()
     me = threading.get_ident()
+    _collecting = me if _collecting == me else 0
     for thread in _inside.keys() - {me}:
         del _inside[thread]
     _changed, _forks = threading.Condition(threading.Lock()), 0
