@@ -1,5 +1,6 @@
 """What holds for all tests: a compile cache of their own, programs verified, no traces left."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -19,7 +20,11 @@ def pytest_report_header():
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory):
-    cache = tmp_path_factory.mktemp("cache") / "agnesi"
+    """Processes of one run have one cache: none compiles what another did."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    cache = folder / "cache" / "agnesi"
     with config(verify=True, cache=True, cache_dir=str(cache)):
         yield
 

@@ -8,7 +8,7 @@ from tests.fuzz.cases import case, report
 from tests.fuzz.check import Unclear, check
 from tests.fuzz.ways import WAYS, Way
 
-PROGRAMS = 8
+PROGRAMS = 4
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda w: w.name)
