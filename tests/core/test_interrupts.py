@@ -10,6 +10,7 @@ import pytest
 import agnesi as ag
 from agnesi import nn, optim
 from agnesi.compiler import hooks
+from agnesi.core import collector
 from agnesi.core.config import MODE, TRACES, WITNESSES, Mode, config
 
 ROOT = os.path.dirname(ag.__file__)
@@ -61,6 +62,7 @@ def _switched():
         "settings": repr(config), "float": config._float_dtype, "compiles": config._compiles,
         "witnesses": WITNESSES.running, "traces": TRACES.running, "hooks": len(hooks._HOOKED),
         "interval": sys.getswitchinterval(), "collector": gc.isenabled(),
+        "stopped": len(collector._blocks),
     }
 
 

@@ -38,8 +38,8 @@ class no_gc(Block, ContextDecorator):  # noqa: N801 - used as a function
         if self._running:
             _age()
             gc.enable()
-            self._running = False
             _blocks.pop(id(self), None)
+            self._running = False
 
 
 def _age() -> None:

@@ -54,7 +54,13 @@
 ; yet), an expected size of -1-k-65536*t stands for t + 1 times size k, bytes of -1-i in a pair for
 ; those of argument i, and outputs have the sizes that the function at 26 writes.
 
-; Filled when the module is loaded; see `API` in support.py for the order.
+; Filled when the module is loaded; see `_api` in support.py for the order.
+;
+; References: what %Context, %Argument, %Word and the like point to is borrowed from the tuple `keep`
+; of the self object, which the caller of the builtin holds; %args are borrowed from the caller;
+; %held is borrowed from the arguments until `hold`; each of %made is owned until `result` or
+; `release`.  Functions of Python and NumPy return borrowed references or take some over (`steals`)
+; where a comment says so; every other object that they return is owned.
 @api = global [36 x ptr] zeroinitializer, align 64
 
 define internal ptr @api_get(i64 %i) nounwind alwaysinline {
@@ -134,6 +140,7 @@ entry:
   br i1 %large, label %pool, label %plain
 plain:
   call void @incref(ptr %descr)
+  ; steals %descr, also where it fails
   %small = call ptr %make(ptr %type, ptr %descr, i32 %nd, ptr %dims, ptr null, ptr null, i32 0, ptr null)
   ret ptr %small
 pool:
@@ -144,6 +151,7 @@ memory:
   ret ptr null
 wrap:
   call void @incref(ptr %descr)
+  ; steals %descr, also where it fails, but not %data
   %array = call ptr %make(ptr %type, ptr %descr, i32 %nd, ptr %dims, ptr null, ptr %data, i32 1281, ptr null)
   %bad = icmp eq ptr %array, null
   br i1 %bad, label %undo, label %own
@@ -153,8 +161,8 @@ undo:
 own:
   %handler = call ptr @api_get(i64 5)
   call void @incref(ptr %handler)
-  %handler.at = getelementptr i8, ptr %array, i64 88
-  store ptr %handler, ptr %handler.at
+  %handler.at = getelementptr i8, ptr %array, i64 88 ; null so far: the array owned no memory
+  store ptr %handler, ptr %handler.at         ; the array's reference from here on
   %flags.at = getelementptr i8, ptr %array, i64 64
   %flags = load i32, ptr %flags.at
   %owned = or i32 %flags, 4
@@ -163,6 +171,7 @@ own:
 }
 
 ; The ndarray inside an argument: itself, or what a wrapper in the right state holds; or null.
+; Borrowed from the argument.
 define internal ptr @array_of(ptr %context, ptr %object) nounwind alwaysinline {
 entry:
   %ndarray = call ptr @api_get(i64 2)
@@ -628,7 +637,7 @@ look:
   %value.at = getelementptr %Entry, ptr %list, i64 %i, i32 1
   %value = load ptr, ptr %value.at
   %get = call ptr @api_get(i64 27)
-  %have = call ptr %get(ptr %object, ptr %key)
+  %have = call ptr %get(ptr %object, ptr %key) ; borrowed, and only compared
   %equal = icmp eq ptr %have, %value
   %i1 = add i64 %i, 1
   br i1 %equal, label %next, label %differs
@@ -880,14 +889,14 @@ entry:
   %type.at = getelementptr %Context, ptr %context, i64 0, i32 14
   %type = load ptr, ptr %type.at
   %make = call ptr @api_get(i64 15)
-  %object = call ptr %make(ptr %type, i64 0)
+  %object = call ptr %make(ptr %type, i64 0)  ; all of its slots are null
   %bad = icmp eq ptr %object, null
   br i1 %bad, label %no, label %fill
 fill:
   %slot.at = getelementptr %Context, ptr %context, i64 0, i32 15
   %slot = load i64, ptr %slot.at
   %place = getelementptr i8, ptr %object, i64 %slot
-  store ptr %array, ptr %place
+  store ptr %array, ptr %place                ; the slot's reference from here on
   %count.at = getelementptr %Context, ptr %context, i64 0, i32 18
   %count = load i64, ptr %count.at
   %fields.at = getelementptr %Context, ptr %context, i64 0, i32 19
@@ -951,7 +960,7 @@ nothing:
   call void @release(ptr %made, i64 %count)
   ret ptr %none
 single:
-  %one = load ptr, ptr %made
+  %one = load ptr, ptr %made                  ; the caller's from here on
   ret ptr %one
 tuple:
   %make = call ptr @api_get(i64 17)
@@ -961,7 +970,7 @@ tuple:
 fill:
   %items = getelementptr i8, ptr %all, i64 {items}
   %bytes = shl i64 %count, 3
-  call void @llvm.memcpy.p0.p0.i64(ptr %items, ptr %made, i64 %bytes, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr %items, ptr %made, i64 %bytes, i1 false) ; the tuple's from here on
   ret ptr %all
 fail:
   call void @release(ptr %made, i64 %count)
@@ -1089,7 +1098,7 @@ forget:
   ret i64 0
 replace:
   %old = load ptr, ptr @change_object
-  store ptr %new, ptr @change_object
+  store ptr %new, ptr @change_object          ; owned by the variable
   store i64 %next, ptr @change
   call void @decref(ptr %old)                 ; Py_DecRef takes null
   ret i64 %next
@@ -1149,7 +1158,7 @@ tensor:
   br i1 %unread, label %next, label %set
 set:
   call void @incref(ptr %object)
-  %ignored = call i32 %put(ptr %counter, i64 0, ptr %object)
+  %ignored = call i32 %put(ptr %counter, i64 0, ptr %object) ; steals %object, also where it fails
   br label %next
 next:
   %i1 = add i64 %i, 1

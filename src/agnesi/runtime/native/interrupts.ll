@@ -97,9 +97,9 @@ ask:
   br i1 %both, label %tell, label %resume
 tell:                                         ; add a note to the error
   %fetch = call ptr @api_get(i64 30)
-  call void %fetch(ptr %type, ptr %value, ptr %traceback)
+  call void %fetch(ptr %type, ptr %value, ptr %traceback) ; three owned references, or nulls
   %normalize = call ptr @api_get(i64 31)
-  call void %normalize(ptr %type, ptr %value, ptr %traceback)
+  call void %normalize(ptr %type, ptr %value, ptr %traceback) ; exchanges them for others
   %error = load ptr, ptr %value
   %note = call ptr @api_get(i64 33)
   %call = call ptr @api_get(i64 21)
@@ -109,7 +109,7 @@ tell:                                         ; add a note to the error
   %v = load ptr, ptr %value
   %tb = load ptr, ptr %traceback
   %set = call ptr @api_get(i64 32)
-  call void %set(ptr %t, ptr %v, ptr %tb)
+  call void %set(ptr %t, ptr %v, ptr %tb)     ; steals the three
   br label %resume
 resume:
   %save = call ptr @api_get(i64 18)

@@ -151,7 +151,7 @@ pass:
   br i1 %some, label %fetch, label %done
 fetch:                                        ; the call may have failed
   %save = call ptr @api_get(i64 30)
-  call void %save(ptr %type, ptr %value, ptr %traceback)
+  call void %save(ptr %type, ptr %value, ptr %traceback) ; three owned references, or nulls
   br label %tell
 tell:
   %i = phi i64 [0, %fetch], [%i1, %told]
@@ -170,7 +170,7 @@ restore:
   %v = load ptr, ptr %value
   %tb = load ptr, ptr %traceback
   %set = call ptr @api_get(i64 32)
-  call void %set(ptr %t, ptr %v, ptr %tb)
+  call void %set(ptr %t, ptr %v, ptr %tb)     ; steals the three
   br label %done
 done:
   ret void
