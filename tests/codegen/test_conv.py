@@ -393,8 +393,8 @@ def test_shared_tiles_are_functions_of_their_own(name, kind, layout):
     assert run.text.count('"hot"') > 0
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("layout", ["first", "last", "turned"])
+@pytest.mark.parametrize("layout, dtype", [
+    ("first", "float32"), ("first", "float64"), ("last", "float32"), ("turned", "float64")])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", _SQUARES_SHARED)
 def test_shared_squares_find_their_numbers_in_a_table(name, kind, layout, dtype, monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.hostile.users import may_switch
 
-ATTEMPTS = {"kills": 6, "crowd": 4, "mutations": 60, "interrupts": 20, "forks": 6}
+ATTEMPTS = {"kills": 3, "crowd": 2, "mutations": 30, "interrupts": 10, "forks": 3}
 
 
 def attack(attempts):
@@ -29,4 +29,4 @@ def test_attacks():
 
 @pytest.mark.skipif(not may_switch(), reason="this process cannot become another user")
 def test_another_user():
-    attack({"users": 6})
+    attack({"users": 3})
