@@ -16,7 +16,7 @@ from agnesi.core.layouts import as_operands
 from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.core.tracing import is_known
+from agnesi.core.tracing import is_known, is_tracing
 from agnesi.core.tree import nested_beyond
 
 SCALARS = (bool, int, float, complex)
@@ -349,7 +349,10 @@ def number(scalar: Any, dtype: np.dtype) -> Tensor:
     """A tensor around a Python number; it cannot be written, so graphs take it for a constant."""
     array = np.asarray(scalar, dtype)
     array.setflags(write=False)
-    return wrap(array)
+    found = wrap(array)
+    if is_tracing():  # no tensor of the user's, which calls would have to look at
+        found.node = Node(None, (), (), dtype, value=array)
+    return found
 
 
 def _weakly(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
