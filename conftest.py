@@ -30,6 +30,17 @@ def own_cache(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
+def same_memory():
+    """Limits of memory that a test sets, as one that calls every function, end with it."""
+    from agnesi.runtime import pool
+
+    before = pool.stats()["limit"]
+    yield
+    pool.set_limit(before)
+    pool.set_bound(0)
+
+
+@pytest.fixture(autouse=True)
 def same_threads():
     yield
     threads = sys.modules.get("agnesi.runtime.threads")

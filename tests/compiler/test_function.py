@@ -307,7 +307,7 @@ def test_sizes_of_shared_variables_whose_values_nobody_needs():
     for g in (f, restored, copy.deepcopy(f), f.copy()):
         assert g([2.0]).tolist() == [2] * 5
         assert g(np.arange(5.0)).tolist() == [0, 1, 2, 3, 4]
-        with pytest.raises(ag.ShapeError, match="sizes 5 and 4 differ"):
+        with pytest.raises(ag.ShapeError, match=r"sizes (5 and 4|4 and 5) differ"):
             g(np.ones(4))
     m = ag.shared(np.zeros((2, 3)))
     assert ag.function([], T.grad(m.sum() * 2, m))().tolist() == [[2] * 3] * 2

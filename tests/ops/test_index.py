@@ -220,7 +220,6 @@ def test_errors_tell_what_is_wrong_and_where():
         (lambda: x[::0], ValueError, "step"),
         (lambda: x.__setitem__(0, np.zeros(7)), ValueError, "(7,), the indexed region (5, 6)"),
         (lambda: unknown[unknown > 0].shape, ag.TraceError, "where(mask"),
-        (lambda: unknown[: unknown.sum().astype("int64")], ag.TraceError, "decide its size"),
         (lambda: ag.nonzero(unknown), ag.TraceError, "unknown"),
         (lambda: ag.take(x, [0.5]), TypeError, "integers"),
         (lambda: ag.index_put(x, ([9],), 1.0, accumulate=True), IndexError, "from 9 to 9"),

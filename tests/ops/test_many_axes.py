@@ -111,7 +111,9 @@ def in_one_program(n: int, first: int, step: int) -> tuple[list[str], list[Any],
 
 @pytest.mark.parametrize("n", [33, 64])
 def test_compiled_functions_take_as_many(n: int) -> None:
-    for name, wanted, found in zip(*in_one_program(n, n % 5, 5), strict=True):
+    with ag.config(symbolic_float="float32"):  # as eager floats are
+        program = in_one_program(n, n % 5, 5)
+    for name, wanted, found in zip(*program, strict=True):
         assert found.shape == wanted.shape and found.dtype == wanted.dtype, name
         if found.dtype.kind in "fc" and "random" not in name:
             np.testing.assert_allclose(found, wanted.numpy(), 1e-4, 1e-6, err_msg=name)

@@ -46,7 +46,7 @@ def test_values_and_gradients_are_checked(name):
     z = ag.tensor(z)
     for way, function in ways.items():
         function(ag.tensor(right), z)
-        for wrong in (100, -100):
+        for wrong in (100, -99):
             with pytest.raises((IndexError, ValueError), match=r"test_range_checks\.py"):
                 function(ag.tensor([*right[:-1], wrong]), z)
                 pytest.fail(f"{way}: nothing was said of {wrong}")
@@ -61,7 +61,7 @@ def test_shares_and_repeats_that_are_known_late():
             compiled(q * 3)
     n = ag.tensor(2)
     assert ag.repeat(x, n).shape == (10,)
-    with pytest.raises(TypeError, match="repeats decide the size of the result"):
+    with pytest.raises(TypeError, match="Sizes and Python's indices must be numbers"):
         ag.jit(lambda: ag.repeat(x, n))()
 
 

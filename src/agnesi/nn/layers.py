@@ -215,6 +215,13 @@ class Dropout1d(Dropout):
     generator : Generator, optional
         Source of randomness; the library's own by default (see :func:`agnesi.manual_seed`).
 
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+    TypeError
+        If ``p`` is no number.
+
     See Also
     --------
     nn.Dropout, nn.functional.dropout1d
@@ -244,6 +251,13 @@ class Dropout2d(Dropout):
     generator : Generator, optional
         Source of randomness; the library's own by default (see :func:`agnesi.manual_seed`).
 
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+    TypeError
+        If ``p`` is no number.
+
     See Also
     --------
     nn.Dropout, nn.functional.dropout2d
@@ -270,6 +284,13 @@ class Dropout3d(Dropout):
         Whether to write into the operand.
     generator : Generator, optional
         Source of randomness; the library's own by default (see :func:`agnesi.manual_seed`).
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+    TypeError
+        If ``p`` is no number.
 
     See Also
     --------

@@ -311,6 +311,8 @@ class Place:
             elif isinstance(self._op(part), Index):
                 self.steps.append(
                     (node.op, tuple(map(symbol, node.inputs[1:])), symbol(node.inputs[0])))
+            elif getattr(self._op(part), "partial", False):
+                self.steps.append((node.op, (), symbol(node.inputs[0])))
             else:
                 raise TypeError(
                     "the operand must be an indexed tensor, x[...]; the origin of an advanced "
