@@ -22,6 +22,17 @@ from agnesi.ops.convert import as_tensor
 _VARIABLES: weakref.WeakValueDictionary[Any, Variable] = weakref.WeakValueDictionary()
 
 
+def lent(where: str, module: Any, renamed: dict[str, str]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a module that lends another one's functions, lifted."""
+    def found(name: str) -> Any:
+        function = None if name.startswith("__") else getattr(module, renamed.get(name, name), None)
+        if not callable(function):
+            raise AttributeError(f"module {where!r} has no attribute {name!r}")
+        return lifted(function)
+
+    return found
+
+
 def floats() -> Any:
     """Within it, floats that no operand tells the dtype of are ``config.floatX``."""
     return config(default_float=config.symbolic_float)

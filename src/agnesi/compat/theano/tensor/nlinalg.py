@@ -7,9 +7,10 @@ from typing import Any
 from agnesi.api import linalg as _ours
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.tensor.shaping import diag as _diag
+from agnesi.compat.theano.variable import lent as _lent
 from agnesi.compat.theano.variable import lifted as _lifted
 
-_RENAMED = {"matrix_inverse": "inv", "trace": "trace"}
+_RENAMED = {"matrix_inverse": "inv"}
 
 
 def matrix_dot(*matrices: Any) -> Any:
@@ -40,10 +41,4 @@ def norm(x: Any, ord: Any = None) -> Any:
     return _lifted(_ours.norm)(x, ord=ord)
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    found = getattr(_ours, _RENAMED.get(name, name), None)
-    if not callable(found):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _lifted(found)
+__getattr__ = _lent(__name__, _ours, _RENAMED)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.api import linalg as _ours
+from agnesi.compat.theano.variable import lent as _lent
 from agnesi.compat.theano.variable import lifted as _lifted
-
-_RENAMED: dict[str, str] = {}
 
 
 def solve(a: Any, b: Any, A_structure: str = "general", lower: bool = False,
@@ -34,10 +33,4 @@ def cholesky(a: Any, lower: bool = True, **ignored: Any) -> Any:
     return found if lower else found.T
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    found = getattr(_ours, _RENAMED.get(name, name), None)
-    if not callable(found):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _lifted(found)
+__getattr__ = _lent(__name__, _ours, {})
