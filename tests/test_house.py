@@ -112,6 +112,17 @@ def test_only_config_reads_the_environment():
     assert readers == {"src/agnesi/core/config.py"}
 
 
+def test_no_fork_while_a_library_is_opened():
+    """The loader's lock, which another thread holds meanwhile, would stay locked in the child."""
+    opening = [
+        f"{name_of(path)}:{f.name}" for path, tree in trees().items() for f in functions(tree)
+        if any(isinstance(n, ast.Attribute) and n.attr in {"CDLL", "PyDLL", "LoadLibrary", "dlopen"}
+               for n in ast.walk(f))
+        and "unforked()" not in map(ast.unparse, f.decorator_list)
+    ]
+    assert opening == []
+
+
 def test_who_asks_whether_a_trace_runs():
     """``core`` and what is written out flat, where a call more would show; all else asks there."""
     flat = {f"src/agnesi/{name}.py"

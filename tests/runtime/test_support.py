@@ -50,7 +50,8 @@ if not pid:
     signal.alarm(50)
     support.native()
     os._exit(0)
-assert os.waitpid(pid, 0)[1] == 0
+status = os.waitpid(pid, 0)[1]
+assert not status, status
 support.native()
 """
 

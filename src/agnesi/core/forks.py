@@ -2,8 +2,9 @@
 
 Only the thread that forks goes on in the child.  A lock that another thread holds at that moment
 stays locked there for ever, so the parent forks when nobody is inside such a section: while LLVM
-works, and while a module of this library is imported (Python has a lock for each module).  It also
-waits while Python's collector is at work, which in the child would never be over.
+works or any shared library is opened, and while a module of this library is imported (Python has
+a lock for each module).  It also waits while Python's collector is at work, which in the child
+would never be over.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _forks = 0  # threads that wait to fork: nobody goes inside before they have
 
 @contextmanager
 def unforked() -> Iterator[None]:
-    """A section during which no other thread forks this process."""
+    """A section, or a decorated function, during which no other thread forks this process."""
     me = threading.get_ident()
     with _changed:
         if me not in _inside:

@@ -12,6 +12,8 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
+from agnesi.core.forks import unforked
+
 _FILES = {"win32": "llvmlite.dll", "darwin": "libllvmlite.dylib"}
 PREFIX = "LLVMPY_"
 _P, _S, _I, _B, _N = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_bool, ctypes.c_size_t
@@ -70,6 +72,7 @@ SHORT: dict[str, tuple[Any, ...]] = {
 class Library:
     """The functions, as attributes of ``c``; ``folder`` is llvmlite's."""
 
+    @unforked()
     def __init__(self, folder: str) -> None:
         path = os.path.join(folder, "binding", _FILES.get(sys.platform, "libllvmlite.so"))
         _open(path)
@@ -118,6 +121,7 @@ def differing(declared: Any) -> list[str]:
     ]
 
 
+@unforked()
 def _open(path: str) -> None:
     """Open a library (LLVM's takes 12 ms) as ctypes does, but let other threads run Python."""
     if os.name == "posix":

@@ -16,6 +16,8 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
+from agnesi.core.forks import unforked
+
 SUPPORTED = sys.platform == "linux" and platform.machine() == "x86_64" and sys.maxsize > 1 << 32
 
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -199,6 +201,7 @@ def _up(value: int, to: int) -> int:
     return (value + to - 1) // to * to
 
 
+@unforked()
 def _mprotect(address: int, size: int, protection: int) -> int:
     function = ctypes.CDLL(None).mprotect
     function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]

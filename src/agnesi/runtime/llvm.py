@@ -62,7 +62,7 @@ def version() -> tuple[int, int]:
 
 def library() -> Library:
     """LLVM's functions, ready for this machine."""
-    with _opening:
+    with unforked(), _opening:
         return _library()
 
 

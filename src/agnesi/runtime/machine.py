@@ -20,6 +20,7 @@ from typing import Any
 
 from agnesi.core import foreign
 from agnesi.core.cached import cached_property
+from agnesi.core.forks import unforked
 from agnesi.core.record import record
 from agnesi.runtime import diskcache, elf, llvm, units
 
@@ -359,6 +360,7 @@ def _quota(count: int) -> int:
     return max(1, -(-int(limits[0]) // int(limits[1])))
 
 
+@unforked()
 def _library_function(name: str) -> int:
     """Address of a function of a library that the code names, of C's, or of the compiler's own."""
     found = foreign.linked(name)

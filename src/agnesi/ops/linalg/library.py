@@ -12,6 +12,7 @@ import numpy as np
 from agnesi.core import foreign
 from agnesi.core.config import config
 from agnesi.core.foreign import Argument
+from agnesi.core.forks import unforked
 from agnesi.core.public import public
 
 #: First letters of the functions for a dtype.
@@ -27,6 +28,7 @@ _MARKS = {"mkl_get_max_threads": "MKL", "ATL_buildinfo": "ATLAS", "appleblas_sge
 
 
 @cache
+@unforked()
 def _opened(file: str) -> Any:
     """A shared library; by default NumPy's module, through which we find what it is linked to."""
     if file == "none":
