@@ -4,6 +4,7 @@ import types
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 import agnesi as ag
 from agnesi import symbolic as T
@@ -161,3 +162,19 @@ def test_dropout_and_draws_are_other_ones_in_each_call():
     found = ag.function([x], rows, updates=updates)(np.ones((2, 50)))
     assert len(updates) == 1 and (found[0] != found[1]).any()
     assert F.dropout(ag.ones(3)).data is not None
+
+
+@pytest.mark.parametrize("name", ["min", "max"])
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "float16", "float64"])
+def test_extremes_begin_with_a_number_where_there_are_no_elements(name, dtype):
+    v, m = ag.symbolic.tensor(dtype, (None,)), ag.symbolic.tensor(dtype, (None, None))
+    extreme = getattr(ag, name)
+    one, columns = (ag.function([x], extreme(x, axis=0, initial=1)) for x in (v, m))
+    calls = [(one, (0,)), (one, (2,)), *((columns, s) for s in ((0, 3), (3, 0), (2, 2)))]
+    for f, shape in calls:
+        x = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+        found, expected = f(x), getattr(np, name)(x, axis=0, initial=1)
+        assert found.dtype == expected.dtype
+        assert_array_equal(found, expected)
+        assert_array_equal(ag.jit(extreme)(ag.tensor(x), axis=0, initial=1), expected)
+        assert_array_equal(extreme(ag.tensor(x), axis=0, initial=1), expected)

@@ -102,7 +102,7 @@ def _several_axes(op: Any, node: Node, xs: list[Tensor], rows: list[bool], lengt
 
 
 def _reduce(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Tensor:
-    return apply(reducer(op.kind, tuple(a + 1 for a in op.axes), op.keepdims), xs[0])
+    return apply(reducer(op.kind, tuple(a + 1 for a in op.axes), op.keepdims, op.combined), xs[0])
 
 
 def _sum_to(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Tensor:

@@ -38,11 +38,16 @@ _NAMES = {
 
 @record
 class Reduce(Op):
-    """Combine the elements along axes by a scalar operation; the dtype stays."""
+    """Combine the elements along axes by a scalar operation; the dtype stays.
+
+    Of no elements there is no extreme, unless it is to be combined with another number
+    (``combined``): then it is the number that every other one beats.
+    """
 
     kind: str
     axes: tuple[int, ...]
     keepdims: bool = False
+    combined: bool = False
     function: ClassVar[Any]
     names = tuple(_NAMES.values())
 
@@ -61,7 +66,7 @@ class Reduce(Op):
 
     def infer(self, x: Any) -> Any:
         shape = shapes.reduced(x.shape, self.axes, self.keepdims)
-        if self.kind in ("maximum", "minimum") and 0 not in shape:
+        if self.kind in ("maximum", "minimum") and not self.combined and 0 not in shape:
             for axis in self.axes:
                 if x.shape[axis] == 0:
                     raise ShapeError(
@@ -83,11 +88,14 @@ class Reduce(Op):
         if x.dtype in dtypes.HALVES and self.kind in ("add", "multiply"):
             wide = silently(self.function, x, self.axes, np.float32, None, self.keepdims)
             return silently(np.asarray(wide).astype, x.dtype)
+        if self.combined and not x.size:
+            shape = shapes.reduced(x.shape, self.axes, self.keepdims)
+            return np.full(shape, _beaten(self.kind, x.dtype), x.dtype)
         dtype = x.dtype if self.kind in ("add", "multiply") else None
         return silently(self.function, x, self.axes, dtype, None, self.keepdims)
 
     def fill(self, out: np.ndarray, x: np.ndarray) -> bool:
-        if x.dtype in dtypes.HALVES or x.size >= LONG:
+        if x.dtype in dtypes.HALVES or x.size >= LONG or not x.size:
             return False
         silently(self.function, x, self.axes, None, out, self.keepdims)
         return True
@@ -154,9 +162,18 @@ def _truth(value: Any) -> Any:
 
 
 @functools.lru_cache(maxsize=4096)
-def reducer(kind: str, axes: tuple[int, ...], keepdims: bool) -> Reduce:
+def reducer(
+    kind: str, axes: tuple[int, ...], keepdims: bool, combined: bool = False
+) -> Reduce:
     """The operation with these parameters, made once."""
-    return Reduce(kind, axes, keepdims)
+    return Reduce(kind, axes, keepdims, combined)
+
+
+def _beaten(kind: str, dtype: np.dtype) -> Any:
+    """The number that every other one of a dtype beats as an extreme."""
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).min if kind == "maximum" else np.iinfo(dtype).max
+    return -np.inf if kind == "maximum" else np.inf
 
 
 @functools.lru_cache(maxsize=4096)
@@ -196,10 +213,12 @@ def _some(kind: str, x: Tensor, axis: Axis, keepdims: bool, initial: Any, where:
     if where is not None:
         x = select.where(where, x, as_tensor(neutral, x.dtype))
     axes = shapes.axes_of(axis, x.ndim)
-    if kind in ("maximum", "minimum") and 0 in [x.shape[i] for i in axes]:
-        found = broadcast_to(as_tensor(initial, x.dtype), shapes.reduced(x.shape, axes, keepdims))
-        return found if out is None else into(out, found)
-    found = reduced(kind, x, axis, keepdims)
+    if kind in ("maximum", "minimum"):
+        op = reducer(extreme_over(kind, x.dtype), axes, bool(keepdims), combined=True)
+        found = apply(op, _ordered(x))
+        initial = as_tensor(initial, x.dtype) if x.dtype.kind == "b" else initial
+    else:
+        found = reduced(kind, x, axis, keepdims)
     found = found if initial is None else _BETWEEN[kind](found, initial)
     return found if out is None else into(out, found)
 
@@ -526,10 +545,14 @@ def root(squares: Tensor) -> Tensor:
 
 # -- extremes -----------------------------------------------------------------------------------
 def _extreme(kind: str, x: Any, axis: Axis, keepdims: bool, out: Tensor | None) -> Tensor:
-    x = as_tensor(x)
+    x = _ordered(as_tensor(x))
+    return reduced(extreme_over(kind, x.dtype), x, axis, keepdims, out)
+
+
+def _ordered(x: Tensor) -> Tensor:
     if x.dtype.kind == "c":
         raise DTypeError(f"complex numbers have no order: {typed(x)}; reduce ag.abs(x) instead")
-    return reduced(extreme_over(kind, x.dtype), x, axis, keepdims, out)
+    return x
 
 
 @told

@@ -83,12 +83,12 @@ def reduce_twice(node: Node) -> Tensor | None:
         return None
     if not isinstance(inner, Reduce) or not isinstance(outer, Reduce) or inner.kind != outer.kind:
         return None
-    if inner.keepdims is not outer.keepdims:
+    if inner.keepdims is not outer.keepdims or inner.combined is not outer.combined:
         return None
     origin = source.inputs[0]
     kept = [a for a in range(len(origin.shape)) if inner.keepdims or a not in inner.axes]
     axes = sorted({*inner.axes, *(kept[a] for a in outer.axes)})
-    return apply(reducer(outer.kind, tuple(axes), outer.keepdims), symbol(origin))
+    return apply(reducer(outer.kind, tuple(axes), outer.keepdims, outer.combined), symbol(origin))
 
 
 @rewriter("canonicalize", ops=[Reshape], operands=REDUCTIONS)
@@ -99,7 +99,7 @@ def reshape_of_reduction(node: Node) -> Tensor | None:
     if not isinstance(op, Reduce) or not op.axes:
         return None
     (origin,) = source.inputs
-    other = reducer(op.kind, op.axes, not op.keepdims)
+    other = reducer(op.kind, op.axes, not op.keepdims, op.combined)
     return apply(other, symbol(origin)) if other.infer(origin)[0] == node.shape else None
 
 
