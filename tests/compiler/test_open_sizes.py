@@ -21,8 +21,6 @@ BY_VALUE = set("""
     nonzero setdiff1d setxor1d trim_zeros unbind union1d unique unique_all unique_counts
     unique_inverse unique_values unstack where
 """.split())
-#: Float orders give another sign than eagerly: a defect that is known.
-KNOWN = {"polygamma"}
 #: Functions that change an operand, ask about memory, take nothing apart but Python's own objects,
 #: or give memory as it is.
 OF_VALUES = set("""
@@ -68,7 +66,7 @@ def _eager(f, given):
 
 def _names():
     every = {**vars(functions), **dict.fromkeys(late.NAMES)}
-    return [n for n in every if n[0] != "_" and n not in BY_VALUE | OF_VALUES | KNOWN
+    return [n for n in every if n[0] != "_" and n not in BY_VALUE | OF_VALUES
             and isinstance(getattr(ag, n), types.FunctionType)]
 
 

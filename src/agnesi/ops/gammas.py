@@ -147,7 +147,8 @@ def _by_zeta(n: Tensor, x: Tensor) -> Tensor | None:
     if ufuncs.types(ZETA.loop, "float64", "float64") is None:
         return None
     order = n + 1
-    sign = where(remainder(order, 2) == 0, 1.0, -1.0)
+    odd = remainder(where(n < 0, math.nan, n), 2)
+    sign = where(odd == 1, 1.0, where(odd == 0, -1.0, math.nan))
     return where(n == 0, digamma(x), sign * gamma(order) * _hurwitz(order, x))
 
 

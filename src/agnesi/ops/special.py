@@ -64,6 +64,12 @@ def psi_of(x: np.ndarray) -> np.ndarray:
     return np.where(x == 0, np.copysign(np.inf, -x), result)
 
 
+def _factorial_before(n: float) -> float:
+    if n >= 171:
+        return math.inf
+    return math.gamma(n) if n >= 1 else math.nan
+
+
 def _polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Derivatives of digamma: n-th at x, by the Euler-Maclaurin formula."""
     dtype = x.dtype
@@ -79,8 +85,8 @@ def _polygamma(n: np.ndarray, x: np.ndarray) -> np.ndarray:
     for k, b in enumerate(_BERNOULLI, 1):
         total += b / math.factorial(2 * k) * factor
         factor = factor * (s + 2 * k - 1) * (s + 2 * k) / z ** 2
-    gamma = np.frompyfunc(lambda v: math.gamma(v) if v < 171 else math.inf, 1, 1)
-    sign = np.where(n % 2 == 0, -1.0, 1.0)
+    gamma = np.frompyfunc(_factorial_before, 1, 1)
+    sign = np.where(n % 2 == 1, 1.0, np.where(n % 2 == 0, -1.0, np.nan))
     result = sign * np.asarray(gamma(s), np.float64) * total
     return np.where(n == 0, psi_of(x), result).astype(dtype)
 
@@ -166,7 +172,7 @@ def polygamma(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -
     Returns
     -------
     Tensor
-        Of the broadcast shape, floating; NaN at negative orders.
+        Of the broadcast shape, floating; NaN at orders that are negative or not whole.
 
     Raises
     ------
