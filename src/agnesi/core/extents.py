@@ -17,6 +17,7 @@ from agnesi.core.interning import INTERNED
 
 Monomial = tuple["Extent", ...]
 Terms = tuple[tuple[Monomial, int], ...]
+Span = tuple[int | None, int | None]
 
 
 class UnknownSizeError(TraceError):
@@ -32,10 +33,6 @@ class Extent(Dim):
 
     Attributes
     ----------
-    least : int or None
-        A lower bound of its values; None where there is none.
-    most : int or None
-        An upper bound.
     guess : int
         A typical value, for decisions that only matter for speed.
     terms : tuple
@@ -44,14 +41,15 @@ class Extent(Dim):
         Of a size of its own: the values up to which something undecided had one answer.
     """
 
-    __slots__ = ("guess", "least", "most", "terms", "turns")
+    __slots__ = ("ends", "guess", "hashed", "terms", "text", "turns")
     algebra: ClassVar[Callable[..., Any] | None]
 
     guess: int
-    least: int | None
-    most: int | None
+    ends: Span
     terms: Terms
     turns: list[int]
+    hashed: int
+    text: str
 
     @classmethod
     def named(cls, name: str, least: int, most: int | None, guess: int) -> Extent:
@@ -64,13 +62,17 @@ class Extent(Dim):
     @classmethod
     def _atom(cls, op: str, args: tuple[Any, ...], least: int | None, most: int | None,
               guess: int) -> Extent:
+        key = ("part", op, *[id(a) if isinstance(a, Extent) else (a,) for a in args])
+        if op and key in INTERNED:
+            found: Extent = INTERNED[key]
+            return found
         new = object.__new__(cls)
         new.op, new.args = op, args
         # Keys have no sizes in them, whose comparison with a number is a question of its own.
         new.key = (op, *[a.key if isinstance(a, Extent) else a for a in args])
-        new.least, new.most, new.guess = least, most, guess
+        new.ends, new.guess = (least, most), guess
         new.terms = (((new,), 1),)
-        return new
+        return INTERNED.setdefault(key, new) if op else new
 
     @classmethod
     def _of(cls, terms: Mapping[Monomial, int]) -> Size:
@@ -80,7 +82,7 @@ class Extent(Dim):
             return left[0][1] if left else 0
         if len(left) == 1 and left[0][1] == 1 and len(left[0][0]) == 1:
             return left[0][0][0]
-        # Finding bounds makes many sizes, often the same ones.
+        # Finding bounds makes many sizes, often the same ones: each is one object, and its parts.
         key = ("sum", *[(c, *map(id, m)) for m, c in left])
         if key in INTERNED:
             return INTERNED[key]
@@ -88,11 +90,35 @@ class Extent(Dim):
         new.op, new.args = "sum", left
         new.key = ("sum", *left)
         new.terms = left
-        new.least, new.most = _bounds(left)
         new.guess = sum(c * _product(a.guess for a in m) for m, c in left)
         return INTERNED.setdefault(key, new)
 
-    __hash__ = Dim.__hash__
+    @property
+    def span(self) -> Span:
+        """Both bounds; those of a sum are found when somebody asks, which few do."""
+        try:
+            return self.ends
+        except AttributeError:
+            self.ends = _bounds(self.terms)
+            return self.ends
+
+    @property
+    def least(self) -> int | None:
+        """A lower bound of its values; None where there is none."""
+        return self.span[0]
+
+    @property
+    def most(self) -> int | None:
+        """An upper bound of its values."""
+        return self.span[1]
+
+    def __hash__(self) -> int:
+        try:
+            return self.hashed
+        except AttributeError:
+            self.hashed = hash(self.key)
+            return self.hashed
+
     __ne__ = object.__ne__
 
     def __eq__(self, other: object) -> bool:
@@ -117,9 +143,16 @@ class Extent(Dim):
         raise _unknown(f"{self} == {other}", UnknownSizeError if asked else SmallSizeError)
 
     def __repr__(self) -> str:
-        if self.op == "sum":
-            return _text(self.terms)
-        return super().__repr__()
+        try:
+            return self.text
+        except AttributeError:
+            self.text = _text(self.terms) if self.op == "sum" else super().__repr__()
+            return self.text
+
+    def __reduce__(self) -> Any:
+        blank, kind, (_, state) = super().__reduce__()
+        # Hashes of texts are other ones in another process.
+        return blank, kind, (None, {k: v for k, v in state.items() if k != "hashed"})
 
     def __lt__(self, other: Any) -> bool:
         return _is_negative(_minus(self, other), self, other)
@@ -330,7 +363,7 @@ def _product(values: Iterable[int]) -> int:
     return result
 
 
-def _bounds(terms: Terms) -> tuple[int | None, int | None]:
+def _bounds(terms: Terms) -> Span:
     """Bounds of a polynomial; None where there is no bound."""
     for monomial, factor in terms:
         if len(monomial) == 1 and monomial[0].op == "max":
@@ -358,8 +391,7 @@ def _bounds(terms: Terms) -> tuple[int | None, int | None]:
     ))
 
 
-def _meet(a: tuple[int | None, int | None], b: tuple[int | None, int | None]
-          ) -> tuple[int | None, int | None]:
+def _meet(a: Span, b: Span) -> Span:
     """Bounds where both hold."""
     lows, highs = ([n for n in ends if n is not None] for ends in zip(a, b, strict=True))
     return max(lows, default=None), min(highs, default=None)
@@ -380,7 +412,7 @@ def _without_quotients(terms: Terms) -> tuple[int, Size]:
     return times, total
 
 
-def _without_remainders(terms: Terms) -> tuple[int | None, int | None]:
+def _without_remainders(terms: Terms) -> Span:
     """Bounds of a polynomial, by those where each remainder is the smallest or largest."""
     rests = [tuple([a for a in m if a.op != "%"]) for m, _ in terms]
     tops = [[a.most for a in m if a.op == "%"] for m, _ in terms]
@@ -401,7 +433,7 @@ def _is_part(n: Extent) -> bool:
     return n.op == "//" and isinstance(n.args[1], int) and n.args[1] > 1
 
 
-def _either(terms: Terms, larger: Extent, factor: int) -> tuple[int | None, int | None]:
+def _either(terms: Terms, larger: Extent, factor: int) -> Span:
     """Bounds of a polynomial in which the larger of two sizes stands, or the smaller one."""
     rest = Extent._of({m: c for m, c in terms if m != (larger,)})
     spans = [_span(_plus(rest, _times(n, factor))) for n in larger.args]
@@ -413,7 +445,7 @@ def _either(terms: Terms, larger: Extent, factor: int) -> tuple[int | None, int 
     return pick(sure_low, default=None), pick(sure_high, default=None)
 
 
-def _beyond(terms: Terms) -> tuple[int | None, int | None]:
+def _beyond(terms: Terms) -> Span:
     """Bounds of a polynomial in how much sizes are beyond their lower bounds, term by term."""
     if any(a.least is None or a.least < 0 for m, _ in terms for a in m):
         return None, None
@@ -441,9 +473,9 @@ def _beyond(terms: Terms) -> tuple[int | None, int | None]:
     return low, high
 
 
-def _span(n: Size) -> tuple[int | None, int | None]:
+def _span(n: Size) -> Span:
     if isinstance(n, Extent):
-        return n.least, n.most
+        return n.span
     return n, n  # type: ignore[return-value]
 
 
