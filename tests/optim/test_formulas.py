@@ -132,6 +132,30 @@ def asgd(w: Any) -> Iterator[Any]:
         w = w * (1 - 0.3 * r) - r * g
 
 
+def adafactor(w: Any) -> Iterator[Any]:
+    rows = columns = 0.0
+    for t in range(1, STEPS + 1):
+        g = yield w
+        size = max(np.sqrt(np.mean(w * w)), 1e-3) * min(rate(t), t**-0.5)
+        w = w * (1 - 0.1 * rate(t))
+        rows = rows + t**-0.8 * (np.mean(g * g, 1, keepdims=True) - rows)
+        columns = columns + t**-0.8 * (np.mean(g * g, 0, keepdims=True) - columns)
+        step = g / np.sqrt(rows @ columns / np.mean(rows))
+        w = w - size / max(1.0, np.sqrt(np.mean(step * step))) * step
+
+
+def muon(w: Any) -> Iterator[Any]:
+    v = 0.0
+    for t in range(1, STEPS + 1):
+        g = yield w
+        v = v + 0.05 * (g - v)
+        left, values, right = np.linalg.svd(g + 0.95 * (v - g), full_matrices=False)
+        values = values / np.linalg.norm(values)
+        for _ in range(5):
+            values = 3.4445 * values - 4.775 * values**3 + 2.0315 * values**5
+        w = w * (1 - 0.1 * rate(t)) - rate(t) * (left * values) @ right
+
+
 Way = tuple[Callable[..., Any], Callable[[Any], Iterator[Any]]]
 WAYS: dict[str, Way] = {
     "sgd": (lambda p: optim.SGD(p, 0.1, momentum=0.9), lambda w: sgd(w, 0.9, 0.0)),
@@ -150,6 +174,8 @@ WAYS: dict[str, Way] = {
     "lamb": (lambda p: optim.Lamb(p, weight_decay=0.1), lamb),
     "lion": (lambda p: optim.Lion(p, weight_decay=0.1), lion),
     "asgd": (lambda p: optim.ASGD(p, lambd=0.3), asgd),
+    "adafactor": (lambda p: optim.Adafactor(p, weight_decay=0.1), adafactor),
+    "muon": (optim.Muon, muon),
 }
 
 
@@ -211,7 +237,33 @@ def test_averages_begin_at_their_time() -> None:
     (lambda p: optim.Adagrad(p, initial_accumulator_value=-1.0), "initial_accumulator_value"),
     (lambda p: optim.Adamax(p, betas=0.9), "betas"),
     (lambda p: optim.RMSprop(p, alpha=1.5), "alpha"),
+    (lambda p: optim.Adafactor(p, d=0.5), "d must be at least 1"),
+    (optim.Muon, "matrices"),
+    (lambda p: optim.LBFGS(p, line_search_fn="armijo"), "line_search_fn"),
+    (lambda p: optim.LBFGS(p).add_param_group({"params": p}), "one group"),
 ])
 def test_numbers_out_of_their_range_are_refused(make: Any, text: str) -> None:
     with pytest.raises(ValueError, match=text):
         make([ag.zeros(1, requires_grad=True)])
+
+
+def test_rows_without_a_gradient_stay_in_sparse_steps() -> None:
+    """The rows that are touched get Adam's steps; the rest, means included, do not move."""
+    table = ag.tensor(np.ones((4, 2)), requires_grad=True)
+    rows = ag.tensor(np.ones((2, 2)), requires_grad=True)
+    sparse, dense = optim.SparseAdam([table], 0.1), optim.Adam([rows], 0.1, eps=0.0)
+    sparse.eps = 0.0
+
+    def step() -> None:
+        sparse.zero_grad()
+        dense.zero_grad()
+        (ag.nn.functional.embedding([3, 1, 3], table) ** 2).sum().backward()
+        ((rows**2).sum(1) * ag.tensor([1.0, 2.0])).sum().backward()
+        sparse.step()
+        dense.step()
+
+    for run in (step, ag.jit(step)):
+        run()
+        np.testing.assert_allclose(table.numpy()[[1, 3]], rows.numpy(), rtol=1e-12)
+        assert (table.numpy()[[0, 2]] == 1).all()
+        assert not sparse.slots["mean"][0].numpy()[[0, 2]].any()

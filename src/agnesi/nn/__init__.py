@@ -20,7 +20,6 @@ from agnesi.nn.activations import Softmax as Softmax
 from agnesi.nn.activations import Softplus as Softplus
 from agnesi.nn.activations import Tanh as Tanh
 from agnesi.nn.attention import MultiheadAttention as MultiheadAttention
-from agnesi.nn.attention import TransformerEncoderLayer as TransformerEncoderLayer
 from agnesi.nn.borders import CircularPad1d as CircularPad1d
 from agnesi.nn.borders import CircularPad2d as CircularPad2d
 from agnesi.nn.borders import CircularPad3d as CircularPad3d
@@ -132,6 +131,7 @@ from agnesi.nn.pools import MaxPool3d as MaxPool3d
 from agnesi.nn.pools import MaxUnpool1d as MaxUnpool1d
 from agnesi.nn.pools import MaxUnpool2d as MaxUnpool2d
 from agnesi.nn.pools import MaxUnpool3d as MaxUnpool3d
+from agnesi.nn.positions import KeyValueCache as KeyValueCache
 from agnesi.nn.recurrent import GRU as GRU
 from agnesi.nn.recurrent import LSTM as LSTM
 from agnesi.nn.recurrent import RNN as RNN
@@ -144,6 +144,11 @@ from agnesi.nn.steps import Hardswish as Hardswish
 from agnesi.nn.steps import Hardtanh as Hardtanh
 from agnesi.nn.steps import Softshrink as Softshrink
 from agnesi.nn.steps import Threshold as Threshold
+from agnesi.nn.transformers import Transformer as Transformer
+from agnesi.nn.transformers import TransformerDecoder as TransformerDecoder
+from agnesi.nn.transformers import TransformerDecoderLayer as TransformerDecoderLayer
+from agnesi.nn.transformers import TransformerEncoder as TransformerEncoder
+from agnesi.nn.transformers import TransformerEncoderLayer as TransformerEncoderLayer
 
 if not TYPE_CHECKING:
 

@@ -1,8 +1,7 @@
-"""Attention layers: several heads, and the transformer's encoder layer."""
+"""Attention in several heads, with masks, positions and a cache of keys and values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from agnesi.core.accepted import DTypeLike
@@ -12,21 +11,22 @@ from agnesi.core.op import typed
 from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
-from agnesi.nn.functional import dropout, gelu
-from agnesi.nn.layers import Dropout
+from agnesi.nn.functional import dropout
 from agnesi.nn.linear import Linear
 from agnesi.nn.module import Module
-from agnesi.nn.norms import LayerNorm
+from agnesi.nn.positions import KeyValueCache, alibi, rotary
 from agnesi.ops.attention import attention_weights
 from agnesi.ops.compare import logical_not
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import empty, zeros
-from agnesi.ops.join import split
+from agnesi.ops.expand import broadcast_to
+from agnesi.ops.join import concat, pad, split
 from agnesi.ops.linear import linear
 from agnesi.ops.matmul import matmul
 from agnesi.ops.movement import expand_dims, reshape, squeeze, swapaxes
+from agnesi.ops.ranges import arange
 from agnesi.ops.reduce import mean
-from agnesi.ops.select import relu, where
+from agnesi.ops.select import where
 
 
 def _spreads(shape: Shape, to: Shape) -> bool:
@@ -59,15 +59,24 @@ class MultiheadAttention(Module):
     Parameters
     ----------
     embed_dim : int
-        Features of queries, keys, values and results.
+        Features of queries and results.
     num_heads : int
         Into how many heads they are divided.
     dropout : float
         Share of the weights that become zero in training.
     bias : bool
         Whether projections have biases.
+    add_bias_kv : bool
+        Whether a learned key and value stand behind the others.
+    add_zero_attn : bool
+        Whether a key and value of zeros stand behind the others.
+    kdim, vdim : int, optional
+        Features of keys and values; those of queries by default.
     batch_first : bool
         Whether sequences come as (batch, length, features) instead of (length, batch, features).
+    positions : {"rotary", "alibi"}, optional
+        How heads see where queries and keys lie: by rotation, or by a bias that grows with the
+        distance; by default they do not.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
@@ -75,6 +84,10 @@ class MultiheadAttention(Module):
     ----------
     in_proj_weight, in_proj_bias : Tensor
         Projections of queries, keys and values one below the other, (3 embed_dim, embed_dim).
+    q_proj_weight, k_proj_weight, v_proj_weight : Tensor
+        In place of ``in_proj_weight`` where keys or values have other features.
+    bias_k, bias_v : Tensor
+        What ``add_bias_kv`` adds, (1, 1, embed_dim).
     out_proj : Linear
         What follows the heads.
 
@@ -85,7 +98,7 @@ class MultiheadAttention(Module):
 
     See Also
     --------
-    nn.functional.scaled_dot_product_attention, nn.TransformerEncoderLayer
+    nn.functional.scaled_dot_product_attention, nn.TransformerEncoderLayer, nn.KeyValueCache
 
     Examples
     --------
@@ -98,25 +111,66 @@ class MultiheadAttention(Module):
     """
 
     def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
-                 batch_first: bool = False, *, dtype: DTypeLike = None) -> None:
+                 add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
+                 vdim: int | None = None, batch_first: bool = False, *,
+                 positions: str | None = None, dtype: DTypeLike = None) -> None:
         if embed_dim % num_heads:
             raise ValueError(
                 at(f"embed_dim={embed_dim} cannot be divided into num_heads={num_heads}")
             )
+        if positions not in (None, "rotary", "alibi"):
+            raise ValueError(at("MultiheadAttention: positions must be 'rotary', 'alibi' or None, "
+                                f"not {positions!r}"))
         self.embed_dim, self.num_heads = embed_dim, num_heads
+        self.kdim, self.vdim = kdim or embed_dim, vdim or embed_dim
         self.dropout, self.batch_first = dropout, batch_first
-        weight = empty((3 * embed_dim, embed_dim), dtype=dtype)
-        weight.requires_grad = True
-        self.in_proj_weight = init.xavier_uniform_(weight)
+        self.add_zero_attn, self.positions = add_zero_attn, positions
+
+        def drawn(rows: int, columns: int) -> Tensor:
+            weight = empty((rows, columns), dtype=dtype)
+            weight.requires_grad = True
+            return init.xavier_uniform_(weight)
+
+        self.is_joint = self.kdim == self.vdim == embed_dim
+        if self.is_joint:
+            self.in_proj_weight = drawn(3 * embed_dim, embed_dim)
+        else:
+            self.q_proj_weight = drawn(embed_dim, embed_dim)
+            self.k_proj_weight = drawn(embed_dim, self.kdim)
+            self.v_proj_weight = drawn(embed_dim, self.vdim)
         self.in_proj_bias = zeros(3 * embed_dim, dtype=dtype, requires_grad=True) if bias else None
+        self.bias_k = self.bias_v = None
+        if add_bias_kv:
+            for name in ("bias_k", "bias_v"):
+                row = empty((1, 1, embed_dim), dtype=dtype)
+                row.requires_grad = True
+                setattr(self, name, init.xavier_normal_(row))
         self.out_proj = Linear(embed_dim, embed_dim, bias, dtype=dtype)
         if self.out_proj.bias is not None:
             init.zeros_(self.out_proj.bias)
 
+    def make_cache(self, batch: int, capacity: int) -> KeyValueCache:
+        """An empty cache of keys and values, for calls with ``cache``.
+
+        Parameters
+        ----------
+        batch : int
+            Sequences side by side.
+        capacity : int
+            Steps that there is room for.
+
+        Returns
+        -------
+        KeyValueCache
+            Of the layer's sizes and dtype.
+        """
+        return KeyValueCache(batch, self.num_heads, capacity, self.embed_dim // self.num_heads,
+                             dtype=self.out_proj.weight.dtype)
+
     def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Any = None,
                 need_weights: bool = True, attn_mask: Any = None,
-                average_attn_weights: bool = True,
-                is_causal: bool = False) -> tuple[Tensor, Tensor | None]:
+                average_attn_weights: bool = True, is_causal: bool = False,
+                cache: KeyValueCache | None = None) -> tuple[Tensor, Tensor | None]:
         """The results, and the weights (their mean over heads) if wanted.
 
         ``key_padding_mask``, (batch, keys), and ``attn_mask``, (queries, keys) or (batch * heads,
@@ -137,6 +191,9 @@ class MultiheadAttention(Module):
             Whether the weights are their mean over heads.
         is_causal : bool
             Whether query i looks at the keys 0 to i only.
+        cache : KeyValueCache, optional
+            The steps so far, behind which these are noted; each query looks at its own step and
+            those before, and the keys are all that there is room for.
 
         Returns
         -------
@@ -148,8 +205,20 @@ class MultiheadAttention(Module):
         """
         single = as_tensor(query).ndim == 2
         q, k, v = self._projected(*self._batches(query, key, value))
-        mask = self._mask(attn_mask, key_padding_mask, q.shape[0], q.shape[2], k.shape[2])
-        weights = attention_weights(q, k, mask, is_causal, None)
+        places = None
+        if cache is not None:
+            places = cache.length + arange(k.shape[2])
+        q, k = self._turned(q, places), self._turned(k, places)
+        if cache is not None:
+            k, v, places = cache.append(k, v)
+        real = k.shape[2]
+        mask = self._mask(attn_mask, key_padding_mask, q.shape[0], q.shape[2], real)
+        plain = is_causal and places is None and self.bias_k is None and not self.add_zero_attn
+        if (is_causal and not plain) or places is not None:
+            seen = arange(q.shape[2]) if places is None else places
+            mask = _both(mask, expand_dims(seen, 1) >= arange(real))
+        k, v, mask = self._extended(k, v, self._biased(mask, places, q, real))
+        weights = attention_weights(q, k, mask, plain, None)
         mixed = matmul(dropout(weights, self.dropout, self.training), v)
         mixed = swapaxes(mixed, 1, 2)
         y = self.out_proj(reshape(mixed, (*mixed.shape[:2], self.embed_dim)))
@@ -165,21 +234,17 @@ class MultiheadAttention(Module):
     def _batches(self, *xs: Any) -> list[Tensor]:
         """Operands as (batch, length, features); equal ones stay one."""
         known: dict[int, Tensor] = {}
-        for x in xs:
-            if id(x) in known:
-                continue
+        for x, size in zip(xs, (self.embed_dim, self.kdim, self.vdim), strict=True):
             place, x = id(x), as_tensor(x)
-            if x.ndim not in (2, 3) or x.shape[-1] != self.embed_dim:
+            if x.ndim not in (2, 3) or x.shape[-1] != size:
+                what = "queries, keys and values" if self.is_joint else f"features of {size}"
                 raise ShapeError(at(
-                    f"MultiheadAttention: queries, keys and values must be (length, batch, "
-                    f"{self.embed_dim}), with batch_first (batch, length, {self.embed_dim}), or "
-                    f"(length, {self.embed_dim}), not {typed(x)}"
+                    f"MultiheadAttention: {what} must be (length, batch, {size}), with "
+                    f"batch_first (batch, length, {size}), or (length, {size}), not {typed(x)}"
                 ))
-            if x.ndim == 2:
-                x = expand_dims(x, 0)
-            elif not self.batch_first:
-                x = swapaxes(x, 0, 1)
-            known[place] = x
+            if place not in known:
+                known[place] = (expand_dims(x, 0) if x.ndim == 2 else
+                                x if self.batch_first else swapaxes(x, 0, 1))
         return [known[id(x)] for x in xs]
 
     def _projected(self, q: Tensor, k: Tensor, v: Tensor) -> list[Tensor]:
@@ -187,11 +252,47 @@ class MultiheadAttention(Module):
         if q is k is v:
             parts = split(linear(q, self.in_proj_weight, self.in_proj_bias), 3, -1)
         else:
-            weights = split(self.in_proj_weight, 3)
+            weights = split(self.in_proj_weight, 3) if self.is_joint else [
+                self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]
             biases = [None] * 3 if self.in_proj_bias is None else split(self.in_proj_bias, 3)
             parts = [linear(x, w, b) for x, w, b in zip((q, k, v), weights, biases, strict=True)]
+        return [self._in_heads(x) for x in parts]
+
+    def _in_heads(self, x: Tensor) -> Tensor:
         each = self.embed_dim // self.num_heads
-        return [swapaxes(reshape(x, (*x.shape[:2], self.num_heads, each)), 1, 2) for x in parts]
+        return swapaxes(reshape(x, (*x.shape[:2], self.num_heads, each)), 1, 2)
+
+    def _turned(self, x: Tensor, places: Tensor | None) -> Tensor:
+        return rotary(x, places) if self.positions == "rotary" else x
+
+    def _biased(self, mask: Tensor | None, places: Tensor | None, q: Tensor, keys: Any
+                ) -> Tensor | None:
+        """The mask, and what falls with distance."""
+        if self.positions != "alibi":
+            return mask
+        queries = arange(q.shape[2]) if places is None else places
+        return _both(mask, alibi(self.num_heads, queries, arange(keys), q.dtype))
+
+    def _extended(self, k: Tensor, v: Tensor, mask: Tensor | None
+                  ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Keys and values with those behind that every query sees."""
+        behind: list[tuple[Tensor, Tensor]] = []
+        shape = (*k.shape[:2], 1, k.shape[3])
+        if self.bias_k is not None and self.bias_v is not None:
+            behind.append((broadcast_to(self._in_heads(self.bias_k), shape),
+                           broadcast_to(self._in_heads(self.bias_v), shape)))
+        if self.add_zero_attn:
+            nothing = zeros(shape, dtype=k.dtype)
+            behind.append((nothing, nothing))
+        if not behind:
+            return k, v, mask
+        k, v = (concat([x, *rows], 2) for x, rows in zip((k, v), zip(*behind, strict=True),
+                                                         strict=True))
+        if mask is not None:
+            seen = mask.dtype.kind == "b"
+            border = [(0, 0)] * (mask.ndim - 1) + [(0, len(behind))]
+            mask = pad(mask, border, constant_values=seen)
+        return k, v, mask
 
     def _mask(self, attn_mask: Any, padding: Any, batch: Any, queries: Any, keys: Any
               ) -> Tensor | None:
@@ -217,89 +318,3 @@ class MultiheadAttention(Module):
 
     def extra_repr(self) -> str:
         return f"{self.embed_dim}, {self.num_heads}"
-
-
-class TransformerEncoderLayer(Module):
-    """Self-attention and a network of two layers, each with a residual and a normalisation.
-
-    Parameters
-    ----------
-    d_model : int
-        Features.
-    nhead : int
-        Heads of the attention.
-    dim_feedforward : int
-        Width of the network.
-    dropout : float
-        Share of the elements that become zero in training.
-    activation : {"relu", "gelu"} or callable
-        What lies between the network's layers.
-    layer_norm_eps : float
-        Added to the variance.
-    batch_first : bool
-        Whether sequences come as (batch, length, features) instead of (length, batch, features).
-    norm_first : bool
-        Whether to normalise before attention and network instead of behind.
-    bias : bool
-        Whether there are biases.
-    dtype : dtype, optional
-        Float type; ``config.default_float`` by default.
-
-    Attributes
-    ----------
-    self_attn, linear1, linear2, norm1, norm2 : Module
-        The parts, named as in PyTorch.
-
-    Raises
-    ------
-    ValueError
-        If there is no such activation.
-
-    See Also
-    --------
-    nn.MultiheadAttention, nn.LayerNorm
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> layer = ag.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
-    >>> layer(ag.ones((3, 5, 8)), is_causal=True).shape
-    (3, 5, 8)
-    """
-
-    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048,
-                 dropout: float = 0.1, activation: str | Callable[[Tensor], Tensor] = "relu",
-                 layer_norm_eps: float = 1e-5, batch_first: bool = False,
-                 norm_first: bool = False, bias: bool = True, *, dtype: DTypeLike = None) -> None:
-        known = {"relu": relu, "gelu": gelu}
-        if not callable(activation) and activation not in known:
-            raise ValueError(
-                at(f"activation must be 'relu', 'gelu' or a function, not {activation!r}")
-            )
-        self.self_attn = MultiheadAttention(
-            d_model, nhead, dropout, bias, batch_first, dtype=dtype
-        )
-        self.linear1 = Linear(d_model, dim_feedforward, bias, dtype=dtype)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, dtype=dtype)
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
-        self.dropout, self.dropout1, self.dropout2 = (Dropout(dropout) for _ in range(3))
-        self.norm_first = norm_first
-        self.activation = activation if callable(activation) else known[activation]
-
-    def forward(self, src: Tensor, src_mask: Any = None, src_key_padding_mask: Any = None,
-                is_causal: bool = False) -> Tensor:
-        def attend(x: Tensor) -> Tensor:
-            found, _ = self.self_attn(x, x, x, src_key_padding_mask, False, src_mask,
-                                      is_causal=is_causal)
-            return self.dropout1(found)
-
-        def think(x: Tensor) -> Tensor:
-            wide = self.dropout(self.activation(self.linear1(x)))
-            return self.dropout2(self.linear2(wide))
-
-        if self.norm_first:
-            src = src + attend(self.norm1(src))
-            return src + think(self.norm2(src))
-        src = self.norm1(src + attend(src))
-        return self.norm2(src + think(src))

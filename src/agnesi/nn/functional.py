@@ -43,6 +43,8 @@ from agnesi.nn.losses.regression import huber_loss as huber_loss
 from agnesi.nn.losses.regression import l1_loss as l1_loss
 from agnesi.nn.losses.regression import poisson_nll_loss as poisson_nll_loss
 from agnesi.nn.losses.regression import smooth_l1_loss as smooth_l1_loss
+from agnesi.nn.positions import alibi as alibi
+from agnesi.nn.positions import rotary as rotary
 from agnesi.nn.steps import hardshrink as hardshrink
 from agnesi.nn.steps import hardsigmoid as hardsigmoid
 from agnesi.nn.steps import hardswish as hardswish

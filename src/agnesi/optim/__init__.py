@@ -4,13 +4,20 @@ from typing import TYPE_CHECKING, NoReturn
 
 from agnesi.core.errors import no_attribute as _no_attribute
 from agnesi.core.exports import shown as _shown
+from agnesi.optim import flat as flat
 from agnesi.optim import lr_scheduler as lr_scheduler
+from agnesi.optim import swa_utils as swa_utils
 from agnesi.optim.adam import Adam as Adam
 from agnesi.optim.adam import AdamW as AdamW
 from agnesi.optim.adaptive import Adadelta as Adadelta
 from agnesi.optim.adaptive import Adagrad as Adagrad
 from agnesi.optim.adaptive import RMSprop as RMSprop
 from agnesi.optim.adaptive import Rprop as Rprop
+from agnesi.optim.groups import ParameterGroup as ParameterGroup
+from agnesi.optim.lbfgs import LBFGS as LBFGS
+from agnesi.optim.matrices import Adafactor as Adafactor
+from agnesi.optim.matrices import Muon as Muon
+from agnesi.optim.matrices import SparseAdam as SparseAdam
 from agnesi.optim.moments import ASGD as ASGD
 from agnesi.optim.moments import Adamax as Adamax
 from agnesi.optim.moments import Lamb as Lamb

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from agnesi.core.errors import at
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tensor import wrap
 from agnesi.ops.arith import sqrt
 from agnesi.ops.select import maximum
 from agnesi.optim.decay import Decaying
+from agnesi.optim.groups import Parameters
 from agnesi.optim.hyper import Hyper
 
 
@@ -28,8 +28,8 @@ class Adam(Decaying):
 
     Parameters
     ----------
-    parameters : iterable of Tensor
-        What to optimise.
+    parameters : iterable of Tensor, or of dict
+        What to optimise, or groups of it with options of their own.
     lr : float
         Learning rate.
     betas : tuple of float
@@ -71,7 +71,7 @@ class Adam(Decaying):
     beta2 = Hyper(below=1.0)
     eps = Hyper()
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-3, *,
+    def __init__(self, parameters: Parameters, lr: float = 1e-3, *,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0.0, amsgrad: bool = False, maximize: bool = False,
                  decoupled_weight_decay: bool = False) -> None:
@@ -113,8 +113,8 @@ class AdamW(Adam):
 
     Parameters
     ----------
-    parameters : iterable of Tensor
-        What to optimise.
+    parameters : iterable of Tensor, or of dict
+        What to optimise, or groups of it with options of their own.
     lr : float
         Learning rate.
     betas : tuple of float
@@ -143,7 +143,7 @@ class AdamW(Adam):
     tensor([0.5...], requires_grad=True)
     """
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-3, *,
+    def __init__(self, parameters: Parameters, lr: float = 1e-3, *,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 1e-2, amsgrad: bool = False, maximize: bool = False) -> None:
         super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay,

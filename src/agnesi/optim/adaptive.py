@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from agnesi.core.errors import at
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tensor import wrap
 from agnesi.ops.arith import sign, sqrt
 from agnesi.ops.select import clip, where
 from agnesi.optim.decay import Decaying
+from agnesi.optim.groups import Parameters
 from agnesi.optim.hyper import Hyper
 
 
@@ -20,8 +20,8 @@ class Adagrad(Decaying):
 
     Parameters
     ----------
-    parameters : iterable of Tensor
-        What to optimise.
+    parameters : iterable of Tensor, or of dict
+        What to optimise, or groups of it with options of their own.
     lr : float
         Learning rate.
     lr_decay : float
@@ -60,7 +60,7 @@ class Adagrad(Decaying):
     slot_names = ("total",)
     lr_decay, eps = Hyper(optional=True), Hyper()
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-2, lr_decay: float = 0.0,
+    def __init__(self, parameters: Parameters, lr: float = 1e-2, lr_decay: float = 0.0,
                  weight_decay: float = 0.0, initial_accumulator_value: float = 0.0,
                  eps: float = 1e-10, *, maximize: bool = False) -> None:
         super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize)
@@ -69,7 +69,7 @@ class Adagrad(Decaying):
                                 f"{initial_accumulator_value}"))
         self.lr_decay, self.eps = lr_decay, eps
         self._steps = wrap(np.array(0))
-        for total in self.slots["total"]:
+        for total in self.own_slots["total"]:
             total.data.fill(initial_accumulator_value)
 
     def begin(self) -> tuple[Any, ...]:
@@ -95,8 +95,8 @@ class Adadelta(Decaying):
 
     Parameters
     ----------
-    parameters : iterable of Tensor
-        What to optimise.
+    parameters : iterable of Tensor, or of dict
+        What to optimise, or groups of it with options of their own.
     lr : float
         Learning rate.
     rho : float
@@ -133,7 +133,7 @@ class Adadelta(Decaying):
     slot_names = ("mean_square", "mean_step")
     rho, eps = Hyper(below=1.0), Hyper()
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float = 1.0, rho: float = 0.9,
+    def __init__(self, parameters: Parameters, lr: float = 1.0, rho: float = 0.9,
                  eps: float = 1e-6, weight_decay: float = 0.0, *, maximize: bool = False) -> None:
         super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize)
         self.rho, self.eps = rho, eps
@@ -152,8 +152,8 @@ class RMSprop(Decaying):
 
     Parameters
     ----------
-    parameters : iterable of Tensor
-        What to optimise.
+    parameters : iterable of Tensor, or of dict
+        What to optimise, or groups of it with options of their own.
     lr : float
         Learning rate.
     alpha : float
@@ -194,7 +194,7 @@ class RMSprop(Decaying):
     alpha, eps = Hyper(below=1.0), Hyper()
     momentum = Hyper(optional=True)
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-2, alpha: float = 0.99,
+    def __init__(self, parameters: Parameters, lr: float = 1e-2, alpha: float = 0.99,
                  eps: float = 1e-8, weight_decay: float = 0.0, momentum: float = 0.0,
                  centered: bool = False, *, maximize: bool = False) -> None:
         self.slot_names = ("mean_square", *(("mean",) if centered else ()),
@@ -222,8 +222,8 @@ class Rprop(Decaying):
 
     Parameters
     ----------
-    parameters : iterable of Tensor
-        What to optimise.
+    parameters : iterable of Tensor, or of dict
+        What to optimise, or groups of it with options of their own.
     lr : float
         Learning rate.
     etas : tuple of float
@@ -257,14 +257,14 @@ class Rprop(Decaying):
 
     slot_names = ("before", "size")
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-2, *,
+    def __init__(self, parameters: Parameters, lr: float = 1e-2, *,
                  etas: tuple[float, float] = (0.5, 1.2),
                  step_sizes: tuple[float, float] = (1e-6, 50.0), maximize: bool = False) -> None:
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(at(f"Rprop: etas must be below and above 1, not {etas}"))
         super().__init__(parameters, lr, maximize=maximize)
         self.etas, self.step_sizes = tuple(etas), tuple(step_sizes)
-        for size in self.slots["size"]:
+        for size in self.own_slots["size"]:
             size.data.fill(lr)
 
     def update(self, p: Any, g: Any, *rest: Any) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-from agnesi.core.tensor import Tensor
+from agnesi.optim.groups import Parameters
 from agnesi.optim.hyper import Hyper
 from agnesi.optim.optimizer import Optimizer
 
@@ -15,8 +14,8 @@ class Decaying(Optimizer):
 
     Parameters
     ----------
-    parameters : iterable of Tensor
-        What to optimise.
+    parameters : iterable of Tensor, or of dict
+        What to optimise, or groups of it with options of their own.
     lr : float
         Learning rate.
     weight_decay : float
@@ -41,7 +40,7 @@ class Decaying(Optimizer):
 
     weight_decay = Hyper(optional=True)
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float, *, weight_decay: float = 0.0,
+    def __init__(self, parameters: Parameters, lr: float, *, weight_decay: float = 0.0,
                  maximize: bool = False, decoupled: bool = False) -> None:
         super().__init__(parameters, lr)
         self.weight_decay = weight_decay

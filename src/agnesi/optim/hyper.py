@@ -43,6 +43,16 @@ class Hyper:
         return symbol(Node(ALIAS, (source,), (), source.dtype, weak=True, where=source.where))
 
     def __set__(self, instance: Any, value: float) -> None:
+        """Set the number in all groups of an optimizer."""
+        for part in vars(instance).get("parts") or (instance,):
+            self._set(part, value)
+
+    @classmethod
+    def put(cls, part: Any, name: str, value: float) -> None:
+        """Set the number of one group only."""
+        getattr(type(part), name)._set(part, value)
+
+    def _set(self, instance: Any, value: float) -> None:
         number = np.float64(np.nan if isinstance(value, str) else value)
         if not 0 <= number < self.below:
             most = "" if self.below == np.inf else f" and less than {self.below}"

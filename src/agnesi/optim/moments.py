@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tensor import wrap
 from agnesi.ops.arith import abs as size_of
 from agnesi.ops.arith import sign, sqrt
 from agnesi.ops.reduce import sum as sum_of
 from agnesi.ops.select import maximum, where
 from agnesi.optim.adam import Adam, two_betas
 from agnesi.optim.decay import Decaying
+from agnesi.optim.groups import Parameters
 from agnesi.optim.hyper import Hyper
 
 
@@ -22,8 +22,8 @@ class Adamax(Adam):
 
     Parameters
     ----------
-    parameters : iterable of Tensor
-        What to optimise.
+    parameters : iterable of Tensor, or of dict
+        What to optimise, or groups of it with options of their own.
     lr : float
         Learning rate.
     betas : tuple of float
@@ -57,7 +57,7 @@ class Adamax(Adam):
     tensor([0.5], requires_grad=True)
     """
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float = 2e-3, *,
+    def __init__(self, parameters: Parameters, lr: float = 2e-3, *,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0.0, maximize: bool = False) -> None:
         super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay,
@@ -76,8 +76,8 @@ class NAdam(Adam):
 
     Parameters
     ----------
-    parameters : iterable of Tensor
-        What to optimise.
+    parameters : iterable of Tensor, or of dict
+        What to optimise, or groups of it with options of their own.
     lr : float
         Learning rate.
     betas : tuple of float
@@ -117,7 +117,7 @@ class NAdam(Adam):
 
     momentum_decay = Hyper()
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float = 2e-3, *,
+    def __init__(self, parameters: Parameters, lr: float = 2e-3, *,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0.0, momentum_decay: float = 4e-3,
                  decoupled_weight_decay: bool = False, maximize: bool = False) -> None:
@@ -157,8 +157,8 @@ class RAdam(Adam):
 
     Parameters
     ----------
-    parameters : iterable of Tensor
-        What to optimise.
+    parameters : iterable of Tensor, or of dict
+        What to optimise, or groups of it with options of their own.
     lr : float
         Learning rate.
     betas : tuple of float
@@ -194,7 +194,7 @@ class RAdam(Adam):
     tensor([0.5], requires_grad=True)
     """
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-3, *,
+    def __init__(self, parameters: Parameters, lr: float = 1e-3, *,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0.0, decoupled_weight_decay: bool = False,
                  maximize: bool = False) -> None:
@@ -233,8 +233,8 @@ class Lamb(Adam):
 
     Parameters
     ----------
-    parameters : iterable of Tensor
-        What to optimise.
+    parameters : iterable of Tensor, or of dict
+        What to optimise, or groups of it with options of their own.
     lr : float
         Learning rate.
     betas : tuple of float
@@ -268,7 +268,7 @@ class Lamb(Adam):
     tensor([0.5], requires_grad=True)
     """
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-3, *,
+    def __init__(self, parameters: Parameters, lr: float = 1e-3, *,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-6,
                  weight_decay: float = 0.0, maximize: bool = False) -> None:
         super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay,
@@ -293,8 +293,8 @@ class Lion(Decaying):
 
     Parameters
     ----------
-    parameters : iterable of Tensor
-        What to optimise.
+    parameters : iterable of Tensor, or of dict
+        What to optimise, or groups of it with options of their own.
     lr : float
         Learning rate.
     betas : tuple of float
@@ -329,7 +329,7 @@ class Lion(Decaying):
     slot_names = ("mean",)
     beta1, beta2 = Hyper(below=1.0), Hyper(below=1.0)
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-4, *,
+    def __init__(self, parameters: Parameters, lr: float = 1e-4, *,
                  betas: tuple[float, float] = (0.9, 0.99), weight_decay: float = 0.0,
                  maximize: bool = False) -> None:
         super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize,
@@ -348,8 +348,8 @@ class ASGD(Decaying):
 
     Parameters
     ----------
-    parameters : iterable of Tensor
-        What to optimise.
+    parameters : iterable of Tensor, or of dict
+        What to optimise, or groups of it with options of their own.
     lr : float
         Learning rate.
     lambd : float
@@ -387,7 +387,7 @@ class ASGD(Decaying):
 
     slot_names = ("average",)
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-2, lambd: float = 1e-4,
+    def __init__(self, parameters: Parameters, lr: float = 1e-2, lambd: float = 1e-4,
                  alpha: float = 0.75, t0: float = 1e6, weight_decay: float = 0.0, *,
                  maximize: bool = False) -> None:
         super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize)

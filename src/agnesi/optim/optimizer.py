@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from agnesi.ops.complexes import view_as_real
 from agnesi.ops.convert import cast
 from agnesi.ops.loading import check_state, write_all
 from agnesi.ops.select import where
+from agnesi.optim.groups import ParameterGroup, Parameters, begin, group_of, grouped
 from agnesi.optim.hyper import Hyper
 
 #: Parameters of this many elements are updated by compiled code in eager programs too: one pass
@@ -31,32 +32,26 @@ def _computed(dtype: np.dtype) -> np.dtype:
     return dtypes.float32 if dtype in dtypes.HALVES else dtype
 
 
-def _instead(name: str, p: Any) -> str:
-    """What to write for PyTorch's groups and named parameters, as the end of a message."""
-    if isinstance(p, Mapping):
-        return (f"; a group of parameters with options of its own has an optimizer of its own: "
-                f"write {name}(group['params'], lr=group['lr']) for each")
-    if isinstance(p, tuple):
-        return f"; write {name}(model.parameters(), ...), which has no names"
-    return ""
-
-
 class Optimizer:
     """Base of optimizers: a subclass says in :meth:`update` what happens to one parameter.
 
     Parameters
     ----------
-    parameters : iterable of Tensor
-        What to optimise.
+    parameters : iterable
+        What to optimise: tensors, pairs of a name and a tensor, or dicts, each a group: its tensors
+        are ``"params"``, and the rest are options that replace the constructor's for them.
     lr : float
         Learning rate.
 
     Attributes
     ----------
     lr : float
-        Learning rate; may be set between steps, also of compiled ones.
+        Learning rate of the first group; may be set, for all groups, between steps, also of
+        compiled ones.
+    param_groups : list of ParameterGroup
+        The groups, whose numbers may be set as well.
     parameters : list of Tensor
-        What is optimised.
+        What is optimised, in all groups.
     slots : dict of str to list of Tensor
         What is remembered for each parameter, by name.
 
@@ -88,26 +83,32 @@ class Optimizer:
     lr = Hyper()
     #: Names of the tensors that are kept for each parameter, of its shape and dtype.
     slot_names: tuple[str, ...] = ()
+    #: The optimizer itself, which steps for the first group, and one for each other group.
+    parts: list[Optimizer]
+    #: The constructor's options by name, those of the first group, and what else users noted there.
+    defaults: dict[str, Any]
+    options: dict[str, Any]
+    labels: dict[str, Any]
 
     def __new__(cls, *args: Any, **keywords: Any) -> Self:
         check_call(cls, args, keywords)
         return super().__new__(cls)
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float) -> None:
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "__init__" in vars(cls):
+            cls.__init__ = grouped(cls.__init__)  # type: ignore[method-assign]
+
+    @grouped
+    def __init__(self, parameters: Parameters, lr: float) -> None:
         name = type(self).__name__
-        if isinstance(parameters, (Tensor, Mapping, str)) or not isinstance(parameters, Iterable):
-            ways = f"{name}([w], ...) for one tensor, {name}(model.parameters(), ...) for a module"
-            if isinstance(parameters, Mapping):
-                ways = f"{name}(tensors.values(), ...) for a dict of tensors"
-            raise TypeError(at(
-                f"{name} optimises an iterable of tensors, not {typed(parameters)}: write {ways}"
-            ))
-        self.parameters = list(parameters)
-        for p in self.parameters:
+        #: Those of the first group; parts of an optimizer have the others'.
+        self.own_parameters: list[Tensor] = list(parameters)  # type: ignore[arg-type]
+        for p in self.own_parameters:
             if not isinstance(p, Tensor) or p.data is None or not p.requires_grad:
                 raise TypeError(
                     at(f"{name}: {typed(p)} cannot be optimised: parameters are tensors with a "
-                       f"value that require grad{_instead(name, p)}")
+                       "value that require grad")
                 )
             if p.node is not None and p.node.op is not None and p.node.handle is None:
                 raise TypeError(
@@ -115,23 +116,23 @@ class Optimizer:
                        f"{p.node.op.name} and gets no gradient of its own; optimise what it was "
                        "computed from, or let it begin anew: w = w.detach().requires_grad_()")
                 )
-        if not self.parameters:
-            raise ValueError(at(f"{name}: there are no parameters to optimise"))
-        if len(set(map(id, self.parameters))) < len(self.parameters):
+        if len(set(map(id, self.own_parameters))) < len(self.own_parameters):
             raise ValueError(at(f"{name}: a parameter is given twice, and would be updated twice"))
         if isinstance(lr, (int, float)) and lr < 0:
             raise ValueError(at(f"{name}: the learning rate must not be negative, but is {lr}"))
         self.lr = lr
-        self.slots = {
-            name: [wrap(np.zeros(p.shape, _computed(p.dtype))) for p in self.parameters]
+        self.own_slots = {
+            name: [wrap(np.zeros(self.slot_shape(name, p), _computed(p.dtype)))
+                   for p in self.own_parameters]
             for name in self.slot_names
         }
         #: Parameters of 16 bits, with the digits that small steps need.
         self.masters = {
             i: wrap(p.data.astype(np.float32))
-            for i, p in enumerate(self.parameters) if p.dtype in dtypes.HALVES
+            for i, p in enumerate(self.own_parameters) if p.dtype in dtypes.HALVES
         }
-        self._slots_of = list(zip(*self.slots.values(), strict=True)) or [()] * len(self.parameters)
+        nothing: list[tuple[Tensor, ...]] = [()] * len(self.own_parameters)
+        self._slots_of = list(zip(*self.own_slots.values(), strict=True)) or nothing
         self._compiled: dict[int, Jit] = {}
 
     if not TYPE_CHECKING:
@@ -139,6 +140,58 @@ class Optimizer:
         def __getattr__(self, name: str) -> NoReturn:
             raise no_attribute("Optimizer", name, self)
 
+    # -- groups ---------------------------------------------------------------------------
+    @property
+    def parameters(self) -> list[Tensor]:
+        """What is optimised, in all groups."""
+        return [p for part in self.parts for p in part.own_parameters]
+
+    @property
+    def slots(self) -> dict[str, list[Tensor]]:
+        """What is remembered for each parameter, by name; groups that have no such slot aside."""
+        names = dict.fromkeys(name for part in self.parts for name in part.own_slots)
+        return {name: [t for part in self.parts for t in part.own_slots.get(name, ())]
+                for name in names}
+
+    @property
+    def param_groups(self) -> list[ParameterGroup]:
+        """The groups, as mappings of options by name whose numbers may be set."""
+        return [ParameterGroup(part) for part in self.parts]
+
+    def add_param_group(self, param_group: Mapping[str, Any]) -> None:
+        """Optimise more parameters, with options of their own.
+
+        Parameters
+        ----------
+        param_group : Mapping[str, Any]
+            ``"params"`` and options; those that are not there are the optimizer's.
+
+        Raises
+        ------
+        TypeError
+            If ``"params"`` is missing, or holds no tensors that require grad.
+        ValueError
+            If a parameter is in another group already, or a number out of its range.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> optimizer = ag.optim.SGD([ag.zeros(2, requires_grad=True)], lr=0.1)
+        >>> optimizer.add_param_group({"params": [ag.zeros(3, requires_grad=True)], "lr": 0.01})
+        >>> [group["lr"] for group in optimizer.param_groups]
+        [0.1, 0.01]
+        """
+        name = type(self).__name__
+        group = group_of(name, param_group)
+        if {id(p) for p in group["params"]} & {id(p) for p in self.parameters}:
+            raise ValueError(at(f"{name}: a parameter is in two groups, and would be "
+                                "updated twice"))
+        kind = type(self)
+        part = kind.__new__(kind)
+        begin(part, group, self.defaults)
+        self.parts.append(part)
+
+    # -- stepping -------------------------------------------------------------------------
     def update(self, p: Any, g: Any, *rest: Any) -> None:
         """Change one parameter in place, for its gradient; nothing is recorded meanwhile.
 
@@ -160,6 +213,23 @@ class Optimizer:
         """
         raise NotImplementedError(at(f"{type(self).__name__} has no update(self, p, g, ...), which "
                                      "changes one parameter for its gradient"))
+
+    def slot_shape(self, name: str, p: Tensor) -> tuple[int, ...]:
+        """The shape of what is remembered for a parameter.
+
+        Parameters
+        ----------
+        name : str
+            Of the slot.
+        p : Tensor
+            The parameter.
+
+        Returns
+        -------
+        tuple of int
+            By default the parameter's.
+        """
+        return tuple(p.shape)
 
     def begin(self) -> tuple[Any, ...]:
         """What the updates of one step have in common, computed once for all parameters.
@@ -198,12 +268,13 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        self._update_all()
+        for part in self.parts:
+            part._update_all()
         return loss
 
     def _update_all(self) -> None:
         shared = self.begin()
-        for i, p in enumerate(self.parameters):
+        for i, p in enumerate(self.own_parameters):
             g = p.grad
             if g is None:
                 continue
@@ -217,7 +288,7 @@ class Optimizer:
 
         Parameters of 16 bits are copied from others in float32; what changed them meanwhile holds.
         """
-        p: Any = self.parameters[i]
+        p: Any = self.own_parameters[i]
         slots: Sequence[Tensor] = self._slots_of[i]
         if p.dtype.kind == "c":
             p, g, slots = view_as_real(p), view_as_real(g), [view_as_real(s) for s in slots]
@@ -266,13 +337,21 @@ class Optimizer:
     def _cells(self) -> dict[str, Tensor]:
         """Everything that a step reads or changes besides parameters and gradients."""
         cells = {name[1:]: t for name, t in vars(self).items() if isinstance(t, Tensor)}
-        for name, tensors in self.slots.items():
+        for name, tensors in self.own_slots.items():
             cells.update((f"{name}.{i}", t) for i, t in enumerate(tensors))
         cells.update((f"master.{i}", t) for i, t in self.masters.items())
         return cells
 
+    def _of_all(self) -> Iterator[tuple[str, Optimizer, str, Tensor]]:
+        """The cells of all groups: name in the state, group, name there, tensor."""
+        for k, part in enumerate(self.parts):
+            for name, t in part._cells().items():
+                yield f"group{k}.{name}" if k else name, part, name, t
+
     def state_dict(self) -> dict[str, np.ndarray]:
         """Copies of all slots, counters and hyper-parameters, by name.
+
+        Names of the second group begin with ``group1.``, and so on.
 
         Returns
         -------
@@ -286,7 +365,7 @@ class Optimizer:
         >>> ag.optim.SGD([w], lr=0.1, momentum=0.9).state_dict()["momentum.0"]
         array([0., 0.], dtype=float32)
         """
-        return {name: np.array(t.data) for name, t in self._cells().items()}
+        return {name: np.array(t.data) for name, _, _, t in self._of_all()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what :meth:`state_dict` gave, in place.
@@ -302,24 +381,29 @@ class Optimizer:
             If names, shapes or kinds of values differ; nothing is changed then.
         """
         check_state(type(self).__name__, state)
-        cells = self._cells()
+        cells = {name: t for name, _, _, t in self._of_all()}
         if cells.keys() != state.keys():
             differ = sorted(cells.keys() ^ state.keys())
             raise StateError(
                 at(f"the state is not one of this {type(self).__name__}: {differ} differ")
             )
-        hypers = [n for n in cells if isinstance(getattr(type(self), n, None), Hyper)]
-        before = {name: getattr(self, name) for name in hypers}
+        hypers = {name: (part, own) for name, part, own, _ in self._of_all()
+                  if isinstance(getattr(type(self), own, None), Hyper)}
+        before = {name: getattr(part, own) for name, (part, own) in hypers.items()}
         try:
-            for name in hypers:
-                setattr(self, name, float(np.asarray(state[name])))
+            for name, (part, own) in hypers.items():
+                Hyper.put(part, own, float(np.asarray(state[name])))
             write_all(cells, {n: v for n, v in state.items() if n not in before})
         except (TypeError, ValueError):
-            for name, value in before.items():
-                setattr(self, name, value)
+            for name, (part, own) in hypers.items():
+                Hyper.put(part, own, before[name])
             raise
 
     def __repr__(self) -> str:
         names = [n for n in dir(type(self)) if isinstance(getattr(type(self), n), Hyper)]
-        values = ", ".join(f"{n}={getattr(self, n)}" for n in names)
-        return f"{type(self).__name__}({len(self.parameters)} parameters, {values})"
+        told = ["".join(f", {n}={getattr(part, n)}" for n in names) for part in self.parts]
+        if len(self.parts) == 1:
+            return f"{type(self).__name__}({len(self.parameters)} parameters{told[0]})"
+        groups = "".join(f"\n  group {k}: {len(part.own_parameters)} parameters{told[k]}"
+                         for k, part in enumerate(self.parts))
+        return f"{type(self).__name__}({groups}\n)"

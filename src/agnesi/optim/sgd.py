@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from agnesi.core.errors import at
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tensor import wrap
 from agnesi.optim.decay import Decaying
+from agnesi.optim.groups import Parameters
 from agnesi.optim.hyper import Hyper
 
 
@@ -18,8 +18,8 @@ class SGD(Decaying):
 
     Parameters
     ----------
-    parameters : iterable of Tensor
-        What to optimise.
+    parameters : iterable of Tensor, or of dict
+        What to optimise, or groups of it with options of their own.
     lr : float
         Learning rate.
     momentum : float
@@ -55,7 +55,7 @@ class SGD(Decaying):
 
     momentum = Hyper(optional=True)
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float = 1e-3, *, momentum: float = 0.0,
+    def __init__(self, parameters: Parameters, lr: float = 1e-3, *, momentum: float = 0.0,
                  dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False,
                  maximize: bool = False) -> None:
         if nesterov and (momentum == 0 or dampening != 0):

@@ -30,9 +30,6 @@ LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d : `nn.ConvTranspose1
 LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d : `nn.InstanceNorm1d`,
     `nn.InstanceNorm2d`, `nn.InstanceNorm3d` with the number of channels
 LazyLinear : `nn.Linear(in_features, out_features)`
-Transformer TransformerEncoder : `[nn.TransformerEncoderLayer(d, heads) for _ in range(n)]`, a list
-TransformerDecoder TransformerDecoderLayer : `nn.MultiheadAttention`, once of the target and once
-    of the memory, in a `nn.Module`
 RReLU(0.25, 0.25)(x) | nn.LeakyReLU(0.25)(x)
 ChannelShuffle(1)(c[..., None]) | c[..., None]
 NLLLoss2d : `nn.functional.nll_loss`
@@ -67,11 +64,6 @@ grouped_mm scaled_mm scaled_grouped_mm : `ag.matmul`
 OPTIM = """
 clip_grad_norm_ : `norm = ag.sqrt(sum((p.grad**2).sum() for p in parameters))`, then `p.grad =
     p.grad * ag.minimum(1.0, limit / norm)`, which compiles with the step
-Adafactor Muon : `optim.Adam`, or a subclass
-    of `optim.Optimizer` whose update says what happens to a parameter
-SparseAdam : `optim.Adam`: gradients of lookups touch the rows in use
-LBFGS : `ag.value_and_grad` with scipy.optimize.minimize
-swa_utils : `average.copy_(average + (p - average) / n)` for each parameter
 swap_in_optimizer_params_and_state : `optimizer.load_state_dict(state)`
 """
 
@@ -99,10 +91,7 @@ T_destination call_super_init dump_patches : `model.state_dict()`
 """
 
 OPTIMIZER = """
-param_groups : `optimizer.lr = 0.1`; groups with other rates have an optimizer each
-add_param_group : an optimizer for each group
 state : `optimizer.slots`
-defaults : `optimizer.lr` and its other attributes
 OptimizerPreHook OptimizerPostHook profile_hook_step register_step_pre_hook register_step_post_hook
     register_state_dict_pre_hook register_state_dict_post_hook register_load_state_dict_pre_hook
     register_load_state_dict_post_hook : a subclass of `optim.Optimizer`

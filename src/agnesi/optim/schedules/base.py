@@ -12,7 +12,9 @@ from agnesi.optim.optimizer import Optimizer
 
 
 class Scheduler:
-    """Base of schedulers: sets the optimizer's ``lr`` for each epoch.
+    """Base of schedulers: sets the optimizer's ``lr`` for each epoch, in all groups.
+
+    A subclass says in :meth:`rate` what it is, for one group at a time, whose rate ``base_lr`` is.
 
     Parameters
     ----------
@@ -50,13 +52,70 @@ class Scheduler:
             name = type(self).__name__
             raise TypeError(at(f"{name} steers an optimizer, not {typed(optimizer)}"))
         self.optimizer = optimizer
-        #: The rate that schedules of one optimizer multiply: what it was before the first of them.
-        self.base_lr: float = vars(optimizer).setdefault("initial_lr", optimizer.lr)
-        self.epoch = 0
+        #: The rates that schedules of one optimizer multiply: those before the first of them.
+        self.base_lrs: list[float] = [
+            group.setdefault("initial_lr", group["lr"]) for group in optimizer.param_groups]
+        self.epoch = self._group = 0
+
+    @property
+    def base_lr(self) -> float:
+        """The rate that is multiplied, of the group that :meth:`rate` is asked about."""
+        return self.base_lrs[self._group]
+
+    def rates(self, epoch: int) -> list[float]:
+        """The learning rates of an epoch.
+
+        Parameters
+        ----------
+        epoch : int
+            From 0.
+
+        Returns
+        -------
+        list of float
+            One for each group.
+        """
+        found = []
+        for self._group in range(len(self.base_lrs)):  # noqa: B020
+            found.append(self.rate(epoch))
+        self._group = 0
+        return found
+
+    def each(self, name: str, value: Any) -> list[Any]:
+        """What is given for all groups, or as a list for each, as a list.
+
+        Parameters
+        ----------
+        name : str
+            What it is, for an error.
+        value : object
+            One for all groups, or a list or tuple of as many.
+
+        Returns
+        -------
+        list
+            One for each group.
+
+        Raises
+        ------
+        ValueError
+            If there are more or fewer than groups.
+        """
+        count = len(self.base_lrs)
+        found = list(value) if isinstance(value, (list, tuple)) else [value] * count
+        if len(found) != count:
+            kind = type(self).__name__
+            raise ValueError(at(f"{kind}: {name} must be one, or as many as there are groups of "
+                                f"parameters, {count}, not {len(found)}"))
+        return found
 
     def begin(self) -> None:
-        """Set the rate of the first epoch; subclasses whose first rate is another one call it."""
-        self.optimizer.lr = self.rate(self.epoch)
+        """Set the rates of the first epoch; subclasses whose first rate is another one call it."""
+        groups = self.optimizer.param_groups
+        for group in groups[len(self.base_lrs):]:  # added later
+            self.base_lrs.append(group.setdefault("initial_lr", group["lr"]))
+        for group, rate in zip(groups, self.rates(self.epoch), strict=True):
+            group["lr"] = rate
 
     @property
     def last_epoch(self) -> int:
@@ -64,14 +123,14 @@ class Scheduler:
         return self.epoch
 
     def get_last_lr(self) -> list[float]:
-        """The present rate, in a list as PyTorch gives those of groups.
+        """The present rates.
 
         Returns
         -------
         list of float
-            One number.
+            One number for each group.
         """
-        return [self.optimizer.lr]
+        return [group["lr"] for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
         """All that changes from epoch to epoch, and the schedule's numbers.
@@ -82,7 +141,7 @@ class Scheduler:
             By name; without the optimizer, which has a state of its own.
         """
         return {name: value for name, value in vars(self).items()
-                if name != "optimizer" and not callable(value)}
+                if name not in ("optimizer", "_group") and not _is_code(value)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from what :meth:`state_dict` gave.
@@ -105,7 +164,7 @@ class Scheduler:
         self.begin()
 
     def rate(self, epoch: int) -> float:
-        """The learning rate of an epoch.
+        """The learning rate of an epoch, for the group whose ``base_lr`` there is.
 
         Parameters
         ----------
@@ -127,4 +186,8 @@ class Scheduler:
     def step(self) -> None:
         """Begin the next epoch."""
         self.epoch += 1
-        self.optimizer.lr = self.rate(self.epoch)
+        self.begin()
+
+
+def _is_code(value: Any) -> bool:
+    return callable(value) or (isinstance(value, list) and any(map(callable, value)))

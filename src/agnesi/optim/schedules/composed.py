@@ -64,9 +64,9 @@ class SequentialLR(Scheduler):
         self.schedulers, self.milestones = list(schedulers), list(milestones)
         self.begin()
 
-    def rate(self, epoch: int) -> float:
+    def rates(self, epoch: int) -> list[float]:
         which = bisect_right(self.milestones, epoch)
-        return self.schedulers[which].rate(epoch - (self.milestones[which - 1] if which else 0))
+        return self.schedulers[which].rates(epoch - (self.milestones[which - 1] if which else 0))
 
     def state_dict(self) -> dict[str, Any]:
         return {"epoch": self.epoch, "milestones": self.milestones,
@@ -111,10 +111,11 @@ class ChainedScheduler(Scheduler):
         self.schedulers = list(schedulers)
         self.begin()
 
-    def rate(self, epoch: int) -> float:
-        found = self.base_lr
+    def rates(self, epoch: int) -> list[float]:
+        found = list(self.base_lrs)
         for s in self.schedulers:
-            found *= s.rate(epoch) / s.base_lr if s.base_lr else 1.0
+            for k, (rate, base) in enumerate(zip(s.rates(epoch), s.base_lrs, strict=True)):
+                found[k] *= rate / base if base else 1.0
         return found
 
     def step(self) -> None:
@@ -145,8 +146,8 @@ class ReduceLROnPlateau(Scheduler):
         Whether ``threshold`` is a share of the best value.
     cooldown : int
         Epochs after a reduction in which nothing is counted.
-    min_lr : float
-        The lowest rate.
+    min_lr : float or list of float
+        The lowest rate, or that of each group.
     eps : float
         Smaller changes of the rate are not made.
 
@@ -172,7 +173,7 @@ class ReduceLROnPlateau(Scheduler):
 
     def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1,
                  patience: int = 10, threshold: float = 1e-4, threshold_mode: str = "rel",
-                 cooldown: int = 0, min_lr: float = 0.0, eps: float = 1e-8) -> None:
+                 cooldown: int = 0, min_lr: float | list[float] = 0.0, eps: float = 1e-8) -> None:
         super().__init__(optimizer)
         if factor >= 1.0:
             raise ValueError(at(f"ReduceLROnPlateau: factor must be below 1, not {factor}"))
@@ -181,12 +182,12 @@ class ReduceLROnPlateau(Scheduler):
                                 f"{mode!r} with {threshold_mode!r}"))
         self.mode, self.factor, self.patience = mode, factor, patience
         self.threshold, self.threshold_mode = threshold, threshold_mode
-        self.cooldown, self.min_lr, self.eps = cooldown, min_lr, eps
+        self.cooldown, self.min_lr, self.eps = cooldown, self.each("min_lr", min_lr), eps
         self.best = math.inf if mode == "min" else -math.inf
         self.num_bad_epochs = self.cooldown_counter = 0
-        self.present = self.base_lr
+        self.present = list(self.base_lrs)
 
-    def rate(self, epoch: int) -> float:
+    def rates(self, epoch: int) -> list[float]:
         return self.present
 
     def _is_better(self, metric: float) -> bool:
@@ -222,7 +223,7 @@ class ReduceLROnPlateau(Scheduler):
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
-            lower = max(self.present * self.factor, self.min_lr)
-            if self.present - lower > self.eps:
-                self.present = lower
+            for k, rate in enumerate(self.present):
+                lower = max(rate * self.factor, self.min_lr[k])
+                self.present[k] = lower if rate - lower > self.eps else rate
         self.begin()

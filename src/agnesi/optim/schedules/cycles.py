@@ -114,7 +114,7 @@ class _Cycle(Scheduler):
         super().begin()
         if self.momenta is not None:
             low, high = self.momenta
-            setattr(self.optimizer, _momentum_of(self.optimizer),
+            setattr(self.optimizer, _momentum_of(self.optimizer),  # in all groups
                     low + (high - low) * self.share(self.epoch))
 
     def step(self) -> None:
@@ -139,8 +139,8 @@ class CyclicLR(_Cycle):
     ----------
     optimizer : Optimizer
         Whose ``lr`` is set.
-    base_lr, max_lr : float
-        The lowest and the highest rate.
+    base_lr, max_lr : float or list of float
+        The lowest and the highest rate, or those of each group.
     step_size_up : int
         Steps up.
     step_size_down : int, optional
@@ -173,14 +173,16 @@ class CyclicLR(_Cycle):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, base_lr: float, max_lr: float,
+    def __init__(self, optimizer: Optimizer, base_lr: float | list[float],
+                 max_lr: float | list[float],
                  step_size_up: int = 2000, step_size_down: int | None = None,
                  mode: str = "triangular", gamma: float = 1.0, cycle_momentum: bool = True,
                  base_momentum: float = 0.8, max_momentum: float = 0.9) -> None:
         super().__init__(optimizer)
         if mode not in ("triangular", "triangular2", "exp_range"):
             raise ValueError(at(f"CyclicLR: there is no mode {mode!r}"))
-        self.base_lr, self.max_lr = base_lr, max_lr
+        self.base_lrs = self.each("base_lr", base_lr)
+        self.max_lrs = self.each("max_lr", max_lr)
         self.up = at_least(self, "step_size_up", step_size_up, 1)
         self.down = step_size_up if step_size_down is None else step_size_down
         self.mode, self.gamma = mode, gamma
@@ -194,7 +196,7 @@ class CyclicLR(_Cycle):
                         "exp_range": self.gamma**epoch}[self.mode]
 
     def rate(self, epoch: int) -> float:
-        return self.base_lr + (self.max_lr - self.base_lr) * self.share(epoch)
+        return self.base_lr + (self.max_lrs[self._group] - self.base_lr) * self.share(epoch)
 
 
 class OneCycleLR(_Cycle):
@@ -204,8 +206,8 @@ class OneCycleLR(_Cycle):
     ----------
     optimizer : Optimizer
         Whose ``lr`` is set.
-    max_lr : float
-        The highest rate.
+    max_lr : float or list of float
+        The highest rate, or that of each group.
     total_steps : int, optional
         Steps in all; by default ``epochs * steps_per_epoch``.
     epochs, steps_per_epoch : int, optional
@@ -242,7 +244,8 @@ class OneCycleLR(_Cycle):
     0.52
     """
 
-    def __init__(self, optimizer: Optimizer, max_lr: float, total_steps: int | None = None,
+    def __init__(self, optimizer: Optimizer, max_lr: float | list[float],
+                 total_steps: int | None = None,
                  epochs: int | None = None, steps_per_epoch: int | None = None,
                  pct_start: float = 0.3, anneal_strategy: str = "cos",
                  cycle_momentum: bool = True, base_momentum: float = 0.85,
@@ -256,10 +259,11 @@ class OneCycleLR(_Cycle):
             total_steps = epochs * steps_per_epoch
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(at(f"OneCycleLR: there is no anneal_strategy {anneal_strategy!r}"))
-        self.max_lr, self.total_steps = max_lr, at_least(self, "total_steps", total_steps, 1)
+        self.max_lrs = self.each("max_lr", max_lr)
+        self.total_steps = at_least(self, "total_steps", total_steps, 1)
         self.top = pct_start * total_steps - 1
-        self.first, self.strategy = max_lr / div_factor, anneal_strategy
-        self.last = self.first / final_div_factor
+        self.strategy = anneal_strategy
+        self.div_factor, self.final_div_factor = div_factor, final_div_factor
         self.momenta = (max_momentum, base_momentum) if cycle_momentum else None
         self.begin()
 
@@ -274,5 +278,6 @@ class OneCycleLR(_Cycle):
     def rate(self, epoch: int) -> float:
         if epoch >= self.total_steps:
             raise ValueError(at(f"OneCycleLR: all {self.total_steps} steps are done"))
-        low = self.first if epoch <= self.top else self.last
-        return low + (self.max_lr - low) * self.share(epoch)
+        high = self.max_lrs[self._group]
+        low = high / self.div_factor / (1 if epoch <= self.top else self.final_div_factor)
+        return low + (high - low) * self.share(epoch)

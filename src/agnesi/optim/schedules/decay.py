@@ -10,6 +10,8 @@ from agnesi.core.errors import at
 from agnesi.optim.optimizer import Optimizer
 from agnesi.optim.schedules.base import Scheduler
 
+_Factor = Callable[[int], float] | list[Callable[[int], float]]
+
 
 def at_least(owner: Any, name: str, value: Any, least: float) -> Any:
     """The number, or a ValueError where it is smaller."""
@@ -271,8 +273,8 @@ class LambdaLR(Scheduler):
     ----------
     optimizer : Optimizer
         Whose ``lr`` is set.
-    lr_lambda : callable
-        Gives the factor of an epoch.
+    lr_lambda : callable or list of callable
+        Gives the factor of an epoch, or of one group each.
 
     Raises
     ------
@@ -293,13 +295,13 @@ class LambdaLR(Scheduler):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float]) -> None:
+    def __init__(self, optimizer: Optimizer, lr_lambda: _Factor) -> None:
         super().__init__(optimizer)
-        self.lr_lambda = lr_lambda
+        self.lr_lambdas = self.each("lr_lambda", lr_lambda)
         self.begin()
 
     def rate(self, epoch: int) -> float:
-        return float(self.base_lr * self.lr_lambda(epoch))
+        return float(self.base_lr * self.lr_lambdas[self._group](epoch))
 
 
 class MultiplicativeLR(Scheduler):
@@ -309,8 +311,8 @@ class MultiplicativeLR(Scheduler):
     ----------
     optimizer : Optimizer
         Whose ``lr`` is set.
-    lr_lambda : callable
-        Gives the factor of an epoch.
+    lr_lambda : callable or list of callable
+        Gives the factor of an epoch, or of one group each.
 
     Raises
     ------
@@ -331,15 +333,16 @@ class MultiplicativeLR(Scheduler):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float]) -> None:
+    def __init__(self, optimizer: Optimizer, lr_lambda: _Factor) -> None:
         super().__init__(optimizer)
-        self.lr_lambda = lr_lambda
-        self.product = 1.0
+        self.lr_lambdas = self.each("lr_lambda", lr_lambda)
+        self.products = [1.0] * len(self.lr_lambdas)
 
     def rate(self, epoch: int) -> float:
-        return self.base_lr * self.product
+        return self.base_lr * self.products[self._group]
 
     def step(self) -> None:
         self.epoch += 1
-        self.product *= float(self.lr_lambda(self.epoch))
+        for k, factor in enumerate(self.lr_lambdas):
+            self.products[k] *= float(factor(self.epoch))
         self.begin()

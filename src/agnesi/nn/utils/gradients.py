@@ -8,7 +8,6 @@ from agnesi.api import functions as F
 from agnesi.api.linalg import vector_norm
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.errors import ShapeError, at
-from agnesi.core.exports import shown as _shown
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
@@ -232,7 +231,3 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         for p in held:
             p.copy_(F.reshape(vec[begin: begin + p.size], p.shape))
             begin += p.size
-
-
-def __dir__() -> list[str]:
-    return _shown(__name__)

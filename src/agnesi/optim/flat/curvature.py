@@ -1,0 +1,157 @@
+"""Minimisers that solve for the step: Levenberg-Marquardt and Hessian-free Newton."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.public import public
+from agnesi.optim.flat.descent import Line, Optimum
+from agnesi.optim.flat.search import Feval
+
+#: Where damping ends: steps are too short to change anything then.
+_MOST = 1e12
+
+
+@public
+def levenberg_marquardt(residuals: Callable[[np.ndarray], tuple[Any, Any]], x: Any,
+                        max_iter: int = 100, tolerance_grad: float = 1e-10,
+                        damping: float = 1e-3) -> Optimum:
+    """Least squares by damped Gauss-Newton steps (Levenberg, 1944; Marquardt, 1963).
+
+    Parameters
+    ----------
+    residuals : callable
+        Gives a vector's residuals, (m,), and their Jacobian, (m, n).
+    x : array_like
+        Where to begin, (n,).
+    max_iter : int
+        The most steps.
+    tolerance_grad : float
+        It ends where no element of the gradient is larger.
+    damping : float
+        What is added to the diagonal at first, in its own unit.
+
+    Returns
+    -------
+    Optimum
+        Where it stopped; its value is half the sum of squares.
+
+    See Also
+    --------
+    optim.flat.bfgs, jacobian
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> t = ag.arange(5.0, dtype="float64")
+    >>> model = lambda p: p[0] * ag.exp(-p[1] * t) - 3 * ag.exp(-0.5 * t)
+    >>> found = ag.optim.flat.levenberg_marquardt(
+    ...     lambda p: (model(ag.tensor(p)), ag.jacobian(model)(ag.tensor(p))), [1.0, 1.0])
+    >>> found.x.round(6)
+    array([3. , 0.5])
+    """
+    def at_vector(v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        r, jacobian = residuals(v)
+        r, jacobian = np.asarray(r, v.dtype).reshape(-1), np.asarray(jacobian, v.dtype)
+        return r, jacobian.reshape(len(r), len(v)), float(r @ r) / 2
+
+    x = np.asarray(x)
+    x = (x if x.dtype.kind == "f" else x.astype(np.float64)).reshape(-1).copy()
+    r, jacobian, value = at_vector(x)
+    values, evaluations = [value], 1
+    for _ in range(max_iter):
+        gradient = jacobian.T @ r
+        if np.abs(gradient).max(initial=0.0) <= tolerance_grad or damping > _MOST:
+            break
+        normal = jacobian.T @ jacobian
+        scale = np.maximum(np.diag(normal), np.finfo(x.dtype).tiny)
+        step = np.linalg.lstsq(normal + np.diag(scale * damping), -gradient, rcond=None)[0]
+        tried = at_vector(x + step)
+        evaluations += 1
+        if not tried[2] < value:
+            damping *= 4
+            continue
+        x, (r, jacobian, value), damping = x + step, tried, damping / 3
+        values.append(value)
+    return Optimum(x, value, jacobian.T @ r, values, evaluations)
+
+
+@public
+def hessian_free(feval: Feval, hvp: Callable[[np.ndarray, np.ndarray], Any], x: Any,
+                 max_iter: int = 200, tolerance_grad: float = 1e-7, damping: float = 1e-2,
+                 max_cg: int = 100) -> Optimum:
+    """Newton's steps by conjugate gradients, from products with the Hessian (Martens, 2010).
+
+    Parameters
+    ----------
+    feval : callable
+        Gives a vector's value and gradient, as ``ag.value_and_grad(f)`` does.
+    hvp : callable
+        The Hessian at a vector times another one: ``lambda x, v: ag.hvp(f, (x,), (v,))``.
+    x : array_like
+        Where to begin.
+    max_iter : int
+        The most steps.
+    tolerance_grad : float
+        It ends where no element of the gradient is larger.
+    damping : float
+        What is added to the Hessian's diagonal at first; it follows how well steps do.
+    max_cg : int
+        The most products in a step.
+
+    Returns
+    -------
+    Optimum
+        Where it stopped.
+
+    See Also
+    --------
+    optim.flat.lbfgs, hvp
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> found = ag.optim.flat.hessian_free(
+    ...     lambda x: (x @ x, 2 * x), lambda x, v: 2 * v, [3.0, 4.0])
+    >>> abs(found.x).max() < 1e-6
+    True
+    """
+    line = Line(feval, x)
+    for _ in range(max_iter):
+        if line.is_flat(tolerance_grad) or damping > _MOST:
+            break
+        at, g, before = line.x, line.gradient, line.value
+
+        def times(v: np.ndarray, at: Any = at, damping: float = damping) -> np.ndarray:
+            return np.asarray(hvp(at, v), at.dtype).reshape(at.shape) + damping * v
+
+        step = _solved(times, -g, max_cg)
+        if not (g @ step < 0 and line.move(step, 1.0)):
+            damping *= 4
+            continue
+        step = line.x - at
+        expected = float(g @ step + step @ times(step) / 2)
+        ratio = (line.value - before) / expected if expected else 0.0
+        damping = damping * 1.5 if ratio < 0.25 else damping / 1.5 if ratio > 0.75 else damping
+    return line.found()
+
+
+def _solved(times: Callable[[np.ndarray], np.ndarray], b: np.ndarray, most: int) -> np.ndarray:
+    """What the matrix takes nearly to ``b``, by conjugate gradients, up to where it curves down."""
+    x, r = np.zeros_like(b), b
+    p, square = r, float(r @ r)
+    goal = min(0.25, square**0.25) ** 2 * square
+    for _ in range(most):
+        q = times(p)
+        curvature = float(p @ q)
+        if curvature <= 0:
+            return x if x.any() else b
+        x, r = x + (square / curvature) * p, r - (square / curvature) * q
+        square, old = float(r @ r), square
+        if square <= goal:
+            break
+        p = r + (square / old) * p
+    return x

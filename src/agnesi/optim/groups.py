@@ -1,0 +1,160 @@
+"""Groups of parameters with options of their own; each has an optimizer of the same class."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from typing import Any, TypeAlias
+
+from agnesi.core.errors import at
+from agnesi.core.op import typed
+from agnesi.core.public import check_call
+from agnesi.core.tensor import Tensor
+from agnesi.optim.hyper import Hyper
+
+#: What optimizers take: tensors, tensors with names, or groups of them with options.
+Parameters: TypeAlias = (
+    Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[Mapping[str, Any]]
+)
+
+
+class ParameterGroup(MutableMapping[str, Any]):
+    """One group of an optimizer's parameters, with its options by name, as in PyTorch.
+
+    Numbers (``lr``, ``weight_decay``, ``betas``, ...) may be set between steps, also of compiled
+    ones, which are not compiled again; names that are no options hold whatever users put there.
+
+    Parameters
+    ----------
+    part : Optimizer
+        The optimizer, or the part of it that steps for this group.
+
+    See Also
+    --------
+    optim.Optimizer
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w, b = ag.zeros(2, requires_grad=True), ag.zeros(1, requires_grad=True)
+    >>> optimizer = ag.optim.SGD([{"params": [w]}, {"params": [b], "lr": 0.5}], lr=0.1)
+    >>> [group["lr"] for group in optimizer.param_groups]
+    [0.1, 0.5]
+    >>> optimizer.param_groups[1]["lr"] = 0.25
+    >>> optimizer.param_groups[1]["params"]
+    [tensor([0.], requires_grad=True)]
+    """
+
+    __slots__ = ("_part",)
+
+    def __init__(self, part: Any) -> None:
+        self._part = part
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({"params": 0, **self._part.options, **self._part.labels})
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __getitem__(self, name: str) -> Any:
+        part = self._part
+        if name == "params":
+            return list(part.own_parameters)
+        if name in part.labels:
+            return part.labels[name]
+        if name not in part.options:
+            raise KeyError(name)
+        if name == "betas":
+            return part.beta1, part.beta2
+        return getattr(part, name) if _is_number(part, name) else part.options[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        part = self._part
+        if name == "betas" and name in part.options:
+            for which, beta in zip(("beta1", "beta2"), value, strict=True):
+                Hyper.put(part, which, beta)
+        elif _is_number(part, name):
+            Hyper.put(part, name, value)
+        elif name == "params" or name in part.options:
+            kind = type(part).__name__
+            raise ValueError(at(f"{kind}: {name!r} of a group cannot change; add_param_group makes "
+                                "another group, and another optimizer other options"))
+        else:
+            part.labels[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self._part.labels[name]
+
+    def __repr__(self) -> str:
+        told = {n: f"{len(v)} tensors" if n == "params" else v for n, v in self.items()}
+        return f"ParameterGroup({', '.join(f'{n}={v}' for n, v in told.items())})"
+
+
+def _is_number(part: Any, name: str) -> bool:
+    return isinstance(getattr(type(part), name, None), Hyper)
+
+
+def grouped(init: Callable[..., None]) -> Callable[..., None]:
+    """``__init__`` of a class of optimizers, called with the first group; a part is made of each
+    other one."""
+    first, *known = list(inspect.signature(init).parameters.values())[1:]
+    places = [p.name for p in known if p.kind is p.POSITIONAL_OR_KEYWORD]
+    usual = {p.name: p.default for p in known if p.default is not p.empty}
+
+    @functools.wraps(init)
+    def __init__(self: Any, *args: Any, **keywords: Any) -> None:  # noqa: N807
+        if first.name in keywords:
+            args = (keywords.pop(first.name), *args)
+        if type(self).__init__ is not __init__ or not args:  # a subclass calls, or Python refuses
+            init(self, *args, **keywords)
+            return
+        parameters, *rest = args
+        defaults = usual | dict(zip(places, rest, strict=False)) | keywords
+        groups = _groups(type(self).__name__, parameters)
+        begin(self, groups[0], defaults)
+        for group in groups[1:]:
+            self.add_param_group(group)
+
+    return __init__
+
+
+def begin(part: Any, group: Mapping[str, Any], defaults: dict[str, Any]) -> None:
+    """Make an optimizer that steps for one group."""
+    given = {name: value for name, value in group.items() if name != "params"}
+    options = {name: given.pop(name, value) for name, value in defaults.items()}
+    part.defaults, part.options, part.labels, part.parts = defaults, options, given, [part]
+    check_call(type(part), ((),), options)
+    type(part).__init__.__wrapped__(part, group["params"], **options)
+
+
+def _groups(name: str, parameters: Any) -> list[dict[str, Any]]:
+    """What an optimizer is made with, as groups."""
+    if isinstance(parameters, (Tensor, Mapping, str)) or not isinstance(parameters, Iterable):
+        ways = f"{name}([w], ...) for one tensor, {name}(model.parameters(), ...) for a module"
+        if isinstance(parameters, Mapping):
+            ways = f"{name}(tensors.values(), ...) for a dict of tensors"
+        raise TypeError(at(
+            f"{name} optimises an iterable of tensors, not {typed(parameters)}: write {ways}"
+        ))
+    given = list(parameters)
+    mapped = bool(given) and all(isinstance(group, Mapping) for group in given)
+    groups = [group_of(name, group) for group in (given if mapped else [{"params": given}])]
+    if not any(group["params"] for group in groups):
+        raise ValueError(at(f"{name}: there are no parameters to optimise"))
+    return groups
+
+
+def group_of(name: str, group: Any) -> dict[str, Any]:
+    """A group with its tensors as a list, without their names."""
+    if not isinstance(group, Mapping) or "params" not in group:
+        raise TypeError(at(f"{name}: a group of parameters is a dict with 'params', and options "
+                           f"such as 'lr', not {typed(group)}"))
+    params = group["params"]
+    params = [params] if isinstance(params, Tensor) else list(params)
+    pairs = bool(params) and all(_is_named(p) for p in params)
+    return {**group, "params": [p[1] for p in params] if pairs else params}
+
+
+def _is_named(p: Any) -> bool:
+    return isinstance(p, tuple) and len(p) == 2 and isinstance(p[0], str)

@@ -1,0 +1,191 @@
+"""L-BFGS over the parameters of a model, with a closure that computes loss and gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from agnesi.autodiff.recording import enable_grad, no_grad
+from agnesi.core.errors import StateError, at
+from agnesi.core.op import typed
+from agnesi.core.tracing import is_tracing
+from agnesi.optim.flat.descent import Memory
+from agnesi.optim.flat.search import Point, evaluated, strong_wolfe
+from agnesi.optim.groups import Parameters
+from agnesi.optim.optimizer import Optimizer
+
+
+class LBFGS(Optimizer):
+    """L-BFGS for all parameters as one vector; a step calls its closure several times.
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        What to optimise, real and in one group.
+    lr : float
+        Length of steps, in their own unit; with a line search where that begins.
+    max_iter : int
+        The most directions in one step.
+    max_eval : int, optional
+        The most calls of the closure in one step; 5/4 of ``max_iter`` by default.
+    tolerance_grad : float
+        A step ends where no element of the gradient is larger.
+    tolerance_change : float
+        A step ends where value and parameters change by no more.
+    history_size : int
+        How many changes of the gradient are kept.
+    line_search_fn : {"strong_wolfe"}, optional
+        How far to go along a direction; ``lr`` by default.
+
+    Raises
+    ------
+    ValueError
+        If there are several groups, or a number is out of its range.
+    TypeError
+        If a parameter is complex, or no tensor that requires grad.
+
+    See Also
+    --------
+    optim.flat.lbfgs, optim.SGD
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.tensor([3.0, 4.0], requires_grad=True)
+    >>> optimizer = ag.optim.LBFGS([w], line_search_fn="strong_wolfe")
+    >>> def closure():
+    ...     optimizer.zero_grad()
+    ...     loss = (w * w).sum()
+    ...     loss.backward()
+    ...     return loss
+    >>> float(optimizer.step(closure))
+    25.0
+    >>> bool((abs(w) < 1e-5).all())
+    True
+    """
+
+    def __init__(self, parameters: Parameters, lr: float = 1.0, max_iter: int = 20,
+                 max_eval: int | None = None, tolerance_grad: float = 1e-7,
+                 tolerance_change: float = 1e-9, history_size: int = 100,
+                 line_search_fn: str | None = None) -> None:
+        super().__init__(parameters, lr)
+        for p in self.own_parameters:
+            if p.dtype.kind == "c":
+                raise TypeError(at(f"LBFGS: parameters are real, not {typed(p)}"))
+        if line_search_fn not in (None, "strong_wolfe"):
+            raise ValueError(at(f"LBFGS: there is no line_search_fn {line_search_fn!r}, but "
+                                "'strong_wolfe'"))
+        self.max_iter, self.line_search_fn = max_iter, line_search_fn
+        self.max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
+        self.tolerance_grad, self.tolerance_change = tolerance_grad, tolerance_change
+        self.memory, self.steps = Memory(history_size), 0
+        #: The last direction, how far it went, and the gradient before.
+        self.last: tuple[np.ndarray, float, np.ndarray] | None = None
+
+    def add_param_group(self, param_group: Mapping[str, Any]) -> None:
+        raise ValueError(at("LBFGS: all parameters are one vector, which has one group"))
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        if closure is None or not callable(closure):
+            raise TypeError(at("LBFGS.step needs a function that computes the gradients and gives "
+                               f"the loss, not {typed(closure)}"))
+        if is_tracing():
+            raise TypeError(at("LBFGS decides from values how far to go: call step outside of "
+                               "ag.jit, with a closure that is compiled"))
+        first: list[Any] = []
+
+        def feval(x: np.ndarray) -> tuple[float, np.ndarray]:
+            self._write(x)
+            with enable_grad():
+                loss = closure()
+            first.append(loss)
+            return float(loss), self._gradient()
+
+        self._descend(feval, self._vector())
+        return first[0]
+
+    @no_grad()
+    def _descend(self, feval: Any, x: np.ndarray) -> None:
+        value, g = evaluated(feval, x)
+        calls = 1
+        if not np.abs(g).max(initial=0.0) > self.tolerance_grad:
+            return
+        for i in range(1, self.max_iter + 1):
+            d = self._direction(g)
+            t = self.lr * (min(1.0, 1 / float(np.abs(g).sum())) if self.steps == 1 else 1.0)
+            slope, old = float(g @ d), value
+            self.last = d, t, g
+            if not slope <= -self.tolerance_change:
+                break
+            if self.line_search_fn:
+                start = Point(0.0, value, g, slope)
+
+                def along(t: float, x: Any = x, d: Any = d) -> Point:
+                    value, g = evaluated(feval, x + np.asarray(t * d, d.dtype))
+                    return Point(t, value, g, float(g @ d))
+
+                found, count = strong_wolfe(
+                    along, start, t, float(np.abs(d).max()), tolerance=self.tolerance_change,
+                    most=max(self.max_eval - calls, 1))
+                t, value, calls = found.t, found.value, calls + count
+                self.last, x, g = (d, t, g), x + np.asarray(t * d, d.dtype), found.gradient
+            else:
+                x = x + np.asarray(t * d, d.dtype)
+                if i < self.max_iter:
+                    (value, g), calls = evaluated(feval, x), calls + 1
+            if (calls >= self.max_eval or not np.abs(g).max() > self.tolerance_grad
+                    or np.abs(t * d).max() <= self.tolerance_change
+                    or abs(value - old) < self.tolerance_change):
+                break
+        self._write(x)
+
+    def _direction(self, g: np.ndarray) -> np.ndarray:
+        self.steps += 1
+        if self.last is not None:
+            d, t, before = self.last
+            self.memory.note(np.asarray(t * d, d.dtype), g - before)
+        return self.memory.direction(g)
+
+    def _vector(self) -> np.ndarray:
+        return np.concatenate([p.data.reshape(-1) for p in self.own_parameters])
+
+    def _gradient(self) -> np.ndarray:
+        return np.concatenate([
+            np.zeros(p.data.size, p.dtype) if p.grad is None else p.grad.data.reshape(-1)
+            for p in self.own_parameters])
+
+    @no_grad()
+    def _write(self, x: np.ndarray) -> None:
+        begin = 0
+        for p in self.own_parameters:
+            part: Any = x[begin: begin + p.data.size]
+            p.copy_(part.reshape(p.data.shape))
+            begin += p.data.size
+
+    def state_dict(self) -> dict[str, np.ndarray]:
+        size = sum(p.data.size for p in self.own_parameters)
+        d, t, g = (np.zeros(size), 0.0, np.zeros(size)) if self.last is None else self.last
+        memory = self.memory
+        return super().state_dict() | {
+            "steps": np.array(self.steps), "direction": d.copy(), "length": np.array(t),
+            "gradient": g.copy(), "scale": np.array(memory.scale),
+            "moves": np.array(memory.moves).reshape(-1, size),
+            "turns": np.array(memory.turns).reshape(-1, size),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        own = self.state_dict()
+        if not isinstance(state, Mapping) or state.keys() != own.keys():
+            raise StateError(at("the state is not one of this LBFGS"))
+        size, dtype = len(own["direction"]), self._vector().dtype
+        arrays = {n: np.array(v) for n, v in state.items()}
+        if any(arrays[n].shape[-1:] != (size,) for n in ("direction", "gradient", "moves")):
+            raise ValueError(at(f"LBFGS has {size} numbers to optimise, the state another many"))
+        super().load_state_dict({n: arrays[n] for n in super().state_dict()})
+        self.steps, self.memory.scale = int(arrays["steps"]), float(arrays["scale"])
+        self.memory.moves = [v.astype(dtype) for v in arrays["moves"]]
+        self.memory.turns = [v.astype(dtype) for v in arrays["turns"]]
+        self.last = (arrays["direction"].astype(dtype), float(arrays["length"]),
+                     arrays["gradient"].astype(dtype)) if self.steps else None

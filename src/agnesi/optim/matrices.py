@@ -1,0 +1,269 @@
+"""Optimizers that see more than single elements of a parameter: Adafactor, Muon, SparseAdam."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.errors import at
+from agnesi.core.op import typed
+from agnesi.core.tensor import wrap
+from agnesi.ops.arith import sqrt
+from agnesi.ops.matmul import matmul
+from agnesi.ops.movement import swapaxes
+from agnesi.ops.reduce import any as any_of
+from agnesi.ops.reduce import mean
+from agnesi.ops.select import maximum, minimum, where
+from agnesi.ops.vectornorms import norm
+from agnesi.optim.adam import Adam, two_betas
+from agnesi.optim.decay import Decaying
+from agnesi.optim.groups import Parameters
+from agnesi.optim.hyper import Hyper
+
+
+class Adafactor(Decaying):
+    """Adafactor: mean squares of matrices as a product of rows and columns (Shazeer, 2018).
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor, or of dict
+        What to optimise, or groups of it with options of their own.
+    lr : float
+        The largest step, relative to the parameter's root mean square.
+    beta2_decay : float
+        Power of the step's number that is the share of new squares in the mean.
+    eps : tuple of (float or None, float)
+        The least mean square's root, by default that of the dtype, and the least root mean square
+        of a parameter.
+    d : float
+        The largest root mean square of a step before it is scaled.
+    weight_decay : float
+        Share of ``lr`` by which parameters shrink in a step.
+    maximize : bool
+        Whether to go up along the gradient.
+
+    Raises
+    ------
+    TypeError
+        If a parameter is complex, or no tensor that requires grad.
+    ValueError
+        If a number is out of its range.
+
+    See Also
+    --------
+    optim.Adam, optim.Muon
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.tensor([1.0], requires_grad=True)
+    >>> optimizer = ag.optim.Adafactor([w], lr=0.5)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.5], requires_grad=True)
+    """
+
+    slot_names = ("rows", "columns")
+
+    def __init__(self, parameters: Parameters, lr: float = 1e-2, beta2_decay: float = -0.8,
+                 eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0,
+                 weight_decay: float = 0.0, *, maximize: bool = False) -> None:
+        super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize,
+                         decoupled=True)
+        for p in self.own_parameters:
+            if p.dtype.kind == "c":
+                raise TypeError(at(f"Adafactor: parameters are real, not {typed(p)}"))
+        if d < 1.0:
+            raise ValueError(at(f"Adafactor: d must be at least 1, not {d}"))
+        self.eps: tuple[float | None, float] = (eps[0], float(eps[1]))
+        self.beta2_decay, self.d = float(beta2_decay), float(d)
+        self._steps = wrap(np.array(0))
+
+    def slot_shape(self, name: str, p: Any) -> tuple[int, ...]:
+        if p.ndim < 2:
+            return tuple(p.shape) if name == "rows" else (0,)
+        return (*p.shape[:-1], 1) if name == "rows" else (*p.shape[:-2], 1, p.shape[-1])
+
+    def begin(self) -> tuple[Any, ...]:
+        """The share of new squares, and the step's relative size.
+
+        Returns
+        -------
+        tuple
+            Two float64 numbers.
+        """
+        steps: Any = self._steps
+        t = steps.add_(1).astype("float64")
+        return t**self.beta2_decay, minimum(self.lr, 1 / sqrt(t))
+
+    def update(self, p: Any, g: Any, *rest: Any) -> None:
+        rows, columns, share, relative = rest
+        share, relative = share.astype(p.dtype), relative.astype(p.dtype)
+        least = float(dtypes.limits(p.dtype).eps) if self.eps[0] is None else float(self.eps[0])
+        far = 1 / math.sqrt(max(p.size, 1))
+        size = maximum(norm(p) * far, self.eps[1]) * relative
+        g = self.slope(p, g)
+        squares = g * g
+        if p.ndim > 1:
+            rows.add_(share * (mean(squares, -1, keepdims=True) - rows))
+            columns.add_(share * (mean(squares, -2, keepdims=True) - columns))
+            expected = rows * columns / maximum(mean(rows, -2, keepdims=True), least)
+        else:
+            expected = rows.add_(share * (squares - rows))
+        step = g / sqrt(maximum(expected, least * least))
+        p.sub_(size / maximum(norm(step) * far / self.d, 1.0) * step)
+
+
+class Muon(Decaying):
+    """Muon: steps of matrices with all singular values near 1 (Jordan et al., 2024).
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor, or of dict
+        Matrices, or groups of them with options of their own; embeddings and vectors are for
+        another optimizer.
+    lr : float
+        Learning rate.
+    weight_decay : float
+        Share of ``lr`` by which parameters shrink in a step.
+    momentum : float
+        How much is kept of the running mean of gradients.
+    nesterov : bool
+        Whether to look ahead along the momentum.
+    ns_coefficients : tuple of float
+        Of the polynomial that brings singular values towards 1.
+    eps : float
+        The least norm that the mean is divided by.
+    ns_steps : int
+        How often the polynomial is applied.
+    adjust_lr_fn : {"original", "match_rms_adamw"}, optional
+        How the rate follows the matrix's shape: by the root of its ratio, as by default, or of its
+        longer side.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is no matrix, or a number out of its range.
+    TypeError
+        If a parameter is no tensor that requires grad.
+
+    See Also
+    --------
+    optim.SGD, optim.Adafactor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.tensor([[1.0, 0.0], [0.0, 2.0]], requires_grad=True)
+    >>> optimizer = ag.optim.Muon([w], lr=0.5, weight_decay=0.0)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> bool(w[1, 1] < 2)
+    True
+    """
+
+    slot_names = ("momentum",)
+    momentum = Hyper()
+
+    def __init__(self, parameters: Parameters, lr: float = 1e-3, weight_decay: float = 0.1,
+                 momentum: float = 0.95, nesterov: bool = True,
+                 ns_coefficients: tuple[float, float, float] = (3.4445, -4.775, 2.0315),
+                 eps: float = 1e-7, ns_steps: int = 5, adjust_lr_fn: str | None = None) -> None:
+        super().__init__(parameters, lr, weight_decay=weight_decay, decoupled=True)
+        for p in self.own_parameters:
+            if p.ndim != 2 or p.dtype.kind == "c":
+                raise ValueError(at(f"Muon: parameters are real matrices, not {typed(p)}: give "
+                                    "others to another optimizer"))
+        if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
+            raise ValueError(at(f"Muon: there is no adjust_lr_fn {adjust_lr_fn!r}"))
+        self.momentum, self.nesterov = momentum, nesterov
+        self.ns_coefficients, self.ns_steps = tuple(ns_coefficients), ns_steps
+        self.eps, self.adjust_lr_fn = float(eps), adjust_lr_fn
+
+    def update(self, p: Any, g: Any, *rest: Any) -> None:
+        (v,) = rest
+        g = self.slope(p, g)
+        v.add_((1 - self.momentum) * (g - v))
+        step = g + self.momentum * (v - g) if self.nesterov else v
+        down, across = p.shape
+        factor = (0.2 * math.sqrt(max(down, across)) if self.adjust_lr_fn == "match_rms_adamw"
+                  else math.sqrt(max(1.0, down / across)))
+        p.sub_(self.lr * factor * self._levelled(step))
+
+    def _levelled(self, g: Any) -> Any:
+        """A matrix of the same singular vectors whose singular values are near 1."""
+        a, b, c = self.ns_coefficients
+        tall = g.shape[0] > g.shape[1]
+        x = swapaxes(g, 0, 1) if tall else g
+        x = x / maximum(norm(x), self.eps)
+        for _ in range(self.ns_steps):
+            gram = matmul(x, swapaxes(x, 0, 1))
+            x = a * x + matmul(b * gram + c * matmul(gram, gram), x)
+        return swapaxes(x, 0, 1) if tall else x
+
+
+class SparseAdam(Adam):
+    """Adam in which only rows with a gradient change, means included.
+
+    Gradients are dense here: a row without a gradient is one whose gradient is 0 throughout, as
+    that of an embedding's row that no id of the batch names.
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor, or of dict
+        What to optimise, or groups of it with options of their own.
+    lr : float
+        Learning rate.
+    betas : tuple of float
+        How much is kept of the running means of gradient and squared gradient.
+    eps : float
+        Added to the root of the mean square.
+    maximize : bool
+        Whether to go up along the gradient.
+
+    Raises
+    ------
+    ValueError
+        If ``betas`` are not two numbers.
+    TypeError
+        If a parameter is no tensor that requires grad.
+
+    See Also
+    --------
+    optim.Adam, nn.Embedding
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> table = ag.ones((3, 2), requires_grad=True)
+    >>> optimizer = ag.optim.SparseAdam([table], lr=0.5)
+    >>> ag.nn.functional.embedding([1], table).sum().backward()
+    >>> optimizer.step()
+    >>> table
+    tensor([[1. , 1. ],
+            [0.5, 0.5],
+            [1. , 1. ]], requires_grad=True)
+    """
+
+    def __init__(self, parameters: Parameters, lr: float = 1e-3, *,
+                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 maximize: bool = False) -> None:
+        super().__init__(parameters, lr, betas=two_betas(self, betas), eps=eps, maximize=maximize)
+
+    def begin(self) -> tuple[Any, ...]:
+        size, root = super().begin()
+        return (size * root,)
+
+    def update(self, p: Any, g: Any, *rest: Any) -> None:
+        average, square, size = rest
+        g = self.slope(p, g)
+        inner = tuple(range(1, p.ndim))
+        touched = any_of(g != 0, inner, keepdims=True) if inner else g != 0
+        average.add_(where(touched, (1 - self.beta1) * (g - average), 0.0))
+        square.add_(where(touched, (1 - self.beta2) * (g * g - square), 0.0))
+        step = size.astype(p.dtype) * average / (sqrt(square) + self.eps)
+        p.sub_(where(touched, step, 0.0))

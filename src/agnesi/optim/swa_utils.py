@@ -1,0 +1,339 @@
+"""Averages of a model's weights: exponential ones, and those of stochastic weight averaging."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from agnesi.autodiff.recording import no_grad
+from agnesi.core.errors import at
+from agnesi.core.exports import shown as _shown
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.nn.module import Module
+from agnesi.nn.norms import BatchNorm1d
+from agnesi.ops.convert import cast
+from agnesi.ops.select import where
+from agnesi.optim.optimizer import Optimizer
+from agnesi.optim.schedules.base import Scheduler
+
+#: From the average, the value of now, and the count of those in the average, to the next average.
+Average = Callable[[Any, Any, Any], Any]
+Averages = Callable[[Any, Any, Any], None]
+
+
+@public
+def get_ema_avg_fn(decay: float = 0.999) -> Average:
+    """An exponential moving average, for :class:`AveragedModel`.
+
+    Parameters
+    ----------
+    decay : float
+        How much of the average is kept.
+
+    Returns
+    -------
+    callable
+        From the average, a value and the count to the next average.
+
+    Raises
+    ------
+    ValueError
+        If ``decay`` is not between 0 and 1.
+
+    See Also
+    --------
+    optim.swa_utils.AveragedModel
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.optim.swa_utils.get_ema_avg_fn(0.75)(4.0, 8.0, 1)
+    5.0
+    """
+    if not 0.0 <= decay <= 1.0:
+        raise ValueError(at(f"get_ema_avg_fn: decay must lie between 0 and 1, not {decay}"))
+    return lambda average, value, count: average + (1 - decay) * (value - average)
+
+
+@public
+def get_swa_avg_fn() -> Average:
+    """The mean of all values so far, for :class:`AveragedModel`.
+
+    Returns
+    -------
+    callable
+        From the average, a value and the count to the next average.
+
+    See Also
+    --------
+    optim.swa_utils.AveragedModel
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.optim.swa_utils.get_swa_avg_fn()(4.0, 8.0, 1)
+    6.0
+    """
+    return lambda average, value, count: average + (value - average) / (count + 1)
+
+
+def _of_lists(average: Average) -> Averages:
+    def update(averages: Iterable[Any], values: Iterable[Any], count: Any) -> None:
+        for held, value in zip(averages, values, strict=True):
+            held.copy_(cast(average(held, value, count), held.dtype))
+
+    return update
+
+
+@public
+def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
+    """An exponential moving average of lists of tensors, in place.
+
+    Parameters
+    ----------
+    decay : float
+        How much of the averages is kept.
+
+    Returns
+    -------
+    callable
+        Takes the averages, the values and the count.
+
+    Raises
+    ------
+    ValueError
+        If ``decay`` is not between 0 and 1.
+
+    See Also
+    --------
+    optim.swa_utils.get_ema_avg_fn
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> average = ag.tensor([4.0])
+    >>> ag.optim.swa_utils.get_ema_multi_avg_fn(0.75)([average], [ag.tensor([8.0])], 1)
+    >>> average
+    tensor([5.])
+    """
+    return _of_lists(get_ema_avg_fn(decay))
+
+
+@public
+def get_swa_multi_avg_fn() -> Averages:
+    """The means of lists of tensors, in place.
+
+    Returns
+    -------
+    callable
+        Takes the averages, the values and the count.
+
+    See Also
+    --------
+    optim.swa_utils.get_swa_avg_fn
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> average = ag.tensor([4.0])
+    >>> ag.optim.swa_utils.get_swa_multi_avg_fn()([average], [ag.tensor([8.0])], 1)
+    >>> average
+    tensor([6.])
+    """
+    return _of_lists(get_swa_avg_fn())
+
+
+class AveragedModel(Module):
+    """A copy of a model whose weights are an average of what the model's were.
+
+    Parameters
+    ----------
+    model : Module
+        Is copied.
+    device : str, optional
+        Only "cpu".
+    avg_fn : callable, optional
+        From average, value and count to the next average; the mean by default.
+    multi_avg_fn : callable, optional
+        In its place, for lists of tensors, which it changes.
+    use_buffers : bool
+        Whether buffers are averaged as parameters are; the model's are copied otherwise.
+
+    Attributes
+    ----------
+    module : Module
+        The copy.
+    n_averaged : Tensor
+        How many models are in the average.
+
+    Raises
+    ------
+    TypeError
+        If ``model`` is no module, or both functions are given.
+
+    See Also
+    --------
+    optim.swa_utils.update_bn, optim.swa_utils.get_ema_avg_fn
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi.optim.swa_utils import AveragedModel
+    >>> net = ag.nn.Linear(1, 1, bias=False)
+    >>> average = AveragedModel(net)
+    >>> for value in (1.0, 3.0):
+    ...     net.load_state_dict({"weight": [[value]]})
+    ...     average.update_parameters(net)
+    >>> average(ag.ones(1))
+    tensor([2.], requires_grad=True)
+    """
+
+    def __init__(self, model: Module, device: Any = None, avg_fn: Average | None = None,
+                 multi_avg_fn: Averages | None = None, use_buffers: bool = False) -> None:
+        if not isinstance(model, Module):
+            raise TypeError(at(f"AveragedModel averages a module, not {typed(model)}"))
+        if avg_fn is not None and multi_avg_fn is not None:
+            raise TypeError(at("AveragedModel takes avg_fn or multi_avg_fn, not both"))
+        self.module = deepcopy(model).to(device=device)
+        self.n_averaged = wrap(np.array(0))
+        self._average = multi_avg_fn or _of_lists(avg_fn or get_swa_avg_fn())
+        self.use_buffers = use_buffers
+
+    def forward(self, *args: Any, **keywords: Any) -> Any:
+        return self.module(*args, **keywords)
+
+    @no_grad()
+    def update_parameters(self, model: Module) -> None:
+        """Take the weights of now into the average; also inside of a compiled step.
+
+        Parameters
+        ----------
+        model : Module
+            As the one that was copied.
+
+        Raises
+        ------
+        ValueError
+            If it has other parameters.
+        """
+        count: Any = self.n_averaged
+        pairs = self._pairs(model.parameters(), self.module.parameters())
+        buffers = self._pairs(model.buffers(), self.module.buffers())
+        floats = [b for b in buffers if b[0].dtype.kind == "f"] if self.use_buffers else []
+        pairs += floats
+        averages: list[Any] = [held for _, held in pairs]
+        values: list[Any] = [value.detach() for value, _ in pairs]
+        self._average(averages, values, count)
+        for held, value in zip(averages, values, strict=True):
+            held.copy_(where(count == 0, value, held))
+        for value, held in buffers:
+            if not any(held is mean for _, mean in floats):
+                held.copy_(value)
+        count.add_(1)
+
+    def _pairs(self, values: Iterable[Tensor], averages: Iterable[Tensor]
+               ) -> list[tuple[Any, Any]]:
+        values, averages = list(values), list(averages)
+        if [v.shape for v in values] != [a.shape for a in averages]:
+            raise ValueError(at("AveragedModel.update_parameters: the model has other parameters "
+                                "than the one that was copied"))
+        return list(zip(values, averages, strict=True))
+
+
+@public
+def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+    """Compute the running statistics of batch normalisations anew, as means over all batches.
+
+    Parameters
+    ----------
+    loader : iterable
+        Batches; of tuples and lists the first entry is the input.
+    model : Module
+        Is called with them in training mode.
+    device : str, optional
+        Only "cpu".
+
+    See Also
+    --------
+    optim.swa_utils.AveragedModel, nn.BatchNorm1d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> norm = ag.nn.BatchNorm1d(1)
+    >>> ag.optim.swa_utils.update_bn([ag.tensor([[1.0], [3.0]])], norm)
+    >>> norm.running_mean
+    tensor([2.])
+    """
+    norms = [m for m in model.modules() if isinstance(m, BatchNorm1d)]
+    momenta, training = [m.momentum for m in norms], model.training
+    model.train()
+    with no_grad():
+        for i, batch in enumerate(loader):
+            for m in norms:
+                m.momentum = 1 / (i + 1)
+            model(batch[0] if isinstance(batch, (tuple, list)) else batch)
+    for m, momentum in zip(norms, momenta, strict=True):
+        m.momentum = momentum
+    model.train(training)
+
+
+class SWALR(Scheduler):
+    """From the present rates to constant ones for stochastic weight averaging.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose ``lr`` is set.
+    swa_lr : float or list of float
+        The constant rate, or that of each group.
+    anneal_epochs : int
+        Epochs until then.
+    anneal_strategy : {"cos", "linear"}
+        Along half a cosine, or in a straight line.
+
+    Raises
+    ------
+    ValueError
+        If there is no such strategy.
+
+    See Also
+    --------
+    optim.swa_utils.AveragedModel
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> optimizer = ag.optim.SGD([ag.zeros(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ag.optim.swa_utils.SWALR(optimizer, 0.5, anneal_epochs=2)
+    >>> scheduler.step()
+    >>> optimizer.lr
+    0.75
+    """
+
+    def __init__(self, optimizer: Optimizer, swa_lr: float | list[float], anneal_epochs: int = 10,
+                 anneal_strategy: str = "cos") -> None:
+        super().__init__(optimizer)
+        if anneal_strategy not in ("cos", "linear") or anneal_epochs < 0:
+            raise ValueError(at(f"SWALR: there is no anneal_strategy {anneal_strategy!r} over "
+                                f"{anneal_epochs} epochs"))
+        self.swa_lrs, self.anneal_epochs = self.each("swa_lr", swa_lr), anneal_epochs
+        self.strategy, self.begins = anneal_strategy, [g["lr"] for g in optimizer.param_groups]
+
+    def rates(self, epoch: int) -> list[float]:
+        if epoch == 1:  # another schedule may have been at work until now
+            self.begins = self.get_last_lr()
+        share = min(1.0, epoch / max(1, self.anneal_epochs))
+        share = (1 - math.cos(math.pi * share)) / 2 if self.strategy == "cos" else share
+        return [end * share + begin * (1 - share)
+                for begin, end in zip(self.begins, self.swa_lrs, strict=True)]
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)
