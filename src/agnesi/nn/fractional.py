@@ -96,7 +96,8 @@ def _pooled(name: str, input: Any, kernel: Any, size: Any, ratio: Any, rank: int
     single = x.ndim == rank + 1
     x = F.expand_dims(x, 0) if single else x
     kernels, sizes = _sizes(name, x, kernel, size, ratio, rank)
-    u = uniform((*x.shape[:2], rank), generator=generator) if samples is None else as_tensor(samples)
+    u = (uniform((*x.shape[:2], rank), generator=generator) if samples is None
+         else as_tensor(samples))
     # as PyTorch has it: numbers of images go to the axes from the last on, those of volumes not
     order = range(rank) if rank == 3 else reversed(range(rank))
     place: Any = 0

@@ -19,8 +19,8 @@ from agnesi.nn.module import Module
 from agnesi.nn.norms import LayerNorm
 from agnesi.nn.positions import KeyValueCache
 from agnesi.ops.creation import full
-from agnesi.ops.select import relu
 from agnesi.ops.diagonal import triu
+from agnesi.ops.select import relu
 
 Activation = str | Callable[[Tensor], Tensor]
 
