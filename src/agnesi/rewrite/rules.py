@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from agnesi.core import shapes
+from agnesi.core.cached import cached_property
 from agnesi.core.dims import Shape, is_open
 from agnesi.core.dispatch import graph_node
 from agnesi.core.errors import DTypeError, ShapeError, at, shown
@@ -103,7 +104,11 @@ class Rule:
         bool
             Whether one of them is the rule's.
         """
-        return any(n in (self.name, self.stage) or n in self.tags for n in names)
+        return not self._labels.isdisjoint(names)
+
+    @cached_property
+    def _labels(self) -> frozenset[str]:
+        return frozenset((self.name, self.stage, *self.tags))
 
 
 @handle
