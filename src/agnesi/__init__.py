@@ -63,6 +63,7 @@ newaxis = None
 _lend()
 
 if TYPE_CHECKING:
+    from agnesi import distributed as distributed
     from agnesi import fft as fft
     from agnesi import func as func
     from agnesi import inspect as inspect
@@ -156,6 +157,7 @@ _LATE = {
     "Function": "agnesi.api.forward_backward:Function",
     "function": "agnesi.compiler.function:function",
     "get_num_threads": "agnesi.compiler.control:get_num_threads",
+    "distributed": "agnesi.distributed",
     "hessian": "agnesi.autodiff.jacobians:hessian",
     "hvp": "agnesi.autodiff.jacobians:hvp",
     "In": "agnesi.compiler.inputs:In",

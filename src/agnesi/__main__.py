@@ -1,9 +1,13 @@
-"""What there is to ask and do from a shell: ``python -m agnesi cache show``."""
+"""What there is to do from a shell: ``agnesi cache show``, ``agnesi launch -n 2 train.py``."""
 
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
 
 from agnesi.compiler.control import cache_report, clear_cache
 
@@ -17,16 +21,45 @@ def main(arguments: Sequence[str] | None = None) -> None:
     >>> main(["cache", "clear"])
     0 entries removed
     """
-    parser = argparse.ArgumentParser(prog="python -m agnesi", description=__doc__)
-    subjects = parser.add_subparsers(required=True, metavar="subject")
+    parser = argparse.ArgumentParser(prog="agnesi", description=__doc__)
+    subjects = parser.add_subparsers(required=True, metavar="subject", dest="subject")
     cache = subjects.add_parser("cache", help="compiled code on disk")
     cache.add_argument("what", choices=("show", "clear"),
                        help="what is there, and what of it is not read; or remove all of it")
+    _add_launch(subjects.add_parser("launch", help="one program in several processes"))
     given = parser.parse_args(arguments)
-    if given.what == "show":
+    if given.subject == "launch":
+        _launch(given)
+    elif given.what == "show":
         print(cache_report())
     else:
         print(clear_cache(), "entries removed")
+
+
+def _add_launch(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-n", "--processes", type=int, default=2, help="how many (2)")
+    parser.add_argument("--restarts", type=int, default=0,
+                        help="how often a job that failed begins again")
+    parser.add_argument("--logs", help="a folder for a file per rank, instead of printing")
+    parser.add_argument("--threads", type=int, help="threads of compiled code in each process")
+    parser.add_argument("-m", dest="module", action="store_true",
+                        help="the program is the name of a module")
+    parser.add_argument("program", help="a Python file")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="for the program")
+
+
+def _launch(given: Any) -> None:
+    launch = import_module("agnesi.distributed.launch").launch
+    program = ["-m", given.program] if given.module else [given.program]
+
+    def stop(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
+    code = launch([sys.executable, *program, *given.arguments], given.processes,
+                  restarts=given.restarts, logs=given.logs, threads=given.threads)
+    if code:
+        raise SystemExit(code)
 
 
 if __name__ == "__main__":

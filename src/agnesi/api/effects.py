@@ -115,11 +115,18 @@ def _effect(function: Callable[..., Any], types: Types, xs: Sequence[Tensor]) ->
 
         found: list[Tensor] = STATE.examples.outside(act, xs)
         return found
-    op = Callback(function, types, True)
+    return ordered(Callback(function, types, True), xs)
+
+
+def ordered(op: Op, xs: Sequence[Tensor]) -> list[Tensor]:
+    """Results of an operation that runs whenever, and in the order in which, this does.
+
+    It takes and gives what keeps the order of effects before all else.
+    """
     if is_known(*xs):
         arrays: list[Any] = [x.data for x in xs]
         done = op.perform(_ORDER.data, *arrays)
-        if not types:
+        if op.outputs == 1:
             return []
         results = [wrap(v) for v in done]
         if STATE.recording and any(x.requires_grad for x in xs):

@@ -11,6 +11,7 @@ from agnesi.compiler.limits import told
 from agnesi.compiler.recipe import Recipe
 from agnesi.core.dims import is_static
 from agnesi.core.errors import OversizeError, Where, at, error_named
+from agnesi.core.foreign import REASONS
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.kernels import FIRST_FAILURE, Buffer, Check, Foreign
 from agnesi.core.node import Node
@@ -89,6 +90,7 @@ def raiser(recipe: Recipe, graph: FunctionGraph, name: str,
         if code < FIRST_FAILURE:
             return otherwise(code)
         kind, text, place = recipe.failures[code - FIRST_FAILURE]
+        text = REASONS[kind]() if kind in REASONS else text
         where = where_of(place)
         raise error_named(kind)(at(_as_written(text, where), where))
 

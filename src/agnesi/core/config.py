@@ -390,6 +390,11 @@ def environment() -> dict[Any, Any]:
     return found
 
 
+def inherited(**changes: str) -> dict[str, str]:
+    """A copy of the variables that the process began with, for one that it starts."""
+    return {**os.environ, **changes}
+
+
 def first_mode(**changes: Any) -> Mode:
     """The mode within a block that is in no other one."""
     mode = _FIRST.copy()

@@ -78,8 +78,14 @@ class MissingInputError(ValueError):
     """A compiled function depends on a variable that nobody gives it."""
 
 
+class CollectiveError(RuntimeError):
+    """Processes that work together do not agree, or one is missing; the text shows all sides."""
+
+
 def error_named(name: str) -> type[Exception]:
-    """An error that compiled code may raise: one of Python's, or NumPy's LinAlgError."""
+    """An error that compiled code may raise: one of Python's, ours, or NumPy's LinAlgError."""
+    if name == "CollectiveError":
+        return CollectiveError
     found: type[Exception] = getattr(np.linalg if name == "LinAlgError" else builtins, name)
     return found
 

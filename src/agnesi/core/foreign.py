@@ -59,7 +59,9 @@ class Call:
     scratch : tuple of (int or Extent)
         Bytes of memory that the function uses up, the same for all calls.
     status : bool
-        Whether it returns an int32, which is not 0 where it failed: a RuntimeError.
+        Whether it returns an int32, which is not 0 where it failed.
+    error : str
+        The error's type then; :data:`REASONS` may know why.
     units : int
         If not 0, the function is called as kernels are, ``(table, begin, end, thread)``: it does
         the units of work from ``begin`` to ``end``, of so many; the arguments are in the table.
@@ -79,6 +81,7 @@ class Call:
     units: int = 0
     over: int | None = None
     tells: Told | None = None
+    error: str = "RuntimeError"
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -179,6 +182,8 @@ SIZES = Argument("sizes")
 
 #: Libraries by name: a function from a symbol to its address, or None where there is none.
 RESOLVERS: dict[str, Callable[[str], int | None]] = {}
+#: Why a C function failed whose error is of that name; it may raise another error itself.
+REASONS: dict[str, Callable[[], str]] = {}
 #: What begins to compile a function of those libraries whose functions are generated, and says
 #: whether it can be had here.
 BEGINNERS: dict[str, Callable[[str], bool]] = {}

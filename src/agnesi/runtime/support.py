@@ -173,10 +173,10 @@ def source(waiting: str = "") -> str:
     }
     files = (waiting, "interrupts", "pool", "scratch", "threads", "blas", "turns",
              "entry")
-    text = "\n".join(_file(name) for name in files)
+    text = "\n".join(read_native(name) for name in files)
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)
-    return text + _relax(kind) + _ticks(kind)
+    return text + relaxing() + _ticks(kind)
 
 
 def _layouts_agree() -> bool:
@@ -209,7 +209,8 @@ def _layouts_agree() -> bool:
     )
 
 
-def _file(name: str) -> str:
+def read_native(name: str) -> str:
+    """The text of a file of native code."""
     with open(os.path.join(os.path.dirname(__file__), "native", f"{name}.ll")) as file:
         return file.read()
 
@@ -286,9 +287,9 @@ def _immortal(thing: object) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
-def _relax(kind: str) -> str:
+def relaxing() -> str:
     """The function that tells the core that a loop is waiting."""
-    intrinsic = _RELAX.get(kind)
+    intrinsic = _RELAX.get(platform.machine())
     if intrinsic is None:
         return "\ndefine internal void @relax() nounwind {\n  ret void\n}\n"
     name, parameter = intrinsic.split("(")

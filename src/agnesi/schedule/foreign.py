@@ -32,4 +32,5 @@ def foreign(root: Node, inputs: list[Buffer], results: list[Buffer],
         spare = [Buffer((n,), np.dtype("uint8"), "temporary")  # type: ignore[arg-type]
                  for n in call.scratch]
     return Foreign([root], call=call, inputs=given, results=results, scratch=spare,
+                   error=call.error if isinstance(call, Call) else "RuntimeError",
                    text=f"the C function of {root.op.name} failed")

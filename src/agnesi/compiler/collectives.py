@@ -1,0 +1,42 @@
+"""Native collectives between processes, as compiled code and eager operations call them."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+
+from agnesi.core.foreign import RESOLVERS
+from agnesi.runtime import collectives as native
+
+CONTROLS, CONTROL, SIGNATURES = native.CONTROLS, native.CONTROL, native.SIGNATURES
+RECEIVING, TEXT, TEXT_BYTES = native.RECEIVING, native.TEXT, native.TEXT_BYTES
+LETTER, BOX = native.LETTER, native.BOX
+MOST_GROUPS, MOST_RANKS = native.MOST_GROUPS, native.MOST_RANKS
+REDUCTIONS, Group = native.REDUCTIONS, native.Group
+
+#: ``checker(group, peer)``: why to wait no longer, or 0.
+Checker = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64)
+#: What does all of a group's collectives in native code's place, called as that is.
+Seized = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, *[ctypes.c_int64] * 5, ctypes.c_void_p,
+                          ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64,
+                          ctypes.c_void_p)
+
+
+@functools.cache
+def run() -> Callable[..., int]:
+    """The native entry, which is called without Python's lock."""
+    kind = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int64] * 6, ctypes.c_void_p,
+                            ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64,
+                            ctypes.c_void_p)
+    return kind(native.native().address("run"))
+
+
+def install(number: int, group: ctypes.Structure | None) -> None:
+    """Let native code know the group of a number; None: there is none any more."""
+    place = native.native().address("groups") + 8 * number
+    address = 0 if group is None else ctypes.addressof(group)
+    ctypes.c_int64.from_address(place).value = address
+
+
+RESOLVERS["collective"] = lambda name: native.native().address(name)

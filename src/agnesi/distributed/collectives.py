@@ -1,0 +1,395 @@
+"""What processes do together with tensors: reduce, gather, scatter, exchange, send."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agnesi.api.functions import max as _max
+from agnesi.api.functions import mean as _mean
+from agnesi.api.functions import min as _min
+from agnesi.api.functions import prod as _prod
+from agnesi.api.functions import sum as _sum
+from agnesi.compiler import collectives as native
+from agnesi.core.accepted import TensorLike
+from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.integers import is_integer
+from agnesi.core.public import told
+from agnesi.core.tensor import Tensor
+from agnesi.distributed.group import Group
+from agnesi.distributed.operations import collective
+from agnesi.distributed.world import world
+from agnesi.ops.complexes import view_as_complex, view_as_real
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.creation import zeros
+from agnesi.ops.movement import moveaxis, reshape
+
+#: Reductions by name: over the axis of processes.
+_OVER: dict[str, Callable[..., Tensor]] = {
+    "sum": _sum, "mean": _mean, "max": _max, "min": _min, "prod": _prod,
+}
+
+
+def _checked(name: str, x: Tensor, op: str) -> None:
+    if op not in _OVER:
+        raise ValueError(f"{name}: op must be one of {', '.join(map(repr, _OVER))}, not {op!r}")
+    kind = x.dtype.kind
+    if op == "mean" and kind in "iub":
+        raise DTypeError(f"{name}: the mean of {x.dtype} is no {x.dtype}: convert it to floats")
+    if op in ("max", "min") and kind == "c":
+        raise DTypeError(f"{name}: complex numbers have no order")
+
+
+def _axis(x: Tensor, axis: int) -> int:
+    if not is_integer(axis) or not -x.ndim <= axis < x.ndim:
+        raise ShapeError(f"there is no axis {axis!r} among {x.ndim}")
+    return axis % x.ndim
+
+
+def _place(peer: Any, size: int, word: str) -> int:
+    if not is_integer(peer) or not 0 <= peer < size:
+        raise ValueError(f"{word} must be a rank from 0 to {size - 1}, not {peer!r}")
+    return int(peer)
+
+
+@told
+def all_reduce(x: TensorLike, op: str = "sum", group: Group | None = None) -> Tensor:
+    """The sum, or another reduction, of a tensor's values in all processes.
+
+    All processes get the same, bit by bit: values are taken in the order of the ranks.
+
+    Parameters
+    ----------
+    x : array_like
+        Of the same shape and dtype in all processes.
+    op : {"sum", "mean", "max", "min", "prod"}
+        What is made of the values.
+    group : Group, optional
+        Which processes; all by default.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.  Derivatives are those of the sum of all processes' losses:
+        the gradient of a sum is the sum of all processes' gradients.
+
+    Raises
+    ------
+    DTypeError
+        If the mean is asked of integers, or an extreme of complex numbers.
+    CollectiveError
+        If processes do not agree, or one is missing.
+
+    See Also
+    --------
+    distributed.reduce_scatter, distributed.all_gather, distributed.data_parallel
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
+    >>> dist.all_reduce(ag.tensor([1.0, 2.0]))  # of one process
+    tensor([1., 2.])
+    """
+    x, group = as_tensor(x), world(group)
+    _checked("all_reduce", x, op)
+    if x.dtype.kind == "c" and op in ("sum", "mean"):
+        return view_as_complex(_reduced(view_as_real(x), op, group))
+    return _reduced(x, op, group)
+
+
+def _reduced(x: Tensor, op: str, group: Group) -> Tensor:
+    """By native code where it knows the dtype; else everybody reduces what all have."""
+    if op == "mean" and f"sum {x.dtype}" in native.REDUCTIONS:
+        return collective("all_reduce", x, group, "sum") / group.size
+    if f"{op} {x.dtype}" in native.REDUCTIONS:
+        return collective("all_reduce", x, group, op)
+    rows = collective("all_gather", x, group)
+    if x.dtype.kind == "b" and op in ("max", "min"):
+        return cast(_OVER[op](cast(rows, np.dtype("uint8")), axis=0), x.dtype)
+    return cast(_OVER[op](rows, axis=0), x.dtype)
+
+
+@told
+def all_gather(x: TensorLike, axis: int | None = 0, group: Group | None = None) -> Tensor:
+    """The tensors of all processes, one behind the other.
+
+    Parameters
+    ----------
+    x : array_like
+        Of the same shape and dtype in all processes.
+    axis : int or None
+        Along which axis they are joined; None stacks them along a new first one, as scalars are.
+    group : Group, optional
+        Which processes; all by default.
+
+    Returns
+    -------
+    Tensor
+        ``size`` times as long along ``axis``, in the order of ranks.
+
+    Raises
+    ------
+    CollectiveError
+        If processes do not agree, or one is missing.
+
+    See Also
+    --------
+    distributed.all_reduce, distributed.broadcast
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
+    >>> dist.all_gather(ag.tensor([1.0, 2.0]), axis=None)
+    tensor([[1., 2.]])
+    """
+    x, group = as_tensor(x), world(group)
+    rows = collective("all_gather", x, group)
+    if axis is None or x.ndim == 0:
+        return rows
+    along = _axis(x, axis)
+    shape = [*x.shape]
+    shape[along] = shape[along] * group.size
+    return reshape(moveaxis(rows, 0, along) if along else rows, tuple(shape))
+
+
+def _split(x: Tensor, axis: int, size: int, name: str) -> Tensor:
+    """A row for each process: the parts of an axis."""
+    along, n = _axis(x, axis), x.shape[axis]
+    if isinstance(n, int) and n % size:
+        raise ShapeError(f"{name}: axis {axis} of {n} elements is no multiple of {size} processes")
+    shape = (*x.shape[:along], size, n // size, *x.shape[along + 1:])
+    return moveaxis(reshape(x, shape), along, 0)
+
+
+@told
+def reduce_scatter(x: TensorLike, op: str = "sum", axis: int = 0,
+                   group: Group | None = None) -> Tensor:
+    """A part of the reduction of all processes' tensors: that of this process.
+
+    Parameters
+    ----------
+    x : array_like
+        Of the same shape and dtype in all processes.
+    op : {"sum", "mean", "max", "min", "prod"}
+        What is made of the values.
+    axis : int
+        Which axis is cut in equal parts, in the order of ranks.
+    group : Group, optional
+        Which processes; all by default.
+
+    Returns
+    -------
+    Tensor
+        As long as ``x`` but for ``axis``.
+
+    Raises
+    ------
+    ShapeError
+        If the axis cannot be cut in equal parts.
+    CollectiveError
+        If processes do not agree, or one is missing.
+
+    See Also
+    --------
+    distributed.all_reduce, distributed.all_gather
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
+    >>> dist.reduce_scatter(ag.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
+    x, group = as_tensor(x), world(group)
+    _checked("reduce_scatter", x, op)
+    rows = _split(x, axis, group.size, "reduce_scatter")
+    if op in ("sum", "mean") and f"sum {x.dtype}" in native.REDUCTIONS:
+        part = collective("reduce_scatter", rows, group, "sum")
+        return part / group.size if op == "mean" else part
+    swapped = collective("all_to_all", rows, group)
+    return cast(_OVER[op](swapped, axis=0), x.dtype)
+
+
+@told
+def all_to_all(x: TensorLike, split_axis: int = 0, concat_axis: int = 0,
+               group: Group | None = None) -> Tensor:
+    """Each process gives a part of its tensor to each, and joins what it gets.
+
+    Parameters
+    ----------
+    x : array_like
+        Of the same shape and dtype in all processes.
+    split_axis : int
+        The axis that is cut in equal parts, one for each process in the order of ranks.
+    concat_axis : int
+        The axis along which parts from all processes are joined, in the order of ranks.
+    group : Group, optional
+        Which processes; all by default.
+
+    Returns
+    -------
+    Tensor
+        With as many elements as ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If the axis cannot be cut in equal parts.
+    CollectiveError
+        If processes do not agree, or one is missing.
+
+    See Also
+    --------
+    distributed.all_gather, distributed.reduce_scatter
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
+    >>> dist.all_to_all(ag.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
+    x, group = as_tensor(x), world(group)
+    along = _axis(x, concat_axis)
+    rows = collective("all_to_all", _split(x, split_axis, group.size, "all_to_all"), group)
+    shape = [*rows.shape[1:]]
+    shape[along] = shape[along] * group.size
+    return reshape(moveaxis(rows, 0, along) if along else rows, tuple(shape))
+
+
+@told
+def broadcast(x: TensorLike, root: int = 0, group: Group | None = None) -> Tensor:
+    """The tensor that one process has.
+
+    Parameters
+    ----------
+    x : array_like
+        Of the same shape and dtype in all processes; only the values of ``root`` count.
+    root : int
+        Whose.
+    group : Group, optional
+        Which processes; all by default.
+
+    Returns
+    -------
+    Tensor
+        The same in all processes.  Its gradient goes to the one that gave it.
+
+    Raises
+    ------
+    CollectiveError
+        If processes do not agree, or one is missing.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
+    >>> dist.broadcast(ag.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
+    group = world(group)
+    return collective("broadcast", as_tensor(x), group, "", _place(root, group.size, "root"))
+
+
+@told
+def send(x: TensorLike, to: int, group: Group | None = None) -> Tensor:
+    """Send a tensor to one process, which receives it with :func:`recv`.
+
+    Parameters
+    ----------
+    x : array_like
+        What is sent.
+    to : int
+        The rank of the receiver.
+    group : Group, optional
+        Whose ranks; all processes by default.
+
+    Returns
+    -------
+    Tensor
+        Equal to ``x``.  Its gradient brings that of the receiver along, so a loss has to follow
+        from it, as ``0 * y.sum()`` where there is no other.
+
+    Raises
+    ------
+    ValueError
+        If that is no other process.
+    CollectiveError
+        If the receiver is missing.
+
+    See Also
+    --------
+    distributed.recv, distributed.all_to_all
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
+    >>> if dist.world_size() > 1:
+    ...     dist.send(ag.ones(3), to=1) if dist.rank() == 0 else dist.recv(ag.zeros(3), source=0)
+    """
+    x, group = as_tensor(x), world(group)
+    if _place(to, group.size, "to") == group.rank:
+        raise ValueError(f"to: process {to} cannot send to itself")
+    return collective("send", x, group, "", to)
+
+
+@told
+def recv(like: TensorLike, source: int, group: Group | None = None) -> Tensor:
+    """Receive a tensor that one process sends with :func:`send`.
+
+    Parameters
+    ----------
+    like : array_like
+        Tells shape and dtype.  If it requires a gradient, that of the result is sent back.
+    source : int
+        The rank of the sender.
+    group : Group, optional
+        Whose ranks; all processes by default.
+
+    Returns
+    -------
+    Tensor
+        What was sent.
+
+    Raises
+    ------
+    ValueError
+        If that is no other process.
+    CollectiveError
+        If something else was sent, or the sender is missing.
+
+    See Also
+    --------
+    distributed.send
+    """
+    x, group = as_tensor(like), world(group)
+    if _place(source, group.size, "source") == group.rank:
+        raise ValueError(f"source: process {source} cannot receive from itself")
+    return collective("recv", x, group, "", source)
+
+
+@told
+def barrier(group: Group | None = None) -> None:
+    """Wait until all processes are here, in compiled code too.
+
+    Parameters
+    ----------
+    group : Group, optional
+        Which processes; all by default.
+
+    Raises
+    ------
+    CollectiveError
+        If one is missing, or elsewhere.
+
+    Examples
+    --------
+    >>> from agnesi import distributed as dist
+    >>> dist.barrier()
+    """
+    collective("barrier", zeros((), dtype="int8"), world(group))

@@ -1,0 +1,292 @@
+"""Groups of processes: what native code knows of them, who is there, and why a wait is over."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler import collectives as native
+from agnesi.core.errors import CollectiveError, at, location, user_where
+from agnesi.core.foreign import REASONS
+from agnesi.core.forks import at_fork
+from agnesi.distributed import memory
+from agnesi.distributed.memory import Segment
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+#: Seconds that a process waits for another one, unless ``init`` says otherwise.
+TIMEOUT = 300.0
+#: Where in the file a process holds a lock as long as it lives, beyond all memory.
+_LIFE = 1 << 40
+#: Pauses before a waiting process gives its core away, where each has a core of its own.
+_SPINS = 1000
+_GIVEN_UP, _INTERRUPTED = 16, 17
+KINDS = ("barrier", "all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all",
+         "send", "recv")
+
+#: Groups by their numbers, which are never given again; the last failure, for compiled code.
+GROUPS: dict[int, Group] = {}
+_failure: list[Any] = []
+_numbers = iter(range(native.MOST_GROUPS))
+
+
+class Group:
+    """Some processes, each with a rank, that take part in collectives together.
+
+    Attributes
+    ----------
+    rank, size : int
+        The number of this process among them, and how many there are.
+    timeout : float
+        Seconds after which a wait for a process is an error.
+    """
+
+    def __init__(self, rank: int, size: int, segment: Segment | None, timeout: float,
+                 seized: Any = None, split: Any = None) -> None:
+        self.rank, self.size, self.timeout = rank, size, timeout
+        self.segment = segment or Segment(-1, "", 1, True)
+        self.number = _next_number()
+        self.reason = ""
+        self._waiting: tuple[Any, float] = (None, 0.0)
+        self._checker = native.Checker(self._check)
+        self._split = split
+        self._seized = seized and native.Seized(seized)
+        self._anchor: Any = ctypes.c_char.from_buffer(self.segment.memory)
+        s = self.segment
+        self._native: Any = native.Group(
+            base=ctypes.addressof(self._anchor), rank=rank, size=self.segment.size, slot=s.slot,
+            slots=s.slots, checker=_address(self._checker), mail=s.letter, mails=s.mails,
+            spins=_SPINS if size <= (os.cpu_count() or 1) else 0, seized=_address(self._seized))
+        self._hold()
+        native.install(self.number, self._native)
+        GROUPS[self.number] = self
+
+    def _hold(self) -> None:
+        """Say that this process is there, and hold a lock that its end gives back."""
+        s = self.segment
+        if fcntl is not None and s.file >= 0:
+            fcntl.lockf(s.file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _LIFE + self.rank)
+        if s.size > self.rank:
+            s.put(s.control(self.rank) + memory.PID, os.getpid())
+            s.put(s.control(self.rank) + memory.STATE, memory.PRESENT)
+
+    def run(self, kind: str, how: int, code: int, peer: int, item: int, source: int, target: int,
+            nbytes: int, sizes: tuple[int, ...], text: bytes) -> None:
+        """One collective on memory at hand; raises what compiled code would."""
+        table = (ctypes.c_int64 * (len(sizes) or 1))(*sizes)
+        status = native.run()(self.number, KINDS.index(kind), how, code, peer, item, source, target,
+                              nbytes, table, len(sizes), text)
+        if status:
+            raise CollectiveError(at(_why()))
+
+    def barrier(self, name: str = "barrier") -> None:
+        """Wait until all processes are here."""
+        text = f"{name}\n{location(user_where(3))}".encode()[: native.TEXT_BYTES - 1]
+        self.run("barrier", 0, 0, 0, 1, 0, 0, 0, (), text.ljust(native.TEXT_BYTES, b"\0"))
+
+    def share(self, data: bytes, root: int = 0) -> bytes:
+        """The bytes that process ``root`` has, of any length."""
+        head = self._spread(np.array([len(data)]), root)
+        room = np.zeros(int(head[0]), np.uint8)
+        if self.rank == root:
+            room[:] = np.frombuffer(data, np.uint8)
+        return self._spread(room, root).tobytes()
+
+    def _spread(self, x: np.ndarray, root: int) -> np.ndarray:
+        text = f"broadcast {x.dtype}\n{location(user_where(3))}".encode()
+        found = np.empty_like(x)
+        self.run("broadcast", 0, x.dtype.num, root, x.itemsize, x.ctypes.data, found.ctypes.data,
+                 x.nbytes, x.shape, text[: native.TEXT_BYTES - 1].ljust(native.TEXT_BYTES, b"\0"))
+        return found
+
+    def part(self, ranks: Sequence[int]) -> Group | None:
+        """A group of some of the processes; all of this one make it together."""
+        root = ranks[0]
+        if self._seized is not None:
+            return self._split(ranks)
+        path = ""
+        if self.rank == root:
+            segment = memory.make_segment(memory.own_name("group"), len(ranks))
+            path, segment.path = segment.path, ""
+            segment.close()
+        path = self.share(path.encode(), root).decode()
+        found = None
+        if self.rank in ranks:
+            segment = memory.open_segment(path, len(ranks))
+            found = Group(list(ranks).index(self.rank), len(ranks), segment, self.timeout)
+        else:
+            _next_number()  # numbers are the same in all processes, as compiled code has them
+        self.barrier("new_group")
+        if found is not None and found.rank == 0:
+            found.segment.unlink()
+        return found
+
+    # -- waiting ----------------------------------------------------------------------------
+    def _check(self, _: int, peer: int) -> int:
+        """Asked by native code while it waits, and where processes differ."""
+        try:
+            if peer < 0:
+                self._tell(self._differ() if peer == -1 else self._differ_from(-2 - peer))
+                return 0
+            reason = self._over(peer)
+        except BaseException as error:  # of a handler of signals: raised behind the native code
+            self._fail(error)
+            return _INTERRUPTED
+        if not reason:
+            return 0
+        self._fail(reason)
+        return _GIVEN_UP
+
+    def _over(self, peer: int) -> str:
+        """Why there is no use in waiting for a process any more; empty while there is."""
+        s = self.segment
+        if s.word(memory.GIVEN_UP):
+            return s.text(memory.REASON, memory.REASON_BYTES)
+        state = s.word(s.control(peer) + memory.STATE)
+        if state == memory.GONE:
+            return (f"rank {peer} has left the group, {self._last(peer)}, while {self._here()}")
+        if state == memory.PRESENT and self._is_dead(peer):
+            pid = s.word(s.control(peer) + memory.PID)
+            return (f"rank {peer} (process {pid}) has ended, {self._last(peer)}, while "
+                    f"{self._here()}")
+        key = self._native.steps, self._native.calls, peer
+        now = time.monotonic()
+        if self._waiting[0] != key:
+            self._waiting = key, now
+        if now - self._waiting[1] > self.timeout:
+            return (f"rank {peer} did not come within {self.timeout:g} seconds, "
+                    f"{self._last(peer)}, while {self._here()}")
+        return ""
+
+    def _is_dead(self, peer: int) -> bool:
+        """Whether a process that was there does not hold its lock any more."""
+        file = self.segment.file
+        if fcntl is None or file < 0:
+            return False
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _LIFE + peer)
+        except OSError:
+            return False
+        fcntl.lockf(file, fcntl.LOCK_UN, 1, _LIFE + peer)
+        return True
+
+    def _signature(self, place: int) -> tuple[int, str]:
+        """The number of a collective and what a process says of it."""
+        s = self.segment
+        ndim = s.word(place + 32)
+        shape = ", ".join(str(s.word(place + 40 + 8 * i)) for i in range(ndim))
+        name, _, line = s.text(place + native.TEXT, native.TEXT_BYTES).partition("\n")
+        return s.word(place), f"{name}[{shape}] at {line}" if name else ""
+
+    def doing(self, rank: int) -> str:
+        """The last collective that a process has begun, and its line."""
+        control = self.segment.control(rank)
+        found = max(self._signature(control + place) for place in native.SIGNATURES)
+        return found[1]
+
+    def _here(self) -> str:
+        return f"rank {self.rank} waits in {self.doing(self.rank) or 'its first collective'}"
+
+    def _last(self, peer: int) -> str:
+        found = self.doing(peer)
+        return f"last seen in {found}" if found else "before its first collective"
+
+    def _differ(self) -> str:
+        number = self._native.calls
+        place = native.SIGNATURES[number & 1]
+        sides = (f"\n  rank {q}: {self._signature(self.segment.control(q) + place)[1]}"
+                 for q in range(self.size))
+        return (f"the processes do not agree about collective number {number}, so that none was "
+                f"done:{''.join(sides)}\nall ranks must call the same collectives on equal shapes "
+                "and dtypes in the same order")
+
+    def _differ_from(self, peer: int) -> str:
+        s = self.segment
+        mine = self._signature(s.control(self.rank) + native.RECEIVING)
+        room = 2 * (s.letter + native.LETTER) + native.BOX
+        box = s.mails + (peer * self.size + self.rank) * room + native.BOX
+        theirs = self._signature(box + (mine[0] & 1) * (s.letter + native.LETTER))
+        reason = (f"what rank {peer} sent is not what rank {self.rank} receives:"
+                  f"\n  rank {peer}: {theirs[1]}\n  rank {self.rank}: {mine[1]}")
+        self.give_up(reason)
+        return reason
+
+    # -- failing ----------------------------------------------------------------------------
+    def _tell(self, reason: Any) -> None:
+        _failure[:] = [reason]
+
+    def _fail(self, reason: Any) -> None:
+        """The group is of no use any more, and others need not wait for this process."""
+        self._tell(reason)
+        self.give_up(str(reason) or type(reason).__name__)
+        self.reason = str(reason)
+
+    def give_up(self, reason: str) -> None:
+        """Let all processes of the group fail with this reason, if there is none yet."""
+        s = self.segment
+        if not s.word(memory.GIVEN_UP):
+            s.put_text(memory.REASON, reason, memory.REASON_BYTES)
+            s.put(memory.GIVEN_UP, 1)
+
+    def close(self) -> None:
+        """Leave the group; whoever waits for this process is told so."""
+        if GROUPS.pop(self.number, None) is None:
+            return
+        native.install(self.number, None)
+        s = self.segment
+        if s.size > self.rank:
+            s.put(s.control(self.rank) + memory.STATE, memory.GONE)
+        if self.rank == 0:
+            s.unlink()
+        self._anchor = None
+        with contextlib.suppress(BufferError):
+            s.close()
+
+    def __repr__(self) -> str:
+        return f"Group(rank {self.rank} of {self.size})"
+
+
+def _next_number() -> int:
+    found = next(_numbers, None)
+    if found is None:
+        raise RuntimeError(at(f"a process takes part in at most {native.MOST_GROUPS} groups"))
+    return found
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0 if function else 0
+
+
+def _why() -> str:
+    """What the last failure was; errors of handlers of signals are raised again."""
+    if not _failure:
+        return ("the group of processes is closed, or another thread is in one of its collectives, "
+                "which must have one order")
+    found = _failure.pop()
+    if isinstance(found, BaseException):
+        raise found
+    text: str = found
+    return text
+
+
+REASONS["CollectiveError"] = _why
+
+
+def _in_child() -> None:
+    """A forked process is no member: its parent is."""
+    for number, group in list(GROUPS.items()):
+        native.install(number, None)
+        group.segment.path = ""
+    GROUPS.clear()
+
+
+at_fork(in_child=_in_child)

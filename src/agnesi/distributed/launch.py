@@ -1,0 +1,224 @@
+"""Start the processes of one program and watch them as one job."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import IO, Any
+
+from agnesi.core.config import inherited
+from agnesi.core.errors import at
+from agnesi.core.integers import is_integer
+from agnesi.distributed import world
+from agnesi.distributed.memory import GIVEN_UP, REASON, REASON_BYTES, Segment, open_segment
+
+#: How often processes are looked at, and seconds in which those that are left end by themselves.
+_INTERVAL, _GRACE = 0.02, 5.0
+#: What tells a process how often the job was started again.
+RESTART = "AGNESI_RESTART"
+
+
+def launch(command: Sequence[str], size: int, *, restarts: int = 0, logs: str | None = None,
+           threads: int | None = None, grace: float = _GRACE) -> int:
+    """Run a program in several processes that find each other by :func:`init`.
+
+    Their lines are printed behind their ranks.  If one fails, the others are told, given some
+    seconds, and ended: the job has one result.
+
+    Parameters
+    ----------
+    command : sequence of str
+        What each process runs, as for ``subprocess``.
+    size : int
+        How many processes.
+    restarts : int
+        How often a job that failed is started again, all processes anew, which
+        :func:`restart_count` tells them: they go on from the last checkpoint.
+    logs : str, optional
+        A folder for a file per rank, ``rank0.log`` and so on, instead of printing.
+    threads : int, optional
+        Threads of compiled code in each process; by default the cores are shared out, unless
+        ``AGNESI_NUM_THREADS`` is set.
+    grace : float
+        Seconds in which the others may end by themselves, once one has failed.
+
+    Returns
+    -------
+    int
+        0, or what the process returned that failed first; 128 and its signal's number, if one
+        killed it.
+
+    Raises
+    ------
+    ValueError
+        If there should be no process.
+
+    See Also
+    --------
+    distributed.init, distributed.Workers
+
+    Examples
+    --------
+    >>> import sys
+    >>> from agnesi import distributed as dist
+    >>> dist.launch([sys.executable, "-c", "pass"], 2)
+    0
+    """
+    if not is_integer(size) or size < 1:
+        raise ValueError(at(f"launch: size must be a number of processes, not {size!r}"))
+    code = 0
+    for attempt in range(restarts + 1):
+        code = _Job(command, size, attempt, logs, threads).run(grace)
+        if code == 0 or code == 128 + signal.SIGINT:
+            return code
+        if attempt < restarts:
+            _say(f"starting again ({attempt + 1} of {restarts})")
+    return code
+
+
+def restart_count() -> int:
+    """How often ``agnesi launch --restarts`` has started this job again.
+
+    Returns
+    -------
+    int
+        0 the first time: whoever finds more goes on from the last checkpoint.
+
+    Examples
+    --------
+    >>> from agnesi import distributed as dist
+    >>> dist.restart_count()
+    0
+    """
+    return int(inherited().get(RESTART, "0"))
+
+
+def _say(text: str) -> None:
+    print(f"agnesi launch: {text}", file=sys.stderr, flush=True)
+
+
+def ended(code: int) -> str:
+    """How a process ended, in words."""
+    if code >= 0:
+        return f"ended with code {code}"
+    with contextlib.suppress(ValueError):
+        return f"was killed by {signal.Signals(-code).name}"
+    return f"was killed by signal {-code}"
+
+
+class _Job:
+    """The processes of one attempt."""
+
+    def __init__(self, command: Sequence[str], size: int, attempt: int, logs: str | None,
+                 threads: int | None) -> None:
+        path = world.make_group(size)
+        self.segment: Segment = open_segment(path, size)
+        self.lock = threading.Lock()
+        self.readers: list[threading.Thread] = []
+        self.processes: list[subprocess.Popen[bytes]] = []
+        share = threads or max(1, (os.cpu_count() or 1) // size)
+        preset = inherited()
+        more = {} if threads is None and "AGNESI_NUM_THREADS" in preset else {
+            "AGNESI_NUM_THREADS": str(share)}
+        try:
+            for rank in range(size):
+                variables = {**preset, **more, world.RANK: str(rank), world.SIZE: str(size),
+                             world.PATH: path, RESTART: str(attempt), "PYTHONUNBUFFERED": "1"}
+                process = subprocess.Popen(list(command), env=variables, stdout=subprocess.PIPE,
+                                           stderr=subprocess.PIPE)
+                self.processes.append(process)
+                self._follow(rank, process, logs)
+        except BaseException:
+            self._end(0.0)
+            self._close()
+            raise
+
+    def _follow(self, rank: int, process: subprocess.Popen[bytes], logs: str | None) -> None:
+        if logs is not None:
+            os.makedirs(logs, exist_ok=True)
+            file = open(os.path.join(logs, f"rank{rank}.log"), "ab")  # noqa: SIM115 - read by two
+            pairs: list[tuple[Any, Callable[[bytes], object]]] = [
+                (process.stdout, file.write), (process.stderr, file.write)]
+        else:
+            pairs = [(process.stdout, self._printer(rank, sys.stdout)),
+                     (process.stderr, self._printer(rank, sys.stderr))]
+            file = None
+        for stream, write in pairs:
+            reader = threading.Thread(target=self._copy, args=(stream, write, file), daemon=True)
+            reader.start()
+            self.readers.append(reader)
+
+    def _printer(self, rank: int, target: IO[str]) -> Callable[[bytes], None]:
+        def write(line: bytes) -> None:
+            text = line.decode(errors="replace").rstrip("\n")
+            with self.lock:
+                print(f"[{rank}] {text}", file=target, flush=True)
+
+        return write
+
+    def _copy(self, stream: IO[bytes], write: Callable[[bytes], object], file: Any) -> None:
+        for line in stream:
+            write(line)
+            if file is not None:
+                file.flush()
+
+    def run(self, grace: float) -> int:
+        """Wait until all have ended, or one has failed."""
+        try:
+            code = self._watch(grace)
+        except KeyboardInterrupt:
+            self._end(grace)
+            code = 128 + signal.SIGINT
+        except BaseException:
+            self._end(0.0)
+            raise
+        finally:
+            for reader in self.readers:
+                reader.join(1.0)
+            self._close()
+        return code
+
+    def _watch(self, grace: float) -> int:
+        running = dict(enumerate(self.processes))
+        while running:
+            for rank, process in list(running.items()):
+                code = process.poll()
+                if code is None:
+                    continue
+                del running[rank]
+                if code:
+                    self._failed(rank, process, code)
+                    self._end(grace)
+                    return code if code > 0 else 128 - code
+            time.sleep(_INTERVAL)
+        return 0
+
+    def _failed(self, rank: int, process: subprocess.Popen[bytes], code: int) -> None:
+        how = f"rank {rank} (process {process.pid}) {ended(code)}"
+        if not self.segment.word(GIVEN_UP):
+            self.segment.put_text(REASON, how, REASON_BYTES)
+            self.segment.put(GIVEN_UP, 1)
+        _say(f"{how}; the job ends")
+
+    def _end(self, grace: float) -> None:
+        """End all that are left: let them end, then ask, then kill."""
+        last = time.monotonic() + grace
+        while time.monotonic() < last and any(p.poll() is None for p in self.processes):
+            time.sleep(_INTERVAL)
+        for act in ("terminate", "kill"):
+            left = [p for p in self.processes if p.poll() is None]
+            for process in left:
+                getattr(process, act)()
+            last = time.monotonic() + 1.0
+            while time.monotonic() < last and any(p.poll() is None for p in left):
+                time.sleep(_INTERVAL)
+
+    def _close(self) -> None:
+        self.segment.unlink()
+        self.segment.close()

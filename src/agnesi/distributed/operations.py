@@ -1,0 +1,194 @@
+"""Collectives as operations: what each gives, how compiled code calls it, and its derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.api.effects import ordered
+from agnesi.compiler import collectives as native
+from agnesi.core import foreign
+from agnesi.core.config import STATE
+from agnesi.core.errors import CollectiveError, ShapeError, at, location, user_where
+from agnesi.core.op import Op
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import is_known, is_tracing
+from agnesi.distributed.group import GROUPS, KINDS, Group
+from agnesi.ops.convert import cast
+from agnesi.ops.creation import zeros_like
+from agnesi.ops.loop import applied
+from agnesi.ops.movement import moveaxis
+
+#: Kinds in which each process has something for each, row by row.
+_BY_ROWS = ("reduce_scatter", "all_to_all")
+_WITH_PEERS = ("broadcast", "send", "recv")
+_EXTREMES = ("max", "min")
+_WORDS = native.TEXT_BYTES // 8
+
+
+@record
+class Collective(Op):
+    """One collective of a group: all its processes run it, each in the same order.
+
+    It takes and gives what keeps the order (``api/effects.py``), then the tensor.
+
+    Attributes
+    ----------
+    kind, how : str
+        Which one, and the reduction of those that reduce.
+    group, rank, size : int
+        The group's number here, and which process of how many this is.
+    peer : int
+        The process that gives, to which something is sent, or for which something is reduced;
+        -1 where that is every one.
+    line : str
+        The user's line, which others are shown.
+    """
+
+    kind: str
+    how: str
+    group: int
+    rank: int
+    size: int
+    peer: int
+    line: str
+    keep_inputs = ()
+    outputs = 2
+
+    def __post_init__(self) -> None:
+        self.__dict__["name"] = self.kind
+        if self.how in _EXTREMES:
+            self.__dict__.update(keep_inputs=(1,), keep_output=True)
+
+    def label(self) -> str:
+        return f"{self.kind}[{self.how}]" if self.how else self.kind
+
+    def infer(self, token: Any, x: Any) -> Any:
+        shape = tuple(x.shape)
+        if self.kind in _BY_ROWS and (not shape or shape[0] != self.size):
+            raise ShapeError(f"there must be a row for each of {self.size} processes")
+        if self.kind == "all_gather":
+            shape = (self.size, *shape)
+        elif self.kind == "reduce_scatter":
+            shape = shape[1:]
+        return (((), token.dtype), (shape, x.dtype))
+
+    def _numbers(self, x: Any) -> tuple[Any, ...]:
+        """Kind, reduction, what must agree, peer, bytes of an element, all bytes of a part."""
+        how = 0
+        if self.how:
+            how = native.REDUCTIONS.index(f"{self.how} {x.dtype}")
+        n: Any = x.dtype.itemsize
+        for size in x.shape[1:] if self.kind in _BY_ROWS else x.shape:
+            n = n * size
+        agreed = ord(x.dtype.char) | how << 16
+        return KINDS.index(self.kind), how, agreed, self.peer, x.dtype.itemsize, n
+
+    def _text(self, x: Any) -> bytes:
+        """What others are shown: label and dtype, then the line; its end, where it is long."""
+        first = f"{self.label()} {x.dtype}\n".encode()
+        line, room = self.line.encode(), native.TEXT_BYTES - 1 - len(first)
+        return first + (line if len(line) <= room else b"..." + line[3 - room:])
+
+    def perform(self, token: np.ndarray, x: np.ndarray) -> Any:
+        group = GROUPS.get(self.group)
+        if group is None:
+            raise CollectiveError(at(f"{self.kind}: the group of processes is closed"))
+        _, (shape, dtype) = self.infer(token, x)
+        result, sizes = np.empty(shape, dtype), x.shape
+        x = np.ascontiguousarray(x)  # of which a number has an axis
+        _, how, code, peer, item, n = self._numbers(x)
+        if self.kind in ("barrier", "send"):
+            result[...] = x.reshape(shape)
+        group.run(self.kind, how, code, peer, item, x.ctypes.data, result.ctypes.data, n, sizes,
+                  self._text(x))
+        return token, result
+
+    def foreign(self, token: Any, x: Any) -> foreign.Call:
+        """The native entry, which is told all in numbers."""
+        text = self._text(x).ljust(native.TEXT_BYTES, b"\0")
+        words = tuple(int.from_bytes(text[i: i + 8], "little", signed=True)
+                      for i in range(0, len(text), 8))
+        *numbers, n = self._numbers(x)
+        copies = [(0, 0)] + [(1, 1)] * (self.kind in ("barrier", "send"))
+        return foreign.Call(
+            "collective:run",
+            (foreign.number(self.group), *map(foreign.number, numbers), foreign.operand(1),
+             foreign.result(1), foreign.number(n), foreign.SIZES, foreign.number(len(x.shape)),
+             foreign.Argument(f"<{_WORDS} x i64>", words)),
+            copies=tuple(copies), status=True, error="CollectiveError")
+
+    def vjp(self, gs: Any, ys: Any, token: Tensor, x: Tensor) -> tuple[Any, ...]:
+        g = gs[1]
+        if g is None:
+            return None, None
+        if self.how in _EXTREMES:
+            mine, count = self._winners(ys[1], x)
+            return None, self._back(g) * mine / count
+        return None, self._back(g)
+
+    def _back(self, g: Tensor) -> Any:
+        if self.kind == "all_reduce" and self.peer >= 0:
+            return self._also("broadcast", g, "", self.peer)
+        if self.kind == "all_reduce":
+            return self._also("all_reduce", g, "sum")
+        if self.kind == "all_gather":
+            return self._also("reduce_scatter", g, "sum")
+        if self.kind == "reduce_scatter":
+            return self._also("all_gather", g, "")
+        if self.kind == "all_to_all":
+            return self._also("all_to_all", g)
+        if self.kind == "broadcast":
+            return self._also("all_reduce", g, "sum", self.peer)
+        if self.kind == "send":
+            return g + self._also("recv", g)
+        if self.kind == "recv":
+            self._also("send", g)
+        return None
+
+    def _also(self, kind: str, x: Tensor, how: str | None = None, peer: int = -1) -> Tensor:
+        """Another collective of the same processes, on behalf of the same line."""
+        line = self.line if self.line.startswith("the gradient") else f"the gradient of {self.line}"
+        peer = self.peer if kind in _WITH_PEERS and peer < 0 else peer
+        op = Collective(kind, self.how if how is None else how, self.group, self.rank, self.size,
+                        peer, line)
+        return issue(op, x)
+
+    def jvp(self, ts: Any, ys: Any, token: Tensor, x: Tensor) -> Any:
+        t = zeros_like(x) if ts[1] is None else ts[1]
+        if self.how in _EXTREMES:
+            mine, count = self._winners(ys[1], x)
+            return None, self._also("all_reduce", t * mine, "sum") / count
+        return None, self._also(self.kind, t, self.how, self.peer)
+
+    def _winners(self, y: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Where this process has the extreme, and how many have it."""
+        mine = cast(x == y, x.dtype)
+        return mine, self._also("all_reduce", mine, "sum")
+
+
+def issue(op: Collective, x: Tensor) -> Tensor:
+    """The result of a collective, at its place in the order of all."""
+    if STATE.examples is not None and x.data is None:
+        found: list[Tensor] = STATE.examples.outside(
+            lambda rows, whole: [_for_all(op, rows[0], whole)], [x])
+        return found[0]
+    if not is_tracing() and not is_known(x):  # a declared graph: its results are asked for
+        return applied(op, wrap(np.zeros((), np.int8)), x)[1]
+    return ordered(op, (x,))[0]
+
+
+def _for_all(op: Collective, many: bool, x: Tensor) -> Tensor:
+    """One collective for all examples, whose axis comes behind that of the processes."""
+    if many and op.kind in _BY_ROWS:
+        x = moveaxis(x, 0, 1)
+    y = issue(op, x)
+    return moveaxis(y, 1, 0) if many and op.kind in ("all_gather", "all_to_all") else y
+
+
+def collective(kind: str, x: Tensor, group: Group, how: str = "", peer: int = -1) -> Tensor:
+    """A collective at the user's line."""
+    op = Collective(kind, how, group.number, group.rank, group.size, peer, location(user_where(3)))
+    return issue(op, x)

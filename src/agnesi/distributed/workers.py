@@ -1,0 +1,256 @@
+"""Processes that wait for functions: one group, of which all run the same, or share out a list."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import time
+from collections.abc import Callable, Iterable, Sequence
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from agnesi.compiler.control import set_num_threads
+from agnesi.core.errors import CollectiveError, at
+from agnesi.core.integers import is_integer
+from agnesi.distributed import world
+from agnesi.distributed.group import TIMEOUT
+from agnesi.distributed.launch import ended
+from agnesi.distributed.memory import GIVEN_UP, REASON, REASON_BYTES, Segment, open_segment
+
+#: Seconds that others get once a process has failed, before they are told.
+_SOON = 0.3
+
+
+class Workers:
+    """Some processes that run functions with different data, as ranks of one group.
+
+    Parameters
+    ----------
+    count : int
+        How many.
+    threads : int
+        Threads of compiled code in each.
+    timeout : float
+        Seconds after which their waiting for each other is an error.
+
+    Raises
+    ------
+    ValueError
+        If there should be none.
+
+    See Also
+    --------
+    distributed.launch, distributed.all_reduce
+
+    Examples
+    --------
+    >>> import math
+    >>> from agnesi import distributed as dist
+    >>> with dist.Workers(2) as workers:
+    ...     print(workers.map(math.sqrt, [1, 4, 9]), workers.run(dist.world_size))
+    [1.0, 2.0, 3.0] [2, 2]
+    """
+
+    def __init__(self, count: int, *, threads: int = 1, timeout: float = TIMEOUT) -> None:
+        if not is_integer(count) or count < 1:
+            raise ValueError(at(f"Workers: count must be a number of processes, not {count!r}"))
+        context = multiprocessing.get_context("spawn")
+        self.timeout, self.count = timeout, count
+        self._segment: Segment | None = None
+        self._dead: CollectiveError | None = None
+        self._ends: list[Connection] = []
+        self._processes: list[Any] = []
+        for rank in range(count):
+            mine, theirs = context.Pipe()
+            process = context.Process(target=serve, args=(theirs, rank, count, threads, timeout),
+                                      daemon=True, name=f"agnesi worker {rank}")
+            process.start()
+            theirs.close()
+            self._ends.append(mine)
+            self._processes.append(process)
+
+    def run(self, function: Callable[..., Any], *args: Any, each: Sequence[tuple[Any, ...]] = ()
+            ) -> list[Any]:
+        """Call a function in all processes, which may use collectives.
+
+        Parameters
+        ----------
+        function : callable
+            A function of a module, or what else can be pickled.
+        *args : object
+            The same for all.
+        each : sequence of tuple
+            Further arguments of each process.
+
+        Returns
+        -------
+        list
+            What it returned, by rank.
+
+        Raises
+        ------
+        CollectiveError
+            If a process was killed.
+        Exception
+            What the function raised in the process with the lowest rank.
+        """
+        self._join()
+        for rank, end in enumerate(self._ends):
+            self._send(rank, end, ("call", function, (*args, *(each[rank] if each else ()))))
+        return self._results({rank: (rank, None) for rank in range(self.count)})
+
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        """A function's results for all items, each computed in the next process that is free.
+
+        Parameters
+        ----------
+        function : callable
+            Of one argument.
+        items : iterable
+            Its arguments.
+
+        Returns
+        -------
+        list
+            In the order of ``items``.
+
+        Raises
+        ------
+        CollectiveError
+            If a process was killed.
+        Exception
+            What the function raised first.
+        """
+        rest = iter(enumerate(items))
+        busy: dict[int, tuple[int, Any]] = {}
+        for rank, (place, item) in zip(range(self.count), rest, strict=False):
+            self._send(rank, self._ends[rank], ("call", function, (item,)))
+            busy[rank] = (place, rest)
+        return self._results(busy, function)
+
+    def _send(self, rank: int, end: Connection, message: Any) -> None:
+        try:
+            end.send(message)
+        except OSError:
+            raise self._lost(rank) from None
+
+    def _join(self) -> None:
+        """Make a group, the first time, and again where the last one was given up."""
+        if self._dead is not None:
+            raise self._dead
+        if self._segment is not None and not self._segment.word(GIVEN_UP):
+            return
+        self._leave()
+        path = world.make_group(self.count)
+        self._segment = open_segment(path, self.count)
+        self._segment.path = path
+        for rank, end in enumerate(self._ends):
+            self._send(rank, end, ("join", path))
+
+    def _leave(self) -> None:
+        if self._segment is not None:
+            self._segment.unlink()
+            self._segment.close()
+            self._segment = None
+
+    def _results(self, busy: dict[int, tuple[int, Any]],
+                 function: Callable[..., Any] | None = None) -> list[Any]:
+        """Collect results by place; who is done gets the next item, if there is one."""
+        found: dict[int, Any] = {}
+        errors: dict[int, BaseException] = {}
+        last = 0.0
+        while busy:
+            ends = {self._ends[rank]: rank for rank in busy}
+            ready: Any = wait(list(ends), _SOON if errors else None)
+            for end in ready:
+                rank = ends[end]
+                place, rest = busy.pop(rank)
+                try:
+                    good, value = end.recv()
+                except (EOFError, OSError):
+                    good, value = False, self._lost(rank)
+                if not good:
+                    errors[rank] = value
+                    last = time.monotonic()
+                    continue
+                found[place] = value
+                following = next(rest, None) if rest is not None and not errors else None
+                if following is not None:
+                    self._send(rank, end, ("call", function, (following[1],)))
+                    busy[rank] = (following[0], rest)
+            if errors and busy and time.monotonic() - last > _SOON:
+                self._give_up(min(errors), errors[min(errors)])
+        if errors:
+            raise errors[min(errors)]
+        return [found[place] for place in sorted(found)]
+
+    def _give_up(self, rank: int, error: BaseException) -> None:
+        s = self._segment
+        if s is not None and not s.word(GIVEN_UP):
+            s.put_text(REASON, f"rank {rank} raised {type(error).__name__}: {error}", REASON_BYTES)
+            s.put(GIVEN_UP, 1)
+
+    def _lost(self, rank: int) -> CollectiveError:
+        process = self._processes[rank]
+        process.join(1.0)
+        code = process.exitcode
+        how = "does not answer" if code is None else ended(code)
+        self._dead = CollectiveError(at(f"worker {rank} (process {process.pid}) {how}"))
+        return self._dead
+
+    def close(self) -> None:
+        """Let the processes end."""
+        for end in self._ends:
+            with contextlib.suppress(OSError):
+                end.send(None)
+            end.close()
+        for process in self._processes:
+            process.join(0.0 if self._dead else 2.0)
+            if process.is_alive():
+                process.kill()
+                process.join(2.0)
+        self._ends, self._processes = [], []
+        self._leave()
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_ends", None):
+            self.close()
+
+
+def serve(end: Connection, rank: int, count: int, threads: int, timeout: float) -> None:
+    """What a worker does: calls until there is nothing more to call."""
+    set_num_threads(threads)
+    while True:
+        try:
+            message = end.recv()
+        except (EOFError, OSError):
+            message = None
+        except Exception as error:  # what cannot be unpickled here
+            end.send((False, error))
+            continue
+        if message is None:
+            world.shutdown()
+            return
+        if message[0] == "join":
+            world.shutdown()
+            world.init(rank, count, message[1], timeout=timeout)
+            continue
+        _answer(end, rank, *message[1:])
+
+
+def _answer(end: Connection, rank: int, function: Callable[..., Any], args: Any) -> None:
+    try:
+        answer = True, function(*args)
+    except Exception as error:
+        error.add_note(f"in worker {rank}")
+        answer = False, error
+    try:
+        end.send(answer)
+    except Exception as error:  # it cannot be pickled
+        end.send((False, TypeError(f"worker {rank}: {error}")))

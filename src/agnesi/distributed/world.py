@@ -1,0 +1,225 @@
+"""The group of all processes: how a process finds out which one of how many it is."""
+
+from __future__ import annotations
+
+import atexit
+from typing import Any
+
+from agnesi.core.config import inherited
+from agnesi.core.errors import at, typed
+from agnesi.core.integers import is_integer
+from agnesi.distributed import memory
+from agnesi.distributed.group import TIMEOUT, Group
+
+#: What the launcher sets for each process that it starts.
+RANK, SIZE, PATH = "AGNESI_RANK", "AGNESI_WORLD_SIZE", "AGNESI_GROUP"
+#: What starters of MPI programs set for a process: how many there are.
+_MPI = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
+_world: list[Group] = []
+
+
+def init(rank: int | None = None, size: int | None = None, path: str | None = None, *,
+         timeout: float = TIMEOUT) -> Group:
+    """Join the group of all processes of this program.
+
+    Without arguments, what ``agnesi launch`` or ``mpiexec`` set for the process says which one it
+    is; a process that nobody launched is a group of one.  A second call gives the same group.
+
+    Parameters
+    ----------
+    rank, size : int, optional
+        The number of this process and how many there are, from a launcher of one's own.
+    path : str, optional
+        The file of shared memory, which :func:`make_group` has made.
+    timeout : float
+        Seconds after which waiting for another process is an error that names it.
+
+    Returns
+    -------
+    Group
+        With ``rank`` and ``size``.
+
+    Raises
+    ------
+    ValueError
+        If some of ``rank``, ``size`` and ``path`` are given and others are not, or do not fit.
+    PermissionError
+        If the memory belongs to another user.
+    CollectiveError
+        If others do not come in time.
+
+    See Also
+    --------
+    distributed.rank, distributed.world_size, distributed.shutdown
+
+    Examples
+    --------
+    >>> from agnesi import distributed as dist
+    >>> group = dist.init()
+    >>> group.rank, group.size
+    (0, 1)
+    """
+    if _world:
+        return _world[0]
+    if not isinstance(timeout, (int, float)) or timeout <= 0:
+        raise ValueError(at(f"init: timeout must be a number of seconds, not {timeout!r}"))
+    found = inherited()
+    given = (rank, size, path)
+    if given == (None, None, None) and RANK in found:
+        rank, size, path = int(found[RANK]), int(found[SIZE]), found[PATH]
+    elif given == (None, None, None):
+        if any(int(found.get(name) or 1) > 1 for name in _MPI):
+            from importlib import import_module
+
+            return _joined(import_module("agnesi.distributed.mpi").world_group(timeout))
+        return _joined(Group(0, 1, None, timeout))
+    if not (is_integer(rank) and is_integer(size) and isinstance(path, str)):
+        raise ValueError(at("init: rank, size and path belong together, or leave all out; not "
+                            f"{typed(rank)}, {typed(size)} and {typed(path)}"))
+    assert rank is not None and size is not None and path is not None
+    if not 0 <= rank < size:
+        raise ValueError(at(f"init: rank must be 0 to {size - 1} of {size} processes, not {rank}"))
+    group = Group(rank, size, memory.open_segment(path, size), timeout)
+    _joined(group)
+    group.barrier("init")
+    if rank == 0:
+        group.segment.unlink()
+    return group
+
+
+def _joined(group: Group) -> Group:
+    _world[:] = [group]
+    atexit.register(shutdown)
+    return group
+
+
+def make_group(size: int) -> str:
+    """Make the shared memory for a group; for launchers of one's own.
+
+    Parameters
+    ----------
+    size : int
+        How many processes there will be.
+
+    Returns
+    -------
+    str
+        The path that each gives to :func:`init`.  It is removed when all have come; whoever makes
+        it and starts no process has to remove it.
+
+    Raises
+    ------
+    MemoryError
+        If there is no memory for it.
+
+    Examples
+    --------
+    >>> import os
+    >>> from agnesi import distributed as dist
+    >>> path = dist.make_group(2)
+    >>> oct(os.stat(path).st_mode & 0o777)
+    '0o600'
+    >>> os.unlink(path)
+    """
+    segment = memory.make_segment(memory.own_name("group"), size)
+    path, segment.path = segment.path, ""
+    segment.close()
+    return path
+
+
+def world(group: Group | None = None) -> Group:
+    """The group that is given, or that of all processes, which begins where it has to."""
+    return init() if group is None else group
+
+
+def rank(group: Group | None = None) -> int:
+    """The number of this process.
+
+    Parameters
+    ----------
+    group : Group, optional
+        All processes by default.
+
+    Returns
+    -------
+    int
+        From 0 on.
+
+    Examples
+    --------
+    >>> from agnesi import distributed as dist
+    >>> dist.rank()
+    0
+    """
+    return world(group).rank
+
+
+def world_size(group: Group | None = None) -> int:
+    """How many processes there are.
+
+    Parameters
+    ----------
+    group : Group, optional
+        All processes by default.
+
+    Returns
+    -------
+    int
+        At least 1.
+
+    Examples
+    --------
+    >>> from agnesi import distributed as dist
+    >>> dist.world_size()
+    1
+    """
+    return world(group).size
+
+
+def shutdown() -> None:
+    """Leave the group of all processes; its end does so by itself.
+
+    Functions that were compiled with its collectives fail from then on.
+
+    Examples
+    --------
+    >>> from agnesi import distributed as dist
+    >>> dist.shutdown()
+    """
+    for group in _world:
+        group.close()
+    _world.clear()
+
+
+def new_group(ranks: Any, group: Group | None = None) -> Group | None:
+    """A group of some processes, which all processes of the group around make together.
+
+    Parameters
+    ----------
+    ranks : sequence of int
+        Which processes, in the order of their new numbers.
+    group : Group, optional
+        The group around; all processes by default.
+
+    Returns
+    -------
+    Group or None
+        None where this process is not among them.
+
+    Raises
+    ------
+    ValueError
+        If a rank is none of the group's, or is given twice.
+
+    Examples
+    --------
+    >>> from agnesi import distributed as dist
+    >>> dist.new_group([0]).size
+    1
+    """
+    around = world(group)
+    wanted = [int(r) for r in ranks]
+    if not wanted or len({*wanted}) < len(wanted) or not {*wanted} <= {*range(around.size)}:
+        raise ValueError(at(f"new_group: the ranks must be some of 0 to {around.size - 1}, each "
+                            f"once, not {wanted}"))
+    return around.part(wanted)

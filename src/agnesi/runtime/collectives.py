@@ -1,0 +1,131 @@
+"""Collectives between processes as native code: ``native/collectives.ll`` and its reductions."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+
+from agnesi.runtime import machine, support
+
+#: The words of a group, which native code reads and writes, in order.
+FIELDS = (
+    "base", "rank", "size", "slot", "slots", "steps", "calls", "checker", "spins", "mail", "mails",
+    "fresh", "busy", "seized",
+)
+#: Where control blocks begin, and bytes of one.
+CONTROLS, CONTROL = 4096, 8192
+#: Within a control block: what a process is about to do, in two places, and to receive; the text.
+SIGNATURES, RECEIVING, TEXT = (512, 2048), 4096, 130 * 8
+#: Beside a letter's bytes, and beside the letters between two processes.
+LETTER, BOX = 2048, 128
+MOST_GROUPS, MOST_RANKS = 256, 256
+#: Bytes of the text that tells operation and line.
+TEXT_BYTES = 256
+#: Turns of a waiting loop that give the core away, then those that sleep between two questions.
+_YIELDS, _NAPS = 2000, 256
+
+_TYPES = {"int32": "i32", "int64": "i64", "float32": "float", "float64": "double"}
+_LANES, _LINES = 64, 4  # bytes of a vector, vectors in flight
+
+
+def _names() -> tuple[str, ...]:
+    sums = [f"sum {dtype}" for dtype in _TYPES]
+    return (*sums, *(f"{op} {dtype}" for op in ("max", "min") for dtype in ("float32", "float64")))
+
+
+#: Reductions that native code does, by their numbers.
+REDUCTIONS = _names()
+
+
+class Group(ctypes.Structure):
+    """What native code knows of a group of processes."""
+
+    _fields_ = tuple((name, ctypes.c_int64) for name in FIELDS)
+
+
+@functools.cache
+def native() -> machine.Code:
+    """The loaded module."""
+    return machine.load(source())
+
+
+def source() -> str:
+    """The IR text."""
+    text = support.read_native("collectives")
+    numbers = {name: str(i) for i, name in enumerate(FIELDS)}
+    numbers.update(yields=str(_YIELDS), naps=str(_NAPS), text=str(TEXT_BYTES))
+    for name, number in numbers.items():
+        text = text.replace("{" + name + "}", number)
+    table = ", ".join(f"ptr @reduce{i}" for i in range(len(REDUCTIONS)))
+    parts = [_reduction(i, *name.split()) for i, name in enumerate(REDUCTIONS)]
+    combines = f"@combines = internal constant [{len(REDUCTIONS)} x ptr] [{table}]\n"
+    return "\n".join((text, combines, *parts)) + support.relaxing()
+
+
+def _reduction(number: int, op: str, dtype: str) -> str:
+    """``void (to, table of sources, how many, elements)``: several vectors at once, then the rest.
+
+    Sources are taken in their order, so that all processes find the same.
+    """
+    one = _TYPES[dtype]
+    width = _LANES // int(dtype[-2:]) * 8
+    return (f"define internal void @reduce{number}(ptr %to, ptr %table, i64 %many, i64 %n) nounwind"
+            f" {{\nentry:\n  %whole = and i64 %n, {-width * _LINES}\n  br label %v\n"
+            + _loop("v", f"<{width} x {one}>", one, _LINES, op, ("0", "entry"), "%whole", "s")
+            + _loop("s", one, one, 1, op, ("%v.i", "v"), "%n", "end")
+            + "end:\n  ret void\n}\n" + _declared(op, f"<{width} x {one}>") + _declared(op, one))
+
+
+def _loop(name: str, type_: str, one: str, lines: int, op: str, first: tuple[str, str], end: str,
+          after: str) -> str:
+    """A loop over elements, within which one over sources, with so many values in flight."""
+    def values(prefix: str, pointer: str) -> str:
+        text = (f"  %{prefix}.p = load ptr, ptr {pointer}\n"
+                f"  %{prefix}.a = getelementptr {one}, ptr %{prefix}.p, i64 %{name}.i\n")
+        for j in range(lines):
+            text += (f"  %{prefix}.a{j} = getelementptr {type_}, ptr %{prefix}.a, i64 {j}\n"
+                     f"  %{prefix}.x{j} = load {type_}, ptr %{prefix}.a{j}, align {_align(one)}\n")
+        return text
+
+    step = lines * (int(type_[1:].split()[0]) if type_[0] == "<" else 1)
+    text = (f"{name}:\n  %{name}.i = phi i64 [{first[0]}, %{first[1]}], [%{name}.i1, %{name}.put]\n"
+            f"  %{name}.more = icmp ult i64 %{name}.i, {end}\n"
+            f"  br i1 %{name}.more, label %{name}.first, label %{after}\n{name}.first:\n"
+            + values(f"{name}f", "%table") + f"  br label %{name}.head\n{name}.head:\n"
+            f"  %{name}.q = phi i64 [1, %{name}.first], [%{name}.q1, %{name}.body]\n")
+    for j in range(lines):
+        text += (f"  %{name}.s{j} = phi {type_} [%{name}f.x{j}, %{name}.first], "
+                 f"[%{name}.t{j}, %{name}.body]\n")
+    text += (f"  %{name}.left = icmp ult i64 %{name}.q, %many\n"
+             f"  br i1 %{name}.left, label %{name}.body, label %{name}.put\n{name}.body:\n"
+             f"  %{name}.at = getelementptr ptr, ptr %table, i64 %{name}.q\n"
+             + values(f"{name}b", f"%{name}.at"))
+    for j in range(lines):
+        text += _combined(f"%{name}.t{j}", op, type_, f"%{name}.s{j}", f"%{name}b.x{j}")
+    text += (f"  %{name}.q1 = add i64 %{name}.q, 1\n  br label %{name}.head\n{name}.put:\n"
+             f"  %{name}.o = getelementptr {one}, ptr %to, i64 %{name}.i\n")
+    for j in range(lines):
+        text += (f"  %{name}.o{j} = getelementptr {type_}, ptr %{name}.o, i64 {j}\n"
+                 f"  store {type_} %{name}.s{j}, ptr %{name}.o{j}, align {_align(one)}\n")
+    return text + f"  %{name}.i1 = add i64 %{name}.i, {step}\n  br label %{name}\n"
+
+
+def _align(one: str) -> int:
+    return 8 if one in ("i64", "double") else 4
+
+
+def _combined(to: str, op: str, type_: str, a: str, b: str) -> str:
+    if op == "sum":
+        return f"  {to} = {'add' if 'i' in type_ else 'fadd'} {type_} {a}, {b}\n"
+    return f"  {to} = call {type_} @{_extreme(op, type_)}({type_} {a}, {type_} {b})\n"
+
+
+def _extreme(op: str, type_: str) -> str:
+    lanes = f"v{type_[1:].split()[0]}" if type_[0] == "<" else ""
+    return f"llvm.{op}imum.{lanes}{'f32' if 'float' in type_ else 'f64'}"
+
+
+def _declared(op: str, type_: str) -> str:
+    if op == "sum":
+        return ""
+    return f"declare {type_} @{_extreme(op, type_)}({type_}, {type_})\n"

@@ -1,0 +1,747 @@
+; Collectives between the processes of one machine, over memory that they share.
+;
+; Every process has a control block and two slots in the memory.  A step: write into the own slot,
+; count the own word @posted up, wait until all have got as far, read the others' slots.  Steps take
+; turns with the two slots: whoever writes a slot again has seen that all others have begun the step
+; in between, and so are done with reading.  One wait per step is enough.
+;
+; The first step of each collective also compares what the processes are about to do, word by word,
+; so that a program that differs between them is an error and not a mixture of their data.
+;
+; A group (64-bit words): {base} memory, {rank}, {size}, {slot} bytes of a slot, {slots} where they
+; begin, {steps} so far, {calls} so far, {checker} asked while waiting, {spins}, {mail} bytes of a
+; letter, {mails} where they begin, {fresh}: whether the next step compares, {busy}, {seized}: a
+; function that does all of this instead.
+; The checker is asked about a process that is waited for; -1 says that processes differ, -2 - p
+; that what process p sent does.
+; Byte 64 of the memory is not zero where the group was given up.
+; Results: 0 done; 1 no such group; 2 the processes differ; 3 another thread is in the group; else
+; what the checker returned.
+
+declare i32 @sched_yield()
+declare i32 @usleep(i32)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+
+@groups = global [256 x ptr] zeroinitializer, align 64
+
+define internal i64 @word(ptr %g, i64 %i) nounwind alwaysinline {
+  %at = getelementptr i64, ptr %g, i64 %i
+  %v = load i64, ptr %at
+  ret i64 %v
+}
+
+define internal void @set(ptr %g, i64 %i, i64 %v) nounwind alwaysinline {
+  %at = getelementptr i64, ptr %g, i64 %i
+  store i64 %v, ptr %at
+  ret void
+}
+
+define internal i64 @least(i64 %a, i64 %b) nounwind alwaysinline {
+  %less = icmp ult i64 %a, %b
+  %m = select i1 %less, i64 %a, i64 %b
+  ret i64 %m
+}
+
+; The control block of process %q: @posted; from byte 512 on what it is about to do, in turns; from
+; byte 4096 on what it is about to receive.
+define internal ptr @control(ptr %g, i64 %q) nounwind alwaysinline {
+  %base = load ptr, ptr %g
+  %skip = shl i64 %q, 13
+  %far = add i64 %skip, 4096
+  %at = getelementptr i8, ptr %base, i64 %far
+  ret ptr %at
+}
+
+define internal ptr @slot_of(ptr %g, i64 %q, i64 %parity) nounwind {
+  %base = load ptr, ptr %g
+  %slots = call i64 @word(ptr %g, i64 {slots})
+  %bytes = call i64 @word(ptr %g, i64 {slot})
+  %two = shl i64 %q, 1
+  %i = add i64 %two, %parity
+  %skip = mul i64 %i, %bytes
+  %far = add i64 %skip, %slots
+  %at = getelementptr i8, ptr %base, i64 %far
+  ret ptr %at
+}
+
+; Which slots the next step uses.
+define internal i64 @parity(ptr %g) nounwind {
+  %steps = call i64 @word(ptr %g, i64 {steps})
+  %next = add i64 %steps, 1
+  %p = and i64 %next, 1
+  ret i64 %p
+}
+
+; Wait until the word is at least %least: pauses, then the core given away, then sleep, from which
+; the checker is asked now and then whether %peer is still there.
+define internal i32 @await(ptr %g, ptr %word, i64 %least, i64 %peer) nounwind {
+entry:
+  %spins = call i64 @word(ptr %g, i64 {spins})
+  %yields = add i64 %spins, {yields}
+  br label %look
+look:
+  %turn = phi i64 [0, %entry], [%next, %spin], [%next, %give], [%next, %sleep], [%yields, %ask]
+  %now = load atomic i64, ptr %word acquire, align 8
+  %there = icmp sge i64 %now, %least
+  br i1 %there, label %done, label %tired
+tired:
+  %next = add i64 %turn, 1
+  %fresh = icmp ult i64 %turn, %spins
+  br i1 %fresh, label %spin, label %tired2
+spin:
+  call void @relax()
+  br label %look
+tired2:
+  %awake = icmp ult i64 %turn, %yields
+  br i1 %awake, label %give, label %tired3
+give:
+  %ignored = call i32 @sched_yield()
+  br label %look
+tired3:
+  %slept = sub i64 %turn, %yields
+  %long = icmp uge i64 %slept, {naps}
+  br i1 %long, label %ask, label %sleep
+sleep:
+  %ignored2 = call i32 @usleep(i32 100)
+  br label %look
+ask:
+  %checker = call i64 @word(ptr %g, i64 {checker})
+  %function = inttoptr i64 %checker to ptr
+  %told = call i32 %function(ptr %g, i64 %peer)
+  %bad = icmp ne i32 %told, 0
+  br i1 %bad, label %failed, label %look
+failed:
+  ret i32 %told
+done:
+  ret i32 0
+}
+
+; Write down what this process is about to do.
+define internal void @sign(ptr %block, i64 %number, i64 %kind, i64 %code, i64 %root, ptr %sizes, i64 %ndim, ptr %text) nounwind {
+entry:
+  call void @set(ptr %block, i64 0, i64 %number)
+  call void @set(ptr %block, i64 1, i64 %kind)
+  call void @set(ptr %block, i64 2, i64 %code)
+  call void @set(ptr %block, i64 3, i64 %root)
+  call void @set(ptr %block, i64 4, i64 %ndim)
+  %words = getelementptr i64, ptr %block, i64 130
+  call void @llvm.memcpy.p0.p0.i64(ptr %words, ptr %text, i64 {text}, i1 false)
+  br label %head
+head:
+  %i = phi i64 [0, %entry], [%i1, %body]
+  %more = icmp ult i64 %i, %ndim
+  br i1 %more, label %body, label %done
+body:
+  %n = call i64 @word(ptr %sizes, i64 %i)
+  %at = add i64 %i, 5
+  call void @set(ptr %block, i64 %at, i64 %n)
+  %i1 = add i64 %i, 1
+  br label %head
+done:
+  ret void
+}
+
+; Whether two processes are about to do the same.
+define internal i1 @agree(ptr %a, ptr %b) nounwind {
+entry:
+  %ndim = call i64 @word(ptr %a, i64 4)
+  %all = add i64 %ndim, 5
+  br label %head
+head:
+  %i = phi i64 [0, %entry], [%i1, %body]
+  %more = icmp ult i64 %i, %all
+  br i1 %more, label %body, label %same
+body:
+  %x = call i64 @word(ptr %a, i64 %i)
+  %y = call i64 @word(ptr %b, i64 %i)
+  %i1 = add i64 %i, 1
+  %equal = icmp eq i64 %x, %y
+  br i1 %equal, label %head, label %differ
+same:
+  ret i1 true
+differ:
+  ret i1 false
+}
+
+; Where process %q says what collective number %number is.
+define internal ptr @signature(ptr %g, i64 %q, i64 %number) nounwind {
+  %block = call ptr @control(ptr %g, i64 %q)
+  %odd = and i64 %number, 1
+  %skip = mul i64 %odd, 1536
+  %far = add i64 %skip, 512
+  %at = getelementptr i8, ptr %block, i64 %far
+  ret ptr %at
+}
+
+; Post the own slot and wait for all others.
+define internal i32 @step(ptr %g) nounwind {
+entry:
+  %before = call i64 @word(ptr %g, i64 {steps})
+  %steps = add i64 %before, 1
+  call void @set(ptr %g, i64 {steps}, i64 %steps)
+  %rank = call i64 @word(ptr %g, i64 {rank})
+  %size = call i64 @word(ptr %g, i64 {size})
+  %mine = call ptr @control(ptr %g, i64 %rank)
+  store atomic i64 %steps, ptr %mine release, align 8
+  %fresh = call i64 @word(ptr %g, i64 {fresh})
+  call void @set(ptr %g, i64 {fresh}, i64 0)
+  br label %head
+head:
+  %q = phi i64 [0, %entry], [%q1, %next]
+  %more = icmp ult i64 %q, %size
+  br i1 %more, label %body, label %compare
+body:
+  %own = icmp eq i64 %q, %rank
+  br i1 %own, label %next, label %wait
+wait:
+  %theirs = call ptr @control(ptr %g, i64 %q)
+  %told = call i32 @await(ptr %g, ptr %theirs, i64 %steps, i64 %q)
+  %bad = icmp ne i32 %told, 0
+  br i1 %bad, label %failed, label %next
+next:
+  %q1 = add i64 %q, 1
+  br label %head
+failed:
+  ret i32 %told
+compare:
+  %wanted = icmp ne i64 %fresh, 0
+  br i1 %wanted, label %each, label %done
+each:
+  %r = phi i64 [0, %compare], [%r1, %look]
+  %left = icmp ult i64 %r, %size
+  br i1 %left, label %look, label %done
+look:
+  %number = call i64 @word(ptr %g, i64 {calls})
+  %a = call ptr @signature(ptr %g, i64 %rank, i64 %number)
+  %b = call ptr @signature(ptr %g, i64 %r, i64 %number)
+  %same = call i1 @agree(ptr %a, ptr %b)
+  %r1 = add i64 %r, 1
+  br i1 %same, label %each, label %differ
+differ:
+  ret i32 2
+done:
+  ret i32 0
+}
+
+; From each other process: %length bytes of its slot, from byte %from on.
+define internal void @take(ptr %g, i64 %parity, i64 %from, ptr %to, i64 %stride, i64 %length) nounwind {
+entry:
+  %rank = call i64 @word(ptr %g, i64 {rank})
+  %size = call i64 @word(ptr %g, i64 {size})
+  br label %head
+head:
+  %q = phi i64 [0, %entry], [%q1, %next]
+  %more = icmp ult i64 %q, %size
+  br i1 %more, label %body, label %done
+body:
+  %own = icmp eq i64 %q, %rank
+  br i1 %own, label %next, label %copy
+copy:
+  %slot = call ptr @slot_of(ptr %g, i64 %q, i64 %parity)
+  %source = getelementptr i8, ptr %slot, i64 %from
+  %skip = mul i64 %q, %stride
+  %target = getelementptr i8, ptr %to, i64 %skip
+  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %source, i64 %length, i1 false)
+  br label %next
+next:
+  %q1 = add i64 %q, 1
+  br label %head
+done:
+  ret void
+}
+
+; For each other process: %length bytes into the own slot, one behind the other.
+define internal void @give(ptr %g, i64 %parity, ptr %from, i64 %stride, i64 %length) nounwind {
+entry:
+  %rank = call i64 @word(ptr %g, i64 {rank})
+  %size = call i64 @word(ptr %g, i64 {size})
+  %slot = call ptr @slot_of(ptr %g, i64 %rank, i64 %parity)
+  br label %head
+head:
+  %q = phi i64 [0, %entry], [%q1, %next]
+  %more = icmp ult i64 %q, %size
+  br i1 %more, label %body, label %done
+body:
+  %own = icmp eq i64 %q, %rank
+  br i1 %own, label %next, label %copy
+copy:
+  %skip = mul i64 %q, %stride
+  %source = getelementptr i8, ptr %from, i64 %skip
+  %far = mul i64 %q, %length
+  %target = getelementptr i8, ptr %slot, i64 %far
+  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %source, i64 %length, i1 false)
+  br label %next
+next:
+  %q1 = add i64 %q, 1
+  br label %head
+done:
+  ret void
+}
+
+; Combine the own values with those in the others' slots, in the order of the processes.
+define internal void @merge(ptr %g, i64 %how, i64 %parity, i64 %from, ptr %own, ptr %to, i64 %count) nounwind {
+entry:
+  %table = alloca [256 x ptr], align 16
+  %rank = call i64 @word(ptr %g, i64 {rank})
+  %size = call i64 @word(ptr %g, i64 {size})
+  br label %head
+head:
+  %q = phi i64 [0, %entry], [%q1, %body]
+  %more = icmp ult i64 %q, %size
+  br i1 %more, label %body, label %run
+body:
+  %slot = call ptr @slot_of(ptr %g, i64 %q, i64 %parity)
+  %theirs = getelementptr i8, ptr %slot, i64 %from
+  %mine = icmp eq i64 %q, %rank
+  %source = select i1 %mine, ptr %own, ptr %theirs
+  %at = getelementptr ptr, ptr %table, i64 %q
+  store ptr %source, ptr %at
+  %q1 = add i64 %q, 1
+  br label %head
+run:
+  %entry.at = getelementptr ptr, ptr @combines, i64 %how
+  %function = load ptr, ptr %entry.at
+  call void %function(ptr %to, ptr %table, i64 %size, i64 %count)
+  ret void
+}
+
+; Where the part of process %q begins in a piece of %n bytes; parts begin at lines of the cache.
+define internal i64 @part(ptr %g, i64 %n, i64 %q) nounwind {
+  %size = call i64 @word(ptr %g, i64 {size})
+  %up = add i64 %n, %size
+  %up1 = sub i64 %up, 1
+  %share = udiv i64 %up1, %size
+  %share1 = add i64 %share, 63
+  %even = and i64 %share1, -64
+  %far = mul i64 %even, %q
+  %b = call i64 @least(i64 %far, i64 %n)
+  ret i64 %b
+}
+
+; The parts of a piece that other processes reduce (%out false), or have reduced (%out true).
+define internal void @parts(ptr %g, i64 %parity, ptr %piece, i64 %n, i1 %out) nounwind {
+entry:
+  %rank = call i64 @word(ptr %g, i64 {rank})
+  %size = call i64 @word(ptr %g, i64 {size})
+  %bytes = call i64 @word(ptr %g, i64 {slot})
+  %half = lshr i64 %bytes, 1
+  br label %head
+head:
+  %q = phi i64 [0, %entry], [%q1, %next]
+  %more = icmp ult i64 %q, %size
+  br i1 %more, label %body, label %done
+body:
+  %q1 = add i64 %q, 1
+  %own = icmp eq i64 %q, %rank
+  br i1 %own, label %next, label %copy
+copy:
+  %begin = call i64 @part(ptr %g, i64 %n, i64 %q)
+  %end = call i64 @part(ptr %g, i64 %n, i64 %q1)
+  %length = sub i64 %end, %begin
+  %private = getelementptr i8, ptr %piece, i64 %begin
+  br i1 %out, label %fetch, label %bring
+fetch:
+  %slot = call ptr @slot_of(ptr %g, i64 %q, i64 %parity)
+  %far = add i64 %half, %begin
+  %source = getelementptr i8, ptr %slot, i64 %far
+  call void @llvm.memcpy.p0.p0.i64(ptr %private, ptr %source, i64 %length, i1 false)
+  br label %next
+bring:
+  %mine = call ptr @slot_of(ptr %g, i64 %rank, i64 %parity)
+  %target = getelementptr i8, ptr %mine, i64 %begin
+  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %private, i64 %length, i1 false)
+  br label %next
+next:
+  br label %head
+done:
+  ret void
+}
+
+define internal i32 @all_reduce(ptr %g, i64 %how, i64 %item, ptr %in, ptr %out, i64 %bytes) nounwind {
+entry:
+  %slot = call i64 @word(ptr %g, i64 {slot})
+  %piece = lshr i64 %slot, 1
+  %rank = call i64 @word(ptr %g, i64 {rank})
+  %rank1 = add i64 %rank, 1
+  %few = icmp ule i64 %bytes, %piece
+  br i1 %few, label %small, label %large
+small:
+  %p = call i64 @parity(ptr %g)
+  %mine = call ptr @slot_of(ptr %g, i64 %rank, i64 %p)
+  call void @llvm.memcpy.p0.p0.i64(ptr %mine, ptr %in, i64 %bytes, i1 false)
+  %told = call i32 @step(ptr %g)
+  %bad = icmp ne i32 %told, 0
+  br i1 %bad, label %failed, label %finish
+finish:
+  %count = udiv i64 %bytes, %item
+  call void @merge(ptr %g, i64 %how, i64 %p, i64 0, ptr %in, ptr %out, i64 %count)
+  ret i32 0
+failed:
+  ret i32 %told
+large:
+  ; Turn k posts the parts of piece k that others reduce, and the own part of piece k - 1.
+  %k = phi i64 [0, %entry], [%k1, %go.on]
+  %lo = mul i64 %k, %piece
+  %there = icmp ult i64 %lo, %bytes
+  %rest = sub i64 %bytes, %lo
+  %n = call i64 @least(i64 %rest, i64 %piece)
+  %input = getelementptr i8, ptr %in, i64 %lo
+  %output = getelementptr i8, ptr %out, i64 %lo
+  %q = call i64 @parity(ptr %g)
+  br i1 %there, label %post, label %turn
+post:
+  call void @parts(ptr %g, i64 %q, ptr %input, i64 %n, i1 false)
+  br label %turn
+turn:
+  %said = call i32 @step(ptr %g)
+  %wrong = icmp ne i32 %said, 0
+  br i1 %wrong, label %fail, label %reduce.if
+reduce.if:
+  br i1 %there, label %reduce, label %collect.if
+reduce:
+  %begin = call i64 @part(ptr %g, i64 %n, i64 %rank)
+  %end = call i64 @part(ptr %g, i64 %n, i64 %rank1)
+  %length = sub i64 %end, %begin
+  %many = udiv i64 %length, %item
+  %from = getelementptr i8, ptr %input, i64 %begin
+  %to = getelementptr i8, ptr %output, i64 %begin
+  call void @merge(ptr %g, i64 %how, i64 %q, i64 %begin, ptr %from, ptr %to, i64 %many)
+  %other = xor i64 %q, 1
+  %next.slot = call ptr @slot_of(ptr %g, i64 %rank, i64 %other)
+  %far = add i64 %piece, %begin
+  %target = getelementptr i8, ptr %next.slot, i64 %far
+  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %to, i64 %length, i1 false)
+  br label %collect.if
+collect.if:
+  %first = icmp eq i64 %k, 0
+  br i1 %first, label %go.on.1, label %collect
+collect:
+  %lo0 = sub i64 %lo, %piece
+  %rest0 = sub i64 %bytes, %lo0
+  %n0 = call i64 @least(i64 %rest0, i64 %piece)
+  %output0 = getelementptr i8, ptr %out, i64 %lo0
+  call void @parts(ptr %g, i64 %q, ptr %output0, i64 %n0, i1 true)
+  br label %go.on.1
+go.on.1:
+  %k1 = add i64 %k, 1
+  br i1 %there, label %go.on, label %done
+go.on:
+  br label %large
+fail:
+  ret i32 %said
+done:
+  ret i32 0
+}
+
+define internal i32 @all_gather(ptr %g, ptr %in, ptr %out, i64 %bytes) nounwind {
+entry:
+  %slot = call i64 @word(ptr %g, i64 {slot})
+  %rank = call i64 @word(ptr %g, i64 {rank})
+  %skip = mul i64 %rank, %bytes
+  %mine = getelementptr i8, ptr %out, i64 %skip
+  call void @llvm.memcpy.p0.p0.i64(ptr %mine, ptr %in, i64 %bytes, i1 false)
+  br label %turn
+turn:
+  %lo = phi i64 [0, %entry], [%lo1, %take]
+  %rest = sub i64 %bytes, %lo
+  %n = call i64 @least(i64 %rest, i64 %slot)
+  %p = call i64 @parity(ptr %g)
+  %own = call ptr @slot_of(ptr %g, i64 %rank, i64 %p)
+  %source = getelementptr i8, ptr %in, i64 %lo
+  call void @llvm.memcpy.p0.p0.i64(ptr %own, ptr %source, i64 %n, i1 false)
+  %told = call i32 @step(ptr %g)
+  %bad = icmp ne i32 %told, 0
+  br i1 %bad, label %end, label %take
+take:
+  %target = getelementptr i8, ptr %out, i64 %lo
+  call void @take(ptr %g, i64 %p, i64 0, ptr %target, i64 %bytes, i64 %n)
+  %lo1 = add i64 %lo, %n
+  %more = icmp ult i64 %lo1, %bytes
+  br i1 %more, label %turn, label %end
+end:
+  ret i32 %told
+}
+
+; Each process has a row of %bytes for each; %how is -1 for all_to_all.
+define internal i32 @exchange(ptr %g, i64 %how, i64 %item, ptr %in, ptr %out, i64 %bytes) nounwind {
+entry:
+  %slot = call i64 @word(ptr %g, i64 {slot})
+  %rank = call i64 @word(ptr %g, i64 {rank})
+  %size = call i64 @word(ptr %g, i64 {size})
+  %share = udiv i64 %slot, %size
+  %room = and i64 %share, -64
+  %skip = mul i64 %rank, %bytes
+  %mine = getelementptr i8, ptr %in, i64 %skip
+  %moving = icmp eq i64 %how, -1
+  br label %turn
+turn:
+  %lo = phi i64 [0, %entry], [%lo1, %next]
+  %rest = sub i64 %bytes, %lo
+  %n = call i64 @least(i64 %rest, i64 %room)
+  %p = call i64 @parity(ptr %g)
+  %source = getelementptr i8, ptr %in, i64 %lo
+  call void @give(ptr %g, i64 %p, ptr %source, i64 %bytes, i64 %n)
+  %told = call i32 @step(ptr %g)
+  %bad = icmp ne i32 %told, 0
+  br i1 %bad, label %end, label %read
+read:
+  %from = mul i64 %rank, %n
+  %own = getelementptr i8, ptr %mine, i64 %lo
+  %to = getelementptr i8, ptr %out, i64 %lo
+  br i1 %moving, label %move, label %reduce
+move:
+  call void @take(ptr %g, i64 %p, i64 %from, ptr %to, i64 %bytes, i64 %n)
+  %row = getelementptr i8, ptr %to, i64 %skip
+  call void @llvm.memcpy.p0.p0.i64(ptr %row, ptr %own, i64 %n, i1 false)
+  br label %next
+reduce:
+  %count = udiv i64 %n, %item
+  call void @merge(ptr %g, i64 %how, i64 %p, i64 %from, ptr %own, ptr %to, i64 %count)
+  br label %next
+next:
+  %lo1 = add i64 %lo, %n
+  %more = icmp ult i64 %lo1, %bytes
+  br i1 %more, label %turn, label %end
+end:
+  ret i32 %told
+}
+
+define internal i32 @broadcast(ptr %g, i64 %root, ptr %in, ptr %out, i64 %bytes) nounwind {
+entry:
+  %slot = call i64 @word(ptr %g, i64 {slot})
+  %rank = call i64 @word(ptr %g, i64 {rank})
+  %giving = icmp eq i64 %rank, %root
+  br label %turn
+turn:
+  %lo = phi i64 [0, %entry], [%lo1, %read]
+  %rest = sub i64 %bytes, %lo
+  %n = call i64 @least(i64 %rest, i64 %slot)
+  %p = call i64 @parity(ptr %g)
+  %shared = call ptr @slot_of(ptr %g, i64 %root, i64 %p)
+  %input = getelementptr i8, ptr %in, i64 %lo
+  br i1 %giving, label %write, label %go
+write:
+  call void @llvm.memcpy.p0.p0.i64(ptr %shared, ptr %input, i64 %n, i1 false)
+  br label %go
+go:
+  %told = call i32 @step(ptr %g)
+  %bad = icmp ne i32 %told, 0
+  br i1 %bad, label %end, label %read
+read:
+  %source = select i1 %giving, ptr %input, ptr %shared
+  %target = getelementptr i8, ptr %out, i64 %lo
+  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %source, i64 %n, i1 false)
+  %lo1 = add i64 %lo, %n
+  %more = icmp ult i64 %lo1, %bytes
+  br i1 %more, label %turn, label %end
+end:
+  ret i32 %told
+}
+
+; What lies between two processes: words posted and taken, a line of the cache each, two letters.
+define internal ptr @box(ptr %g, i64 %from, i64 %to) nounwind {
+  %base = load ptr, ptr %g
+  %size = call i64 @word(ptr %g, i64 {size})
+  %mail = call i64 @word(ptr %g, i64 {mail})
+  %mails = call i64 @word(ptr %g, i64 {mails})
+  %row = mul i64 %from, %size
+  %i = add i64 %row, %to
+  %letter = add i64 %mail, 2048
+  %both = shl i64 %letter, 1
+  %room = add i64 %both, 128
+  %skip = mul i64 %i, %room
+  %far = add i64 %skip, %mails
+  %at = getelementptr i8, ptr %base, i64 %far
+  ret ptr %at
+}
+
+define internal ptr @letter(ptr %g, ptr %box, i64 %number) nounwind {
+  %mail = call i64 @word(ptr %g, i64 {mail})
+  %room = add i64 %mail, 2048
+  %odd = and i64 %number, 1
+  %skip = mul i64 %odd, %room
+  %far = add i64 %skip, 128
+  %at = getelementptr i8, ptr %box, i64 %far
+  ret ptr %at
+}
+
+define internal i32 @send(ptr %g, i64 %kind, i64 %code, i64 %peer, ptr %in, i64 %bytes, ptr %sizes, i64 %ndim, ptr %text) nounwind {
+entry:
+  %rank = call i64 @word(ptr %g, i64 {rank})
+  %mail = call i64 @word(ptr %g, i64 {mail})
+  %box = call ptr @box(ptr %g, i64 %rank, i64 %peer)
+  %taken = getelementptr i8, ptr %box, i64 64
+  br label %turn
+turn:
+  %lo = phi i64 [0, %entry], [%lo1, %write]
+  %rest = sub i64 %bytes, %lo
+  %n = call i64 @least(i64 %rest, i64 %mail)
+  %number = load i64, ptr %box
+  %free = sub i64 %number, 1
+  %told = call i32 @await(ptr %g, ptr %taken, i64 %free, i64 %peer)
+  %bad = icmp ne i32 %told, 0
+  br i1 %bad, label %end, label %write
+write:
+  %letter = call ptr @letter(ptr %g, ptr %box, i64 %number)
+  call void @sign(ptr %letter, i64 %number, i64 %kind, i64 %code, i64 0, ptr %sizes, i64 %ndim, ptr %text)
+  %page = getelementptr i8, ptr %letter, i64 2048
+  %source = getelementptr i8, ptr %in, i64 %lo
+  call void @llvm.memcpy.p0.p0.i64(ptr %page, ptr %source, i64 %n, i1 false)
+  %number1 = add i64 %number, 1
+  store atomic i64 %number1, ptr %box release, align 8
+  %lo1 = add i64 %lo, %n
+  %more = icmp ult i64 %lo1, %bytes
+  br i1 %more, label %turn, label %end
+end:
+  ret i32 %told
+}
+
+define internal i32 @receive(ptr %g, i64 %kind, i64 %code, i64 %peer, ptr %out, i64 %bytes, ptr %sizes, i64 %ndim, ptr %text) nounwind {
+entry:
+  %rank = call i64 @word(ptr %g, i64 {rank})
+  %mail = call i64 @word(ptr %g, i64 {mail})
+  %box = call ptr @box(ptr %g, i64 %peer, i64 %rank)
+  %taken = getelementptr i8, ptr %box, i64 64
+  %control = call ptr @control(ptr %g, i64 %rank)
+  %mine = getelementptr i8, ptr %control, i64 4096
+  br label %turn
+turn:
+  %lo = phi i64 [0, %entry], [%lo1, %read]
+  %rest = sub i64 %bytes, %lo
+  %n = call i64 @least(i64 %rest, i64 %mail)
+  %number = load i64, ptr %taken
+  %number1 = add i64 %number, 1
+  call void @sign(ptr %mine, i64 %number, i64 %kind, i64 %code, i64 0, ptr %sizes, i64 %ndim, ptr %text)
+  %told = call i32 @await(ptr %g, ptr %box, i64 %number1, i64 %peer)
+  %bad = icmp ne i32 %told, 0
+  br i1 %bad, label %end, label %compare
+compare:
+  %letter = call ptr @letter(ptr %g, ptr %box, i64 %number)
+  %same = call i1 @agree(ptr %mine, ptr %letter)
+  br i1 %same, label %read, label %differ
+differ:
+  ret i32 2
+read:
+  %page = getelementptr i8, ptr %letter, i64 2048
+  %target = getelementptr i8, ptr %out, i64 %lo
+  call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %page, i64 %n, i1 false)
+  store atomic i64 %number1, ptr %taken release, align 8
+  %lo1 = add i64 %lo, %n
+  %more = icmp ult i64 %lo1, %bytes
+  br i1 %more, label %turn, label %end
+end:
+  ret i32 %told
+}
+
+; %bytes: of what a process gives, or of a row of it where there is one for each.  A reduction is for
+; process %peer, and zero for others, or for all where %peer is negative.
+define internal i32 @one(ptr %g, i64 %kind, i64 %how, i64 %code, i64 %peer, i64 %item, ptr %in, ptr %out, i64 %bytes, ptr %sizes, i64 %ndim, ptr %text) nounwind {
+entry:
+  %seized = call i64 @word(ptr %g, i64 {seized})
+  %elsewhere = icmp ne i64 %seized, 0
+  br i1 %elsewhere, label %seize, label %here
+seize:
+  %function = inttoptr i64 %seized to ptr
+  %found = call i32 %function(ptr %g, i64 %kind, i64 %how, i64 %code, i64 %peer, i64 %item, ptr %in, ptr %out, i64 %bytes, ptr %sizes, i64 %ndim, ptr %text)
+  ret i32 %found
+here:
+  %base = load ptr, ptr %g
+  %given.up = getelementptr i8, ptr %base, i64 64
+  %over = load atomic i64, ptr %given.up acquire, align 8
+  %useless = icmp ne i64 %over, 0
+  br i1 %useless, label %ask, label %go
+ask:
+  %checker = call i64 @word(ptr %g, i64 {checker})
+  %asked = inttoptr i64 %checker to ptr
+  %self = call i64 @word(ptr %g, i64 {rank})
+  %why = call i32 %asked(ptr %g, i64 %self)
+  ret i32 %why
+go:
+  %single = icmp uge i64 %kind, 6
+  br i1 %single, label %letters, label %begin
+letters:
+  %sending = icmp eq i64 %kind, 6
+  br i1 %sending, label %post, label %get
+post:
+  %posted = call i32 @send(ptr %g, i64 6, i64 %code, i64 %peer, ptr %in, i64 %bytes, ptr %sizes, i64 %ndim, ptr %text)
+  ret i32 %posted
+get:
+  %got = call i32 @receive(ptr %g, i64 6, i64 %code, i64 %peer, ptr %out, i64 %bytes, ptr %sizes, i64 %ndim, ptr %text)
+  ret i32 %got
+begin:
+  %before = call i64 @word(ptr %g, i64 {calls})
+  %number = add i64 %before, 1
+  call void @set(ptr %g, i64 {calls}, i64 %number)
+  call void @set(ptr %g, i64 {fresh}, i64 1)
+  %rank = call i64 @word(ptr %g, i64 {rank})
+  %block = call ptr @signature(ptr %g, i64 %rank, i64 %number)
+  call void @sign(ptr %block, i64 %number, i64 %kind, i64 %code, i64 %peer, ptr %sizes, i64 %ndim, ptr %text)
+  switch i64 %kind, label %barrier [
+    i64 1, label %reduce
+    i64 2, label %gather
+    i64 3, label %scatter
+    i64 4, label %spread
+    i64 5, label %turn
+  ]
+barrier:
+  %r0 = call i32 @step(ptr %g)
+  ret i32 %r0
+reduce:
+  %r1 = call i32 @all_reduce(ptr %g, i64 %how, i64 %item, ptr %in, ptr %out, i64 %bytes)
+  %for.all = icmp slt i64 %peer, 0
+  %for.me = icmp eq i64 %peer, %rank
+  %mine = or i1 %for.all, %for.me
+  br i1 %mine, label %reduced, label %nothing
+nothing:
+  call void @llvm.memset.p0.i64(ptr %out, i8 0, i64 %bytes, i1 false)
+  br label %reduced
+reduced:
+  ret i32 %r1
+gather:
+  %r2 = call i32 @all_gather(ptr %g, ptr %in, ptr %out, i64 %bytes)
+  ret i32 %r2
+scatter:
+  %r3 = call i32 @exchange(ptr %g, i64 %how, i64 %item, ptr %in, ptr %out, i64 %bytes)
+  ret i32 %r3
+spread:
+  %r4 = call i32 @broadcast(ptr %g, i64 %peer, ptr %in, ptr %out, i64 %bytes)
+  ret i32 %r4
+turn:
+  %r5 = call i32 @exchange(ptr %g, i64 -1, i64 %item, ptr %in, ptr %out, i64 %bytes)
+  ret i32 %r5
+}
+
+; Collectives of one group run one after the other, in the same order in all processes: threads that
+; meet here would mix it.
+define i32 @run(i64 %group, i64 %kind, i64 %how, i64 %code, i64 %peer, i64 %item, ptr %in, ptr %out, i64 %bytes, ptr %sizes, i64 %ndim, ptr %text) nounwind {
+entry:
+  %at = getelementptr ptr, ptr @groups, i64 %group
+  %g = load ptr, ptr %at
+  %none = icmp eq ptr %g, null
+  br i1 %none, label %absent, label %lock
+absent:
+  ret i32 1
+lock:
+  %busy = getelementptr i64, ptr %g, i64 {busy}
+  %before = atomicrmw xchg ptr %busy, i64 1 acquire
+  %taken = icmp ne i64 %before, 0
+  br i1 %taken, label %meet, label %do
+meet:
+  ret i32 3
+do:
+  %told = call i32 @one(ptr %g, i64 %kind, i64 %how, i64 %code, i64 %peer, i64 %item, ptr %in, ptr %out, i64 %bytes, ptr %sizes, i64 %ndim, ptr %text)
+  %differ = icmp eq i32 %told, 2
+  br i1 %differ, label %explain, label %end
+explain:
+  %checker = call i64 @word(ptr %g, i64 {checker})
+  %function = inttoptr i64 %checker to ptr
+  %letters = icmp uge i64 %kind, 6
+  %other = sub i64 -2, %peer
+  %about = select i1 %letters, i64 %other, i64 -1
+  %ignored = call i32 %function(ptr %g, i64 %about)
+  br label %end
+end:
+  store atomic i64 0, ptr %busy release, align 8
+  ret i32 %told
+}

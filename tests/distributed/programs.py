@@ -1,0 +1,184 @@
+"""What the processes of the tests run."""
+
+import os
+import time
+
+import numpy as np
+
+import agnesi as ag
+from agnesi import distributed as dist
+
+#: Collectives of a tensor with 2 rows and more, and the same of the stack of all processes'.
+KINDS = {
+    "sum": (lambda x: dist.all_reduce(x), lambda s, r: s.sum(0)),
+    "mean": (lambda x: dist.all_reduce(x, "mean"), lambda s, r: s.mean(0)),
+    "max": (lambda x: dist.all_reduce(x, "max"), lambda s, r: s.max(0)),
+    "min": (lambda x: dist.all_reduce(x, "min"), lambda s, r: s.min(0)),
+    "prod": (lambda x: dist.all_reduce(x, "prod"), lambda s, r: s.prod(0)),
+    "gather": (lambda x: dist.all_gather(x), lambda s, r: ag.concatenate([*s])),
+    "gather1": (lambda x: dist.all_gather(x, axis=1), lambda s, r: ag.concatenate([*s], axis=1)),
+    "stack": (lambda x: dist.all_gather(x, axis=None), lambda s, r: s),
+    "scatter": (lambda x: dist.reduce_scatter(x), lambda s, r: s.sum(0)[_part(s, r)]),
+    "scatter mean": (lambda x: dist.reduce_scatter(x, "mean"),
+                     lambda s, r: s.mean(0)[_part(s, r)]),
+    "scatter max": (lambda x: dist.reduce_scatter(x, "max"), lambda s, r: s.max(0)[_part(s, r)]),
+    "exchange": (lambda x: dist.all_to_all(x),
+                 lambda s, r: ag.concatenate([q[_part(s, r)] for q in s])),
+    "exchange1": (lambda x: dist.all_to_all(x, 0, 1),
+                  lambda s, r: ag.concatenate([q[_part(s, r)] for q in s], axis=1)),
+    "broadcast": (lambda x: dist.broadcast(x, 1), lambda s, r: s[1]),
+}
+
+
+def _part(stack, rank):
+    n = stack.shape[1] // stack.shape[0]
+    return slice(rank * n, (rank + 1) * n)
+
+
+def given(dtype, shape, rank):
+    """Values that differ between processes, some of them equal."""
+    x = np.random.default_rng(rank).integers(-3, 4, shape)
+    return (x if np.dtype(dtype).kind in "if" else abs(x)).astype(dtype)
+
+
+def values(dtype, shape, names):
+    x = ag.tensor(given(dtype, shape, dist.rank()))
+    compiled = {name: ag.jit(KINDS[name][0]) for name in names}
+    return {name: (KINDS[name][0](x).data, compiled[name](x).data) for name in names}
+
+
+def gradients(shape, names):
+    """Gradients of a weighted sum: eager, compiled, in a declared graph, forwards, batched."""
+    rank = dist.rank()
+    x = ag.tensor(given("float64", shape, rank) + 0.25 * rank)
+    found = {}
+    for name in names:
+        f = KINDS[name][0]
+        weights = _weights(f(x).shape, rank)
+
+        def loss(v, f=f, weights=weights):
+            return (f(v * v) * weights).sum()
+
+        v = ag.symbolic.tensor("float64", shape, "v")
+        declared = ag.function([v], ag.grad(loss)(v))
+        found[name] = [ag.grad(loss)(x), ag.jit(ag.grad(loss))(x), declared(x),
+                       ag.jvp(loss, (x,), (ag.ones(shape, dtype="float64"),))[1],
+                       ag.vmap(f)(ag.stack([x, x + 1]))]
+        found[name] = [np.asarray(y) for y in found[name]]
+    return found
+
+
+def _weights(shape, rank):
+    n = int(np.prod(shape))
+    return ag.tensor(np.arange(1.0, n + 1).reshape(shape) * (rank + 1))
+
+
+def weighted(name, stack):
+    """The sum of all processes' losses, in one process."""
+    parts = [KINDS[name][1](stack * stack, r) for r in range(2)]
+    return sum((y * _weights(y.shape, r)).sum() for r, y in enumerate(parts))
+
+
+def letters(n):
+    """A tensor goes to the other process and comes back, with its gradient."""
+    w = ag.tensor(np.arange(1.0, n + 1), requires_grad=True)
+
+    @ag.jit
+    def step(w):
+        if dist.rank() == 0:
+            y = dist.send(w * w, to=1)
+            return 0 * y.sum()
+        y = dist.recv(w, source=0)
+        return (3 * y).sum()
+
+    eager = step.__wrapped__(w)
+    eager.backward()
+    compiled = ag.grad(step)(w.detach())
+    return float(eager), None if w.grad is None else w.grad.numpy(), compiled.numpy()
+
+
+def calls():
+    """How many collectives a program does whose results nobody needs, or that are equal."""
+    group = dist.init()
+
+    @ag.jit
+    def f(x):
+        dist.all_reduce(x)
+        a, b = dist.all_reduce(x), dist.all_reduce(x)
+        big = dist.all_gather(x * 2)
+        dist.barrier()
+
+        def body(c, row):
+            return dist.all_reduce(c) / 2 + row, c
+
+        c, _ = ag.scan(body, x[0], x)
+        return a + b, big, c
+
+    x = ag.tensor(np.arange(6.0).reshape(3, 2) + dist.rank())
+    f(x)
+    before = group._native.calls
+    results = [y.numpy() for y in f(x)]
+    return group._native.calls - before, results
+
+
+def differ(how):
+    """Processes that do not agree; all must be told, and may go on."""
+    rank = dist.rank()
+    x = ag.ones((4, 2))
+    pairs = {
+        "shape": (lambda x: dist.all_reduce(x), lambda x: dist.all_reduce(x[:3])),
+        "dtype": (lambda x: dist.all_reduce(x), lambda x: dist.all_reduce(x.astype("float64"))),
+        "op": (lambda x: dist.all_reduce(x, "max"), lambda x: dist.all_reduce(x, "min")),
+        "root": (lambda x: dist.broadcast(x, 0), lambda x: dist.broadcast(x, 1)),
+        "order": (lambda x: (dist.all_gather(x), dist.barrier()),
+                  lambda x: (dist.barrier(), dist.all_gather(x))),
+    }
+    found = []
+    for run in (pairs[how][rank], ag.jit(pairs[how][rank])):
+        try:
+            run(x)
+            found.append("")
+        except dist.CollectiveError as error:
+            found.append(str(error))
+        dist.barrier()
+    return found
+
+
+def raises():
+    if dist.rank() == 1:
+        raise KeyError("rank 1 has no such thing")
+    dist.all_reduce(ag.ones(3))
+
+
+def leaves():
+    if dist.rank() == 1:
+        return dist.shutdown()
+    dist.all_reduce(ag.ones(3))
+
+
+def late(timeout):
+    """One process is late; the other waits for it in compiled code."""
+    group = dist.init()
+    group.timeout = timeout
+    f = ag.jit(lambda x: dist.all_reduce(x))
+    f(ag.ones(3))
+    began = time.monotonic()
+    if dist.rank() == 1:
+        time.sleep(4 * timeout)
+    try:
+        f(ag.ones(3))
+        return "", 0.0
+    except dist.CollectiveError as error:
+        return str(error), time.monotonic() - began
+
+
+def killed(signal):
+    f = ag.jit(lambda x: dist.all_reduce(x))
+    f(ag.ones(3))
+    if dist.rank() == 1:
+        os.kill(os.getpid(), signal)
+    try:
+        for _ in range(1000):
+            f(ag.ones(3))
+    except dist.CollectiveError as error:
+        return str(error)

@@ -1,0 +1,157 @@
+"""Collectives between two processes: values, derivatives, order, and what goes wrong."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import distributed as dist
+from agnesi.distributed import memory
+from tests.distributed import programs
+from tests.distributed.programs import KINDS
+
+FEW = ("sum", "gather", "scatter", "exchange", "broadcast")
+
+
+def serial(name, dtype, shape, rank):
+    stack = np.stack([programs.given(dtype, shape, r) for r in range(2)])
+    found = KINDS[name][1](ag.tensor(stack.astype("float64")), rank).numpy()
+    return found.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype, shape, names", [
+    ("float32", (4, 3), tuple(KINDS)),
+    ("float64", (2, 5), ("sum", "max", "min", "prod")),
+    ("int64", (2, 5), ("sum", "max", "prod", "gather", "scatter")),
+    ("int32", (2, 5), ("sum", "min")),
+    ("float16", (2, 7), ("sum", "mean", "max", "scatter", "exchange")),
+    ("uint8", (2, 7), ("sum", "max", "gather")),
+    ("float32", (2, 0), ("sum", "gather")),
+    ("float32", (2, 70_001), FEW),  # more than a slot holds, and no multiple of a vector
+    ("float64", (6, 33_333), FEW),
+])
+def test_values(workers, dtype, shape, names):
+    for rank, found in enumerate(workers.run(programs.values, dtype, shape, names)):
+        for name, both in found.items():
+            for y in both:
+                assert y.dtype == dtype
+                np.testing.assert_allclose(y, serial(name, dtype, shape, rank), rtol=1e-6)
+
+
+def test_derivatives_are_those_of_the_stack_of_all_processes(workers):
+    shape = (4, 3)
+    stack = ag.tensor(np.stack([programs.given("float64", shape, r) + 0.25 * r for r in range(2)]))
+    found = workers.run(programs.gradients, shape, tuple(KINDS))
+    for name in KINDS:
+        wanted = ag.grad(lambda s, name=name: programs.weighted(name, s))(stack).numpy()
+        total = ag.jvp(lambda s, name=name: programs.weighted(name, s), (stack,),
+                       (ag.ones(stack.shape, dtype="float64"),))[1]
+        for rank in range(2):
+            eager, compiled, declared, _, batched = found[rank][name]
+            for y in (eager, compiled, declared):
+                np.testing.assert_allclose(y, wanted[rank], rtol=1e-12, err_msg=name)
+            rows = [KINDS[name][1](s, rank).numpy() for s in (stack, stack + 1)]
+            np.testing.assert_allclose(batched, np.stack(rows), rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(sum(found[r][name][3] for r in range(2)), total, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [3, 100_000])
+def test_letters_bring_gradients_back(workers, n):
+    (zero, back, again), (value, other, _) = workers.run(programs.letters, n)
+    w = np.arange(1.0, n + 1)
+    assert zero == 0
+    np.testing.assert_allclose(value, (3 * w * w).sum())
+    assert other is None
+    np.testing.assert_allclose(back, 6 * w)
+    np.testing.assert_allclose(again, 6 * w)
+
+
+def test_none_is_dropped_merged_or_turned(workers):
+    x = [np.arange(6.0).reshape(3, 2) + r for r in range(2)]
+    for rank, (count, (total, big, carry)) in enumerate(workers.run(programs.calls)):
+        assert count == 8  # three sums, a gather, a barrier, three in the loop
+        np.testing.assert_allclose(total, 2 * (x[0] + x[1]))
+        np.testing.assert_allclose(big, 2 * np.concatenate(x))
+        wanted = [y[0] for y in x]
+        for i in range(3):
+            wanted = [sum(wanted) / 2 + y[i] for y in x]
+        np.testing.assert_allclose(carry, wanted[rank])
+
+
+@pytest.mark.parametrize("how", ["shape", "dtype", "op", "root", "order"])
+def test_all_are_told_what_differs_and_go_on(workers, how):
+    for eager, compiled in workers.run(programs.differ, how):
+        for text in (eager, compiled):
+            assert "do not agree" in text
+            assert "rank 0: " in text and "rank 1: " in text
+            assert text.count("programs.py:") >= 3
+    texts = workers.run(programs.differ, how)
+    parts = {"shape": ("[4, 2]", "[3, 2]"), "dtype": ("float32", "float64"),
+             "op": ("all_reduce[max]", "all_reduce[min]"), "root": ("broadcast", "broadcast"),
+             "order": ("all_gather", "barrier")}[how]
+    assert all(part in text for part in parts for pair in texts for text in pair)
+
+
+def test_a_missing_process_is_named_with_both_lines(workers):
+    (text, seconds), (other, _) = workers.run(programs.late, 0.4)
+    assert "rank 1 did not come within 0.4 seconds" in text
+    assert "rank 0 waits in all_reduce[sum] float32[3] at" in text and "programs.py:" in text
+    assert 0.3 < seconds < 5
+    assert "rank 1 did not come" in other  # who comes too late is told the same
+
+
+@pytest.mark.parametrize("program", [programs.raises, programs.leaves])
+def test_who_waits_for_one_that_does_not_come_is_told(workers, program):
+    with pytest.raises((KeyError, dist.CollectiveError), match=r"no such thing|has left the group"):
+        workers.run(program)
+    assert workers.run(dist.rank) == [0, 1]  # with a new group
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal")
+def test_a_killed_process_is_reported():
+    with dist.Workers(2, timeout=10.0) as two:
+        pid = two._processes[1].pid
+        with pytest.raises(dist.CollectiveError, match=rf"worker 1 \(process {pid}\) was killed"):
+            two.run(programs.killed, signal.SIGKILL)
+        with pytest.raises(dist.CollectiveError, match="worker 1"):
+            two.run(dist.rank)
+
+
+def test_shared_memory_is_for_its_user_alone(tmp_path):
+    path = dist.make_group(2)
+    try:
+        assert os.stat(path).st_mode & 0o777 == 0o600
+        os.chmod(path, 0o640)
+        with pytest.raises(PermissionError, match="of this user alone"):
+            memory.open_segment(path, 2)
+        os.chmod(path, 0o600)
+        with pytest.raises(ValueError, match="another number of processes than 3"):
+            memory.open_segment(path, 3)
+        link = tmp_path / "link"
+        link.symlink_to(path)
+        with pytest.raises(OSError):
+            memory.open_segment(str(link), 2)
+        memory.open_segment(path, 2).close()
+    finally:
+        os.unlink(path)
+    with pytest.raises(ValueError, match="rank must be 0 to 1"):
+        dist.shutdown()
+        dist.init(2, 2, path)
+
+
+def test_a_group_of_one_needs_nobody():
+    x = ag.tensor(np.arange(6.0).reshape(2, 3))
+    for name, (f, alone) in KINDS.items():
+        if name == "broadcast":
+            continue
+        wanted = alone(x.reshape((1, 2, 3)), 0).numpy()
+        np.testing.assert_allclose(f(x).numpy(), wanted)
+        np.testing.assert_allclose(ag.jit(f)(x).numpy(), wanted)
+    for bad, text in ((lambda: dist.broadcast(x, 1), "root must be a rank"),
+                      (lambda: dist.send(x, 0), "cannot send to itself"),
+                      (lambda: dist.all_reduce(x, "median"), "op must be one of"),
+                      (lambda: dist.all_reduce(ag.arange(3), "mean"), "is no int64")):
+        with pytest.raises((ValueError, TypeError), match=text):
+            bad()
