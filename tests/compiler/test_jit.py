@@ -163,20 +163,17 @@ def test_stages_can_be_looked_at():
 
 
 # -- what cannot be compiled --------------------------------------------------------------------
-def test_control_flow_on_values_is_refused():
+def test_arrays_of_values_are_refused():
     @ag.jit
     def f(x):
-        if x.sum() > 0:
-            return x
-        return -x
+        return np.sort(x.exp())[0] + (x + 1).numpy()
 
     line = f.function.__code__.co_firstlineno + 2
     for _ in range(2):
         with pytest.raises(ag.TraceError) as caught:
             f(ag.ones(3))
     text = str(caught.value)
-    assert text.startswith("bool() needs the value of") and f"{__file__}:{line}" in text
-    assert "ag.where(condition, a, b)" in text
+    assert "needs the value of" in text and f"{__file__}:{line}" in text
 
 
 def test_errors_leave_nothing_behind():

@@ -341,7 +341,7 @@ def test_a_trace_that_fails_leaves_nothing_behind():
     def f(x):
         s.n += 1
         s.last = x * 2
-        return x if x.sum() > 0 else -x
+        return x.exp().numpy()
 
     for _ in range(2):
         with pytest.raises(ag.TraceError):

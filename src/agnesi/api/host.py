@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copyreg
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from opcode import opmap
 from typing import Any
@@ -25,7 +25,7 @@ from agnesi.core.node import Node
 from agnesi.core.op import typed
 from agnesi.core.public import higher
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.core.tracing import is_known, is_tracing
+from agnesi.core.tracing import current_trace, is_known, is_tracing
 from agnesi.ops import movement
 from agnesi.ops.replicate import copy
 
@@ -37,12 +37,23 @@ def value(x: Tensor, use: str) -> np.ndarray:
     raise no_value(x, use)
 
 
-def _one(x: Tensor, use: str) -> Any:
-    data = value(x, use)
-    if data.size != 1:
+def _decided(x: Tensor, use: str) -> np.ndarray:
+    """The array by which Python decides: while a function is traced for ``jit``, that of this call,
+    which the compiled function compares with that of later ones."""
+    if is_known(x):
+        return x.data
+    decide = getattr(current_trace(), "decide", None)
+    found: np.ndarray | None = None if decide is None else decide(x, use)
+    if found is None:
+        raise no_value(x, use)
+    return found
+
+
+def _one(x: Tensor, use: str, read: Callable[[Tensor, str], np.ndarray] = _decided) -> Any:
+    if dims.is_static(x.shape) and dims.product(x.shape) != 1:
         hint = of_many(use)
         raise ValueError(at(f"{use} takes a tensor of one element, not {typed(x)}{hint}"))
-    return data.item()
+    return read(x, use).item()
 
 
 def item(self: Tensor, *index: Any) -> Any:
@@ -72,7 +83,10 @@ def item(self: Tensor, *index: Any) -> Any:
     2.5
     """
     if index:
-        return value(self, "item()").item(*index)
+        if is_known(self):
+            return self.data.item(*index)
+        rows: Any = self.reshape(-1) if len(index) == 1 else self
+        return _one(rows[index], "item()")
     return _one(self, "item()")
 
 
@@ -89,7 +103,7 @@ def tolist(self: Tensor) -> Any:
     TraceError
         While a graph is written.
     """
-    return value(self, "tolist()").tolist()
+    return _decided(self, "tolist()").tolist()
 
 
 @higher
@@ -235,7 +249,7 @@ def __contains__(self: Tensor, element: Any) -> bool:  # noqa: N807
 def __format__(self: Tensor, spec: str) -> str:  # noqa: N807
     if not spec:
         return str(self)
-    return format(_one(self, "format()"), spec)
+    return format(_one(self, "format()", value), spec)
 
 
 class Count(int):

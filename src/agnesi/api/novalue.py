@@ -72,9 +72,10 @@ def _situation(advice: str) -> str:
     if trace is None and STATE.examples is None:
         return (f"is a symbol of a declared graph: values exist when a compiled function runs, as "
                 f"ag.function(inputs, x)(...), or x.eval({{input: value}}). {advice}")
-    if trace is None or not hasattr(trace, "title"):
-        what = "body of a loop or branch" if trace is not None else "function in ag.vmap"
-        many = "steps" if trace is not None else "examples"
+    body = trace is not None and not hasattr(trace, "title")
+    if body or STATE.examples is not None:
+        what = "body of a loop or branch" if body else "function in ag.vmap"
+        many = "steps" if body else "examples"
         return (f"does not exist yet: the {what} runs once, for all {many}. {advice}. To let "
                 "Python decide, write a Python loop in its place")
     return (f"does not exist yet: {trace.title} is being traced by ag.jit. {advice}. To let Python "

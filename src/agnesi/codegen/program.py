@@ -17,6 +17,8 @@ from agnesi.core.dims import Size, combine
 from agnesi.core.extents import Extent, guess
 from agnesi.core.foreign import Walk
 from agnesi.core.kernels import (
+    DECIDES,
+    ELSEWHERE,
     FIRST_FAILURE,
     Branch,
     Buffer,
@@ -113,7 +115,9 @@ class _Program:
         back = [k for k in nested(kernels) if isinstance(k, Callback)]
         self._callbacks = {id(k): i for i, k in enumerate(back)}
         failing = [k for k in nested(kernels) if isinstance(k, Check | Foreign)]
-        self._failures = {id(k): FIRST_FAILURE + i for i, k in enumerate(failing)}
+        self._failures = {
+            id(k): ELSEWHERE if isinstance(k, Check) and k.error == DECIDES else FIRST_FAILURE + i
+            for i, k in enumerate(failing)}
         called = dict.fromkeys(
             s for k in failing if isinstance(k, Foreign) for s in k.call.symbols)
         self._symbols = {symbol: i for i, symbol in enumerate(called)}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from agnesi.compiler.decisions import INSTEAD
 from agnesi.core.errors import TraceError, at
 from agnesi.core.tree import flatten
 
@@ -76,6 +77,9 @@ def _check(version: Version) -> None:
             at(f"{compiled.name} changes tensors or gradients in place (drawing random numbers "
                "does so too), which a C function must not: return the values")
         )
+    if version.decisions:
+        raise TraceError(at(f"Python decides in {compiled.name} by computed values, which a C "
+                            f"function cannot: {version.decisions[0]}; {INSTEAD}"))
     if compiled.recipe.callbacks:
         names = ", ".join(sorted({str(c) for c in compiled.recipe.callbacks}))
         raise TraceError(at(f"{compiled.name} calls back into Python, which a C function cannot: "

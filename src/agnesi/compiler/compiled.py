@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.build import build
+from agnesi.compiler.containers import MISSED
 from agnesi.compiler.failures import check_elements, failures, oversize, widest
 from agnesi.compiler.fingerprint import fingerprint
 from agnesi.compiler.limits import told
@@ -28,6 +29,7 @@ from agnesi.core.interpret import interpret
 from agnesi.core.policy import POLICIES, CompilePolicy
 from agnesi.core.record import field, replace, struct
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.decided import LeftError
 
 
 @struct
@@ -355,7 +357,10 @@ class Compiled:
         """The same function on the interpreter."""
         values = [_array(a, spec) for a, spec in zip(args, self.arguments, strict=True)
                   if spec.kind not in ("identity", "ignore")]
-        results = interpret(self.optimised, values)
+        try:
+            results = interpret(self.optimised, values)
+        except LeftError:
+            return MISSED
         check_writeable([values[t] if isinstance(t, int) else t for t, _ in self.updates])
         for t, i in self.updates:
             if isinstance(t, int):

@@ -11,6 +11,7 @@ from agnesi.compiler.cfunction import CFunction, c_function
 from agnesi.compiler.compare import compared
 from agnesi.compiler.compiled import Settings
 from agnesi.compiler.containers import MISSED
+from agnesi.compiler.decisions import OtherWayError
 from agnesi.compiler.direct import Direct
 from agnesi.compiler.limits import byte_count
 from agnesi.compiler.packed import check_named, named
@@ -52,6 +53,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         self.settings = settings
         self.name = getattr(function, "__name__", type(function).__name__)
         self.versions = Versions(self)
+        self._used: Version | None = None
         self.call_directly(self.dispatch)
 
     def __reduce__(self) -> Any:
@@ -101,19 +103,26 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             from agnesi.compiler.precision import told_losses
 
             return told_losses(self, args, keywords)
-        found = MISSED
+        found, left = MISSED, list[Version]()
         while found is MISSED:
-            found = self._found(leaves, tree, args, keywords)
+            found = self._found(leaves, tree, args, keywords, left)
         return found
 
-    def _found(self, given: Sequence[Any], tree: Tree, args: Any, keywords: Any) -> Any:
-        """The result of the version for these arguments; ``MISSED`` to try again."""
+    def _found(self, given: Sequence[Any], tree: Tree, args: Any, keywords: Any,
+               left: list[Version]) -> Any:
+        """The result of the version for these arguments; ``MISSED`` to try again.
+
+        Versions that found that Python would decide otherwise go to those that were ``left``.
+        """
         if self.versions.gives_up(given, tree):
             return self.function(*args, **keywords)
         try:
-            version, leaves = self.versions.of(given, tree)
+            version, leaves = self.versions.of(given, tree, left)
         except OnlyEagerError as reason:
-            self.versions.give_up(str(reason))
+            self.versions.give_up(str(reason), reason.instead)
+            return self.function(*args, **keywords)
+        except OtherWayError:
+            self.versions.disagree()
             return self.function(*args, **keywords)
         tangled = version.tangled(leaves)
         self.tangled_calls += tangled
@@ -121,6 +130,8 @@ class Jit(Direct, Inspectable, Generic[P, R]):
                 or version.effects.obstacle):
             return self.function(*args, **keywords)
         result = version(leaves, (args, keywords))
+        if result is MISSED and version.decisions:
+            left.append(version)
         if result is not MISSED and version.direct is not None:
             self._use(version)
             self.versions.use(version)
@@ -142,6 +153,8 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             What the function returns.
         """
         for version in self.versions.ready:
+            if version is self._used:  # it has refused
+                continue
             call = None if version.unrecorded and STATE.recording else version.asked
             found = MISSED if call is None else call(*args, **keywords)
             if found is not MISSED:
@@ -151,6 +164,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
     def _use(self, version: Version) -> None:
         """Let calls go to a version's native code at once."""
+        self._used = version
         direct = version.direct
         self.call_directly(self._unless_recording(direct) if version.unrecorded else direct)
 
@@ -163,7 +177,8 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
         return staticmethod(call)
 
-    def version(self, leaves: Sequence[Any], tree: Tree) -> Version:
+    def version(self, leaves: Sequence[Any], tree: Tree,
+                left: Sequence[Version] = ()) -> Version:
         """The compiled version for arguments; made now if there is none.
 
         Parameters
@@ -172,6 +187,8 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             Tensors and other leaves of the arguments.
         tree : Tree
             The shape of their nest.
+        left : sequence of Version
+            Those that it is not, for Python decided otherwise in this call.
 
         Returns
         -------
@@ -184,7 +201,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             If the function only runs eagerly.
         """
         try:
-            version = self.versions.of(leaves, tree)[0]
+            version = self.versions.of(leaves, tree, left)[0]
             if version.sized:
                 raise TraceError(at(f"{self.name} has results whose sizes values tell"))
             return version
@@ -301,6 +318,11 @@ def jit(
     Modules of libraries, and what they keep, are taken for granted.  What it puts into objects,
     lists and dicts is put there by each call.
 
+    Where Python decides by a computed value (``if loss > 1``, ``while``, ``int(x.max())``,
+    ``x.item()``), each way that it goes is a version of its own, with its gradients.  A version
+    checks first what was decided, and hands the call on where that differs; until then nothing is
+    changed.  More than 8 ways from one line are run eagerly, with a warning.
+
     Results lie in memory of their own, also where the function returns an argument, or a view of
     one or of other state, which share memory when it runs eagerly.
 
@@ -344,7 +366,8 @@ def jit(
     Raises
     ------
     TraceError
-        At the first call, if Python reads the value of a tensor (``if``, ``float``).
+        At the first call, if Python takes a computed array out (``x.numpy()``), or decides inside
+        of ``vmap``, a loop's body or a branch.
     MemoryError
         At the first call, if ``memory_limit`` is out of reach; it tells what is not.
     ValueError

@@ -77,6 +77,7 @@ class Scheduled:
             graph.outputs, buffers, partial(_preferred, vector_bits=found.vector_bits), products,
             {i: t for t, i in targets if not t.contiguous and _dense(t.shape, t.strides)},
             updates=targets, donated=[buffers[id(graph.inputs[i])] for i in donated],
+            unread=sorted({*range(returned, len(graph.outputs))} - {i for _, i in updates}),
             limit=limit, saved=saved, exclude=frozenset(exclude),
         ))
         self.layout, self.counts = program.layout, program.counts
@@ -271,7 +272,9 @@ class Bound:
             "constants": recipe.constants, "wrapper": _wrapper(entry), "callback": back,
             "foreign": recipe.foreign, "name": name,
         }
-        self.native = entry.bind(self.code, spec, slow=_unfit, **common)
+        #: Whether Python decides by what it computes: a call may turn out to be another's.
+        self.decides = any(n.op is not None and n.op.name == "decided" for n in graph.outputs)
+        self.native = entry.bind(self.code, spec, slow=missed if self.decides else _unfit, **common)
         self.direct = None
         apart = self._apart(written, arguments, arrays)
         whole = not apart or all(

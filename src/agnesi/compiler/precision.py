@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.containers import MISSED
 from agnesi.core.dispatch import Item
 from agnesi.core.dtypes import real_of
 from agnesi.core.errors import at, warn
@@ -36,15 +37,18 @@ class PrecisionWarning(UserWarning):
     """A result has lost more digits than the rounding of its operands explains."""
 
 
-def told_losses(jitted: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def told_losses(jitted: Any, args: tuple[Any, ...], keywords: dict[str, Any],
+                left: Sequence[Any] = ()) -> Any:
     """Run a call, and warn where its results are off."""
     leaves, tree = flatten((args, keywords))
-    version = jitted.version(leaves, tree)
+    version = jitted.version(leaves, tree, left)
     if version.tangled(leaves) or version.effects:
         return jitted.function(*args, **keywords)
     given = [np.asarray(getattr(leaves[i], "data", leaves[i])) for i in version.arrays]
     exact, spread = _evaluated(version.compiled.graph, given)
     result = version(leaves)
+    if result is MISSED:
+        return told_losses(jitted, args, keywords, [*left, version])
     tensors = [t for t in flatten(result)[0] if isinstance(t, Tensor)]
     for i, (t, true, off) in enumerate(zip(tensors, exact, spread, strict=False)):
         if t.dtype.kind == "f":

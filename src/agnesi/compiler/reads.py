@@ -60,7 +60,14 @@ _FOLDERS = tuple(os.path.join(folder, "") for folder in (
 
 
 class OnlyEagerError(BaseException):
-    """The function does what no trace can repeat, nor undo: it has to run eagerly."""
+    """The function does what no trace can repeat, nor undo: it has to run eagerly.
+
+    ``instead`` is what to write.
+    """
+
+    def __init__(self, why: str, instead: str = "Give what it takes as an argument") -> None:
+        super().__init__(why)
+        self.instead = instead
 
 
 class taking(Block):  # noqa: N801 - used as a function

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agnesi.compiler.compiled import Compiled
+from agnesi.compiler.decisions import Decision
 from agnesi.compiler.plans import MemoryPlan
 from agnesi.compiler.unrolled import repetitions
 from agnesi.core.config import config
@@ -17,12 +18,15 @@ from agnesi.core.graph import FunctionGraph
 class Specialisation:
     """One compiled version of a function: for which arguments, why, and what it cost."""
 
-    __slots__ = ("cause", "compiled", "seconds", "signature")
+    __slots__ = ("cause", "compiled", "decisions", "seconds", "signature")
 
-    def __init__(self, compiled: Compiled, signature: str, cause: str, traced: float) -> None:
+    def __init__(self, compiled: Compiled, signature: str, cause: str, traced: float,
+                 decisions: Sequence[Decision] = ()) -> None:
         self.compiled = compiled
         self.signature = signature
         self.cause = cause
+        #: What Python decided by computed values.
+        self.decisions = decisions
         self.seconds = {"trace": traced, **compiled.clock.seconds}
 
     def __str__(self) -> str:
@@ -69,11 +73,12 @@ class Inspectable:
         return found
 
     def _note(
-        self, compiled: Compiled, signature: str, cause: str = "", traced: float = 0.0
+        self, compiled: Compiled, signature: str, cause: str = "", traced: float = 0.0,
+        decisions: Sequence[Decision] = (),
     ) -> None:
         known = self.specialisations
         cause = cause or ("it was the first call" if not known else "the shapes were new")
-        known.append(Specialisation(compiled, signature, cause, traced))
+        known.append(Specialisation(compiled, signature, cause, traced, decisions))
 
     def release(self, gone: Sequence[Compiled]) -> None:
         """Forget versions that are let go.
@@ -94,7 +99,8 @@ class Inspectable:
         Returns
         -------
         str
-            A line for each specialisation, and what it reads besides its arguments.
+            A line for each specialisation, what it reads besides its arguments, and the tree of
+            the ways that Python went by computed values, each with its specialisations.
 
         Examples
         --------
@@ -107,6 +113,9 @@ class Inspectable:
         n = len(self.specialisations)
         lines = [f"{self.name}: {n} specialisation{'s' if n != 1 else ''}"]
         lines += [f"  {i}: {s}" for i, s in enumerate(self.specialisations)]
+        ways = [(s.decisions, i) for i, s in enumerate(self.specialisations) if s.decisions]
+        if ways:
+            lines += ["  ways, by what Python decided:", *_tree(ways, 0)]
         if self.released:
             lines.append(f"  {self.released} more were let go: they were not used for longest")
         if self.tangled_calls:
@@ -174,3 +183,16 @@ class Inspectable:
         if bound is None:
             raise RuntimeError(f"{self.name} runs on the interpreter, so it has no machine code")
         return bound.code
+
+
+def _tree(ways: Sequence[tuple[Sequence[Decision], int]], depth: int) -> Iterator[str]:
+    """Lines for the decisions from one on, and the specialisations that they lead to."""
+    space = "    " * (depth + 1)
+    for asked in dict.fromkeys(str(d[depth]) for d, _ in ways):
+        yield f"{space}{asked}"
+        here = [(d, i) for d, i in ways if str(d[depth]) == asked]
+        for value in dict.fromkeys(d[depth].value for d, _ in here):
+            then = [(d, i) for d, i in here if d[depth].value == value]
+            ends = ", ".join(str(i) for d, i in then if len(d) == depth + 1)
+            yield f"{space}  {value}{': ' if ends else ''}{ends}"
+            yield from _tree([(d, i) for d, i in then if len(d) > depth + 1], depth + 1)

@@ -75,8 +75,10 @@ class Trace:
         #: Symbols that do not lie in row-major order, and how they lie (``core.layouts.lies``).
         self.laid: dict[int, tuple[Tensor, Any]] = {}
 
-        #: The sizes that values tell (``compiler.told``).
+        #: The sizes that values tell (``compiler.told``), and what Python decides by values
+        #: (``compiler.decisions``).
         self.told: Any = None
+        self.decisions: Any = None
 
     # -- values ---------------------------------------------------------------------------
     def size(self, node: Node) -> Any:
@@ -84,6 +86,11 @@ class Trace:
         if self.told is None:
             raise TraceError(at("a size that a value tells has no place here"))
         return self.told.next(node)
+
+    def decide(self, x: Tensor, use: str) -> Any:
+        """The value by which Python decides; None where no call tells it by itself."""
+        return None if self.decisions is None else self.decisions.decide(
+            self.node_of(x), x.weak, use)
 
     def node_of(self, x: Tensor) -> Node:
         """The node of a tensor's present value."""

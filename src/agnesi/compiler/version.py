@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from itertools import count
 from types import MappingProxyType
@@ -16,6 +16,7 @@ from agnesi.compiler.chance import states, warn_of_draws
 from agnesi.compiler.closing import closed, flowing, is_its_own, trains
 from agnesi.compiler.compiled import Compiled
 from agnesi.compiler.containers import MISSED, caller, missed
+from agnesi.compiler.decisions import Decision, Decisions, OtherWayError
 from agnesi.compiler.effects import Effects, Hidden, refuse_symbols, undone
 from agnesi.compiler.leaves import argument_of, memory_of, plain, requires_grad, symbol_of
 from agnesi.compiler.overlap import Footprint
@@ -25,7 +26,7 @@ from agnesi.compiler.reads import Reads, taking
 from agnesi.compiler.recorded import as_they_are, pullback_of, recorded
 from agnesi.compiler.told import Computed, Told
 from agnesi.compiler.trace import Trace, tracing
-from agnesi.compiler.varying import Pattern, check, in_shapes, shapes_of
+from agnesi.compiler.varying import Pattern, check, in_shapes, named_in, shapes_of, sizes_of
 from agnesi.core.cached import cached_property
 from agnesi.core.collector import no_gc
 from agnesi.core.config import STATE, WITNESSES, config
@@ -56,7 +57,8 @@ class Version:
     @no_gc()
     def __init__(self, owner: Any, leaves: Sequence[Any], tree: Tree,
                  pattern: Pattern | None = None, hidden: Mapping[Any, Place] = _NONE,
-                 computed: Sequence[Computed] = ()) -> None:
+                 computed: Sequence[Computed] = (),
+                 left: Collection[Sequence[Decision]] = ()) -> None:
         start = time.perf_counter()
         shapes: Any = shapes_of(leaves)
         if pattern is not None:
@@ -80,19 +82,16 @@ class Version:
         arguments = [argument_of(v, s, i >= tree.leaves)
                      for i, (v, s) in enumerate(zip(leaves, shapes, strict=True))]
         trace.told = Told(arguments, symbols, inputs, computed, pattern is None)
+        trace.decisions = self._decisions(inputs, leaves, pattern)
         with trace.told.found(owner):
-            nodes, reads = self._traced(trace, symbols)
+            nodes, reads, token = self._traced(trace, symbols)
+        #: What Python decided by values, in order.
+        self.decisions = tuple(trace.decisions.made)
+        if self.decisions in left:
+            trace.uncount()
+            raise OtherWayError
         returned = len(nodes)
-        updates: list[Any] = []
-        for x, _, node in trace.changed():
-            updates.append((x, len(nodes)))
-            nodes.append(node)
-        self.mutated: list[int] = []
-        for place, i in enumerate(self.arrays):
-            if symbols[i].node is not inputs[place]:
-                updates.append((place, len(nodes)))
-                nodes.append(symbols[i].node)
-                self.mutated.append(i)
+        updates = self._updates(nodes, trace, symbols, inputs)
         self._take_flows(nodes, updates, trace)
         self._take_places(reads, trace)
         decisive = trace.decisive([symbols[i] for i in self.arrays])
@@ -102,7 +101,7 @@ class Version:
         self.flat = (self.plain and _is_flat(tree) and not self.records and not self.unseen
                      and not self.hidden and not self.sized)
         self.footprint = self._footprint(trace, updates)
-        graph = closed(inputs, nodes, since)
+        graph = closed(inputs, nodes if token is None else [*nodes, token], since)
         if pattern is not None:
             self._settle(graph)
         self.seconds = time.perf_counter() - start
@@ -115,13 +114,39 @@ class Version:
         self._callers: dict[Any, tuple[Any, Any]] = {}
         self._turns: tuple[Any, Any] | None = None
 
-    def _traced(self, trace: Trace, symbols: Sequence[Any]) -> tuple[list[Any], Reads]:
-        """What leaves the function, and what it read."""
+    def _updates(self, nodes: list[Any], trace: Trace, symbols: Sequence[Any],
+                 inputs: Sequence[Any]) -> list[Any]:
+        """What is changed in place, each with the place of its new value among ``nodes``."""
+        updates: list[Any] = []
+        for x, _, node in trace.changed():
+            updates.append((x, len(nodes)))
+            nodes.append(node)
+        self.mutated: list[int] = []
+        for place, i in enumerate(self.arrays):
+            if symbols[i].node is not inputs[place]:
+                updates.append((place, len(nodes)))
+                nodes.append(symbols[i].node)
+                self.mutated.append(i)
+        return updates
+
+    def _decisions(self, inputs: Sequence[Any], leaves: Sequence[Any],
+                   pattern: Pattern | None) -> Decisions:
+        """What tells Python the values of the present call."""
+        known = {n: np.asarray(memory_of(leaves[i]), n.dtype)
+                 for n, i in zip(inputs, self.arrays, strict=True)}
+        sizes = {} if pattern is None else named_in(pattern, sizes_of(shapes_of(leaves)))
+        numbers = [n for n, i in zip(inputs, self.arrays, strict=True)
+                   if i >= self.argument_tree.leaves and type(leaves[i]) in (float, int)]
+        return Decisions(known, sizes, numbers)
+
+    def _traced(self, trace: Trace, symbols: Sequence[Any]) -> tuple[list[Any], Reads, Any]:
+        """What leaves the function, what it read, and what exists where it decides so again."""
         with tracing(trace):
             reads = self._run(symbols)
             self._take_gradients(trace)
             return [current(t) for t in (
-                *self.tensors, *(g for _, g in self.kept), *self.effects.tensors)], reads
+                *self.tensors, *(g for _, g in self.kept), *self.effects.tensors)], reads, (
+                    trace.decisions.token())
 
     def _settle(self, graph: FunctionGraph) -> None:
         """Make sure that the graph holds for all sizes, and that no size leaves it as a number."""
@@ -326,6 +351,10 @@ class Version:
                   if isinstance(v, Tensor) else text.name(v) for v in self.outputs]
         return str(text.built(self.tree, iter(leaves)))
 
+    def way(self) -> str:
+        """What Python decided, for people."""
+        return "; ".join(f"{d} told {d.value}" for d in self.decisions)
+
     def eager_causes(self) -> list[str]:
         """Why calls run eagerly though there is code; empty where they do not."""
         found = []
@@ -447,7 +476,8 @@ class Version:
     def __call__(self, leaves: Sequence[Any], given: Any = None) -> Any:
         """Run on the leaves of the arguments ``given``, whatever their memory looks like.
 
-        ``MISSED`` if another thread has changed meanwhile what it was found to serve for.
+        ``MISSED`` if another thread has changed meanwhile what it was found to serve for, or if
+        Python would decide otherwise now.
         """
         check_writeable([leaves[i] for i in self.mutated])
         self.compiled.follow()
@@ -464,6 +494,8 @@ class Version:
             for i in self.arrays:
                 values[i] = plain(leaves[i])
             found = self.compiled.run(*values)
+            if found is MISSED:  # Python would decide otherwise; nothing was changed
+                return MISSED
             if before is not None:
                 recorded(self, *before, (found,) if isinstance(found, Tensor) else found)
             for owner in self.consumed:

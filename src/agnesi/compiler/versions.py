@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.decisions import INSTEAD, WAYS, Decision
 from agnesi.compiler.leaves import is_small, requires_grad
 from agnesi.compiler.places import Attribute, Cell, Name, Place, Slot
 from agnesi.compiler.reads import tells
@@ -29,6 +30,8 @@ _SIGNATURES = 128
 _SERVED = 1000
 #: So often a signature is compiled anew for what changes besides the arguments.
 _PATIENCE = 12
+#: Versions for one signature that differ in what Python decided by values.
+_WAYS_KEPT = 64
 #: So often the value of a place may be another until it is an argument.
 _CONSTANT = 2
 #: So often a function may turn out to do what compiled code cannot.
@@ -68,9 +71,16 @@ class Versions:
         self._turns: dict[Any, int] = {}
         self._obstacles = 0
         self._let_go = 0
+        self._disagreed = 0
+        #: What Python was told at each line, for each kind of arguments.
+        self._ways: dict[Any, dict[Any, Decision]] = {}
 
-    def of(self, leaves: Sequence[Any], tree: Tree) -> tuple[Version, Sequence[Any]]:
-        """The version for arguments, made now if there is none, and all that it takes."""
+    def of(self, leaves: Sequence[Any], tree: Tree,
+           left: Sequence[Version] = ()) -> tuple[Version, Sequence[Any]]:
+        """The version for arguments, made now if there is none, and all that it takes.
+
+        It is none of those that were ``left`` in this call, where Python would decide otherwise.
+        """
         while True:
             with TRACING.lock:
                 taken = [*leaves, *(p.now() for p in self.hidden.values())]
@@ -80,13 +90,13 @@ class Versions:
                     taken.append(c.carrier(taken))
                     keys.append(_key(taken, tree))
                 key = keys[-1]
-                found = self._serving(key, taken)
+                found = self._serving(key, taken, left)
                 if found is not None:
                     return found, taken
                 if self._promote(key):
                     continue
             try:
-                return self._make(key, taken, computed), taken
+                return self._make(key, taken, computed, left), taken
             except SizeWanted as wanted:
                 self._compute(keys, taken, computed, wanted)
             except Exception:
@@ -119,25 +129,37 @@ class Versions:
         key = _key(taken, tree)
         return self._turns.get(key, 0) >= _PATIENCE and self._serving(key, taken) is None
 
-    def give_up(self, why: str) -> None:
+    def give_up(self, why: str, instead: str) -> None:
         """Run the function eagerly from now on."""
         self._obstacles = _OBSTACLES + 1
-        warn(f"{self.owner.name} runs eagerly, for {why}. Give what it takes as an argument",
-             RuntimeWarning)
+        self.ready = []
+        self.owner.call_directly(self.owner.dispatch)
+        warn(f"{self.owner.name} runs eagerly, for {why}. {instead}", RuntimeWarning)
+
+    def disagree(self) -> None:
+        """Note a call whose values the interpreter and compiled code did not agree about."""
+        self._disagreed += 1
+        if self._disagreed > WAYS:
+            self.give_up("Python decides by numbers whose last digits depend on how they are "
+                         "computed", INSTEAD)
 
     def use(self, version: Version) -> None:
         """Note that a version was used."""
         self.ready = [version, *(v for v in self.ready if v is not version)][:KEPT]
 
     # -- which there are --------------------------------------------------------------------
-    def _serving(self, key: Any, leaves: Sequence[Any]) -> Version | None:
+    def _serving(self, key: Any, leaves: Sequence[Any],
+                 left: Sequence[Version] = ()) -> Version | None:
         """The version that serves a key now; one for all sizes comes before one for these."""
         found = self._served.get(key)
-        if found is not None and found.valid():
+        if found is not None and found not in left and found.valid():
             return self._serve(key, found)
         family = self._families.get(_but_sizes(key), Family())
         shapes, known = shapes_of(leaves), self._made.get(key, [])
-        for serves in (Version.valid, Version.adopts):
+        for holds in (Version.valid, Version.adopts):
+            def serves(v: Version, holds: Any = holds) -> bool:
+                return v not in left and holds(v)
+
             found = family.find(shapes, serves) or next(filter(serves, reversed(known)), None)
             if found is not None:
                 return self._serve(key, found)
@@ -184,15 +206,17 @@ class Versions:
         return f"argument {i} keeps changing, it was {_told(rows[-2][i])}, now {_told(rows[-1][i])}"
 
     # -- new ones ---------------------------------------------------------------------------
-    def _make(self, key: Any, leaves: Sequence[Any], computed: Sequence[Any] = ()) -> Version:
+    def _make(self, key: Any, leaves: Sequence[Any], computed: Sequence[Any] = (),
+              left: Sequence[Version] = ()) -> Version:
         """A new version for a key."""
         tree, kinds, *_ = key
         shapes, family = shapes_of(leaves), self._families.setdefault(_but_sizes(key), Family())
         known = self._made.get(key, [])
-        cause = self._cause(key, known)
+        cause = self._cause(key, known) if not left else _other_way(left[-1])
 
         def make(pattern: Any = None) -> Version:
-            return Version(self.owner, leaves, tree, pattern, dict(self.hidden), computed)
+            return Version(self.owner, leaves, tree, pattern, dict(self.hidden), computed,
+                           [v.decisions for v in left])
 
         grown = family.grow(shapes, make) if not known and key not in self._whole else None
         if grown is not None:
@@ -204,13 +228,15 @@ class Versions:
             made = make()
             refused = family.learn(shapes)
             cause += f"; no version for all sizes: {refused}" if refused else ""
-            self._made[key] = [*known[1 - KEPT :], made]
+            self._made[key] = [*known[1 - (_WAYS_KEPT if made.decisions else KEPT) :], made]
             if len(self._made) > _SIGNATURES:
                 self._let_one_go()
         self._seen = [*self._seen[1 - KEPT :], key]
         cause += "".join(f"; it runs eagerly, for {why}" for why in made.eager_causes())
         self._note_obstacle(made)
-        self.owner._note(made.compiled, ", ".join(map(_told, kinds)), cause, made.seconds)
+        self._note_ways(_but_sizes(key), made)
+        self.owner._note(made.compiled, ", ".join(map(_told, kinds)), cause, made.seconds,
+                         made.decisions)
         return self._serve(key, made)
 
     def _note_obstacle(self, made: Version) -> None:
@@ -219,6 +245,17 @@ class Versions:
             if self._obstacles == 1:
                 warn(f"{self.owner.name} runs eagerly, for {made.effects.obstacle}, which compiled "
                      "code cannot repeat. Return what it makes", RuntimeWarning)
+
+    def _note_ways(self, kind: Any, made: Version) -> None:
+        """Count the ways on from each line that decides; there may be so many."""
+        for line in dict.fromkeys(d.where for d in made.decisions):
+            ways = self._ways.setdefault((kind, line), {})
+            told = tuple([d.value for d in made.decisions if d.where == line])
+            ways[told] = next(d for d in made.decisions if d.where == line)
+            if len(ways) > WAYS:
+                self.give_up(f"Python decided in more than {WAYS} ways by computed values, with "
+                             f"{ways[told]}", INSTEAD)
+                return
 
     # -- what keeps changing ----------------------------------------------------------------
     def _promote(self, key: Any) -> bool:
@@ -286,6 +323,11 @@ class Versions:
         if default != known_default:
             changed.append("config.default_float was changed")
         return "; ".join(changed) or "it was called with these arguments for the first time"
+
+
+def _other_way(left: Version) -> str:
+    """Why there is another version: Python decides otherwise."""
+    return f"Python decided otherwise than {left.way()}"
 
 
 def _can_vary(place: Place, now: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,7 @@ class Runner:
         uses = self.uses.copy()
         for node in self.order:
             if node not in known:
-                known[node] = _leaf(node) if node.op is None else _computed(node, known)
+                known[node] = _leaf(node) if node.op is None else computed(node, known)
             if node.op is None:
                 continue
             if watch is not None:
@@ -85,7 +85,8 @@ def _leaf(node: Node) -> np.ndarray:
     return value
 
 
-def _computed(node: Node, known: dict[Node, Any]) -> Any:
+def computed(node: Node, known: Mapping[Node, Any]) -> Any:
+    """What a node's operation makes of the values of its inputs: several where it has several."""
     op = node.op
     values = [known[n] for n in node.inputs]
     if type(op) is Item:

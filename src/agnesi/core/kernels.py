@@ -293,6 +293,10 @@ class Sparse(_Whole):
 
 #: What compiled code returns if the first of its checks fails; callbacks return less.
 FIRST_FAILURE = 2
+#: What it returns where Python would have decided otherwise: another version takes the call.  The
+#: checks for that have this word in the place of an error.
+ELSEWHERE = 1 << 30
+DECIDES = "elsewhere"
 
 
 @struct

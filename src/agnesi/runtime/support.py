@@ -25,6 +25,7 @@ import numpy as np
 from agnesi.core.config import LENT, config
 from agnesi.core.foreign import RESOLVERS
 from agnesi.core.forks import at_fork
+from agnesi.core.kernels import ELSEWHERE
 from agnesi.core.node import next_serial
 from agnesi.runtime import machine
 
@@ -169,6 +170,7 @@ def source(waiting: str = "") -> str:
         "swapped": str(ord(">")),
         "items": str(tuple.__basicsize__),
         "interrupted": str(INTERRUPTED),
+        "elsewhere": str(ELSEWHERE),
         **{name: str(number) for name, number in _CALLS.get(kind, {}).items()},
     }
     files = (waiting, "interrupts", "pool", "scratch", "threads", "blas", "turns",

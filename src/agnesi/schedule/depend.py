@@ -73,6 +73,26 @@ class Dependence:
             self.users[n].add(kernel)
         return True
 
+    def put_first(self, chosen: Sequence[int]) -> None:
+        """Let some kernels come as early as they can, in this order: all others that none up to one
+        of them needs wait for it."""
+        stage = [len(chosen)] * len(self.needs)
+        for i, k in enumerate(chosen):
+            stack = [k]
+            while stack:
+                n = stack.pop()
+                if stage[n] > i:
+                    stage[n] = i
+                    stack += self.needs[n]
+        last = set(chosen)
+        for k, i in enumerate(stage):
+            if i:
+                self.needs[k].add(chosen[i - 1])
+                self.users[chosen[i - 1]].add(k)
+        self.order.sort(key=lambda k: (stage[k], k in last))
+        for place, k in enumerate(self.order):
+            self._rank[k] = place
+
     def _reached(self, kernel: int, last: int) -> set[int]:
         """A kernel and those that wait for it, up to a place in the order."""
         if self._rank[kernel] > last:

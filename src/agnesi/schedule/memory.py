@@ -56,7 +56,7 @@ def copy_states(program: Program) -> Program:
     copied = [(s, result) for s, result in updates if program.shared.get(result) is not s]
     program.kernels = [program.kernels[k] for k in program.dependence.order]
     program.kernels += [_copy(state, result) for state, result in copied]
-    for _, result in copied:
+    for result in (*(r for _, r in copied), *(program.outputs[i] for i in program.request.unread)):
         if result.role == "output":
             result.role = "temporary"
     program.count(len(copied))

@@ -7,13 +7,15 @@ side by side stands side by side, as a derivative stands beside the function.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from agnesi.core.costs import latency
 from agnesi.core.node import Node
 from agnesi.core.readiness import times
 
+_NONE: Mapping[int, Sequence[Node]] = MappingProxyType({})
 #: Numbers in a kernel, and in a program that is cut so.
 _TOGETHER, _LEAST = 64, 128
 
@@ -36,13 +38,16 @@ def _is_number(node: Node) -> bool:
     )
 
 
-def cut(order: Sequence[Node]) -> Cut:
-    """The nodes of a graph with the numbers in stretches, if it is mostly a program of numbers."""
+def cut(order: Sequence[Node], waiting: Mapping[int, Sequence[Node]] = _NONE) -> Cut:
+    """The nodes of a graph with the numbers in stretches, if it is mostly a program of numbers.
+
+    ``waiting`` tells what else nodes wait for, by their ids.
+    """
     numbers = {id(n) for n in order if _is_number(n)}
     operations = sum(n.op is not None for n in order)
     if len(numbers) < _LEAST or 2 * len(numbers) < operations:
         return Cut(order, {})
-    stages = _stages(order, numbers)
+    stages = _stages(order, numbers, waiting)
     start, left = times(order, lambda n: n.inputs,
                         lambda n: latency(n.op.name) if n.op and id(n) in numbers else 0)
     # Of several that could start at once, the one that most has to wait for comes first.
@@ -53,13 +58,15 @@ def cut(order: Sequence[Node]) -> Cut:
     return Cut(result, _stretches(result, numbers, stages))
 
 
-def _stages(order: Sequence[Node], numbers: set[int]) -> dict[int, int]:
+def _stages(order: Sequence[Node], numbers: set[int],
+            waiting: Mapping[int, Sequence[Node]]) -> dict[int, int]:
     """How many times others than numbers stand between each node and the leaves behind numbers."""
     stages: dict[int, int] = {}
     for node in order:
         mine = id(node) in numbers
         stages[id(node)] = max(
-            (stages[id(i)] + (id(i) in numbers and not mine) for i in node.inputs), default=0
+            (stages[id(i)] + (id(i) in numbers and not mine)
+             for i in (*node.inputs, *waiting.get(id(node), ()))), default=0
         )
     return stages
 

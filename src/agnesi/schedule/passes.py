@@ -20,6 +20,7 @@ from agnesi.schedule.columns import fuse_sums
 from agnesi.schedule.complexes import to_real
 from agnesi.schedule.concurrent import group_independent
 from agnesi.schedule.copies import privatize
+from agnesi.schedule.decisions import decide_first, in_stages
 from agnesi.schedule.layout import choose_layouts
 from agnesi.schedule.lower import lower
 from agnesi.schedule.materialize import materialize
@@ -66,6 +67,7 @@ PASSES = (
     Pass("split_reductions", split_reductions, "kernels for parts of reductions"),
     Pass("privatization", privatize, "kernels for copies of places"),
     Pass("complex_numbers", to_real, "kernels in real numbers", required=True),
+    Pass("decisions", decide_first, "decisions checked before all else", required=True),
     Pass("in_place_updates", update_in_place, "states written in place"),
     Pass("memory_order", order_for_memory, "kernels moved"),
     Pass("state_copies", copy_states, "copies to states", required=True),
@@ -108,7 +110,7 @@ def schedule(request: Request) -> Program:
     BrokenProgramError
         If a pass breaks the program, where ``config.verify`` says that this is to be asked.
     """
-    program = Program(request, schedule, toposort(request.outputs))
+    program = Program(request, schedule, in_stages(toposort(request.outputs)))
     verifier = _Verifier(request) if config.verify else None
     for step in PASSES:
         program.begin(step.name)

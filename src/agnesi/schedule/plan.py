@@ -15,6 +15,7 @@ from agnesi.core.costs import is_heavy, price
 from agnesi.core.extents import guess
 from agnesi.core.node import Node
 from agnesi.schedule.cluster import Cluster, Order, present
+from agnesi.schedule.decisions import waiting
 from agnesi.schedule.kinds import (
     facts_of,
     flat_source,
@@ -101,6 +102,8 @@ class Plan:
         self._ranks = Order()
         self._facts = facts_of(order)
         self._must = {id(flat_source(n)) for n in outputs}
+        #: Decisions that come before what may fail, by the ids of nodes.
+        self._waiting = waiting(order)
         self._users: dict[int, set[Cluster]] = {}
         self._depth: dict[int, int] = {}
         #: How often values are computed for each point: where they are used, and moved elsewhere.
@@ -115,7 +118,8 @@ class Plan:
         #: What reductions read.
         self._summed = {id(n.inputs[0]) for n in order if self._facts[id(n)].axes}
         # The numbers of a body stay in registers from turn to turn, or close by.
-        order, self._stretch = Cut(order, {}) if inner or apart else cut(order)
+        order, self._stretch = Cut(order, {}) if inner or apart else cut(
+            order, self._waiting)
         self._stretches: dict[int, Cluster] = {}
         self._order = order
 
@@ -176,6 +180,8 @@ class Plan:
             self._let_use(operand, users)
             if self._depth.get(below, 0) < depth:
                 self._depth[below] = depth
+        for flag in self._waiting.get(key, ()):
+            self._let_use(flat_source(flag), users)
 
     def _let_use(self, node: Node, users: set[Cluster]) -> None:
         """Let clusters compute what needs a node; sets of them are shared, and never change."""

@@ -42,6 +42,8 @@ class Request:
         The same, where a result takes the place of the buffer only if that takes no copy.
     donated : sequence of Buffer
         Arguments that results may be written over.
+    unread : sequence of int
+        Outputs, by number, that nobody gets: they are computed for the checks that they pass.
     limit : int, optional
         Bytes that all buffers together may take.
     saved : str
@@ -59,6 +61,7 @@ class Request:
     updates: Sequence[tuple[Buffer, int]] = ()
     carried: Sequence[tuple[Buffer, int]] = ()
     donated: Sequence[Buffer] = ()
+    unread: Sequence[int] = ()
     limit: int | None = None
     saved: str = ""
     exclude: frozenset[str] = frozenset()

@@ -1169,7 +1169,8 @@ done:
 
 ; Scratch memory, body, and the result or what the failure handler makes of a failure: the body's
 ; code, or -1 - i where there is no memory for output i, or, behind the last, for scratch; one
-; further where the body has run without what its kernels work in.
+; further where the body has run without what its kernels work in.  1 stands for no object: Python
+; would have decided otherwise, nothing was changed, and another function is to take the call.
 define internal ptr @execute(ptr %context, ptr %args, ptr %bufs, ptr %made, ptr %room) nounwind {
 entry:
   %fixed.at = getelementptr %Context, ptr %context, i64 0, i32 10
@@ -1220,6 +1221,12 @@ abandon:                                      ; a handler of a signal has raised
   call void @release(ptr %made, i64 %count)
   ret ptr null
 ended:
+  %elsewhere = icmp eq i32 %code, {elsewhere}
+  br i1 %elsewhere, label %leave, label %stayed
+leave:
+  call void @release(ptr %made, i64 %count)
+  ret ptr inttoptr (i64 1 to ptr)
+stayed:
   call void @number_changes(ptr %context, ptr %args)
   ; Kernels without memory to work in have done nothing; perhaps those of another thread.
   %lacks.now = load atomic i64, ptr @scratch_lacks seq_cst, align 8
@@ -1468,6 +1475,9 @@ simply:
 alone:
   %fast = call ptr @execute(ptr %context, ptr %args, ptr %bufs, ptr %made, ptr %area)
   call void @put_table(ptr %block)
+  %fast.left = icmp eq ptr %fast, inttoptr (i64 1 to ptr)
+  br i1 %fast.left, label %slow, label %quickly
+quickly:
   ret ptr %fast
 carefully:
   ; Other code runs meanwhile and may drop the arrays out of their wrappers.
@@ -1481,6 +1491,9 @@ give:
   call void @turns_give(i64 %turns, ptr %turn)
   br label %leave
 leave:
+  %safe.left = icmp eq ptr %safe, inttoptr (i64 1 to ptr)
+  br i1 %safe.left, label %slow, label %safely
+safely:
   ret ptr %safe
 wait:
   call void @put_table(ptr %block)

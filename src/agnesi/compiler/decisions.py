@@ -1,0 +1,227 @@
+"""What Python decides by computed values while a function is traced for ``jit``.
+
+A trace goes the way that the values of the present call tell: what is computed so far is evaluated
+by the operations' own NumPy, and Python gets the number.  The code that is made of the trace
+computes the same value before it does anything else, and where that tells Python something else
+now, the call goes to another version (``Versions``), which was traced for that way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.reads import OnlyEagerError
+from agnesi.core import dtypes
+from agnesi.core.config import switched
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import Where, location, user_where
+from agnesi.core.extents import Extent
+from agnesi.core.graph import constant_value, live_tensor
+from agnesi.core.interpret import computed
+from agnesi.core.node import Node, toposort
+from agnesi.core.record import record
+from agnesi.core.substitution import inferred
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.arith import imag, real
+from agnesi.ops.compare import (
+    equal,
+    isnan,
+    logical_and,
+    logical_not,
+    logical_or,
+    not_equal,
+    signbit,
+)
+from agnesi.ops.convert import cast
+from agnesi.ops.creation import constant
+from agnesi.ops.decided import Decided
+from agnesi.ops.reduce import reducer
+from agnesi.ops.select import trunc
+
+#: So often one line may decide in one trace: beyond, its turns are better run than written down.
+_TURNS = 100
+#: So many ways may lead on from one line.
+WAYS = 8
+_WHOLE = ("int()", "use as an index")
+INSTEAD = ("Choose with ag.cond or ag.where, loop with ag.while_loop, and return a value that is "
+           "only reported as a tensor")
+
+
+class OtherWayError(BaseException):
+    """A trace goes a way whose code found that the call is not its own: numbers differ in their
+    last digits."""
+
+
+@record
+class Decision:
+    """What Python was told at one place: the use of a tensor, and the value."""
+
+    where: str
+    use: str
+    value: Any
+
+    def __str__(self) -> str:
+        return f"{self.use} at {self.where}"
+
+
+class Decisions:
+    """The decisions of a trace, in their order.
+
+    Parameters
+    ----------
+    known : mapping of Node to ndarray
+        The arguments of the present call.
+    sizes : mapping
+        What run-time sizes are in it.
+    numbers : collection of Node
+        Arguments that stand for numbers which Python keeps somewhere.
+    """
+
+    def __init__(self, known: Mapping[Node, Any], sizes: Mapping[Any, int],
+                 numbers: Sequence[Node] = ()) -> None:
+        self.made: list[Decision] = []
+        self._values = _Values(known, sizes)
+        self._numbers = frozenset(numbers)
+        self._tests: list[tuple[Node, str, Any]] = []
+        self._known: dict[Any, np.ndarray] = {}
+        self._turns: Counter[str] = Counter()
+
+    def decide(self, node: Node, weak: bool, use: str) -> np.ndarray | None:
+        """The value that Python is told; None where this call alone does not tell it."""
+        kind = "truth" if use == "bool()" else "whole" if use in _WHOLE else "value"
+        if (node, kind) in self._known:
+            return self._known[node, kind]
+        behind = toposort([node])
+        if kind != "truth" and weak and not self._numbers.isdisjoint(behind):
+            return None  # Python's own number: a version for each value tells which it is
+        where = user_where(3)
+        if any(_has_effect(n) for n in behind):
+            raise OnlyEagerError(f"Python decides by what an effect returned, with {use} at "
+                                 f"{location(where)}", INSTEAD)
+        value = self._values.of(node)
+        if value is None:
+            return None
+        self._note(node, kind, use, value, where)
+        self._known[node, kind] = value
+        return value
+
+    def _note(self, node: Node, kind: str, use: str, value: np.ndarray, where: Where) -> None:
+        told: Any = value
+        if kind == "truth":
+            told = bool(value.item())
+        elif kind == "whole":
+            told = int(value.item())
+        line = location(where)
+        self._turns[line] += 1
+        if self._turns[line] > _TURNS:
+            raise OnlyEagerError(f"Python decides more than {_TURNS} times at {line} by computed "
+                                 "values", INSTEAD)
+        shown = value.tolist() if kind == "value" else told
+        self.made.append(Decision(line, use, exactly(shown)))
+        self._tests.append((node, kind, told))
+
+    def token(self) -> Node | None:
+        """A value that exists where all decisions are as they were; None if there were none."""
+        if not self._tests:
+            return None
+        with switched(recording=False):
+            token = constant(0, np.dtype(np.int8))
+            for i, test in enumerate(self._tests):
+                token = apply(Decided(i), token, _holds(*test))
+        found: Any = token.node
+        return found
+
+
+def exactly(value: Any) -> Any:
+    """Nests of numbers as what is equal only if they are the same, zeros of both signs apart."""
+    if isinstance(value, list):
+        return tuple(map(exactly, value))
+    if isinstance(value, float):
+        return float.__repr__(value)
+    return repr(value) if isinstance(value, complex) else value
+
+
+class _Values:
+    """What the nodes of a trace are in the present call."""
+
+    def __init__(self, known: Mapping[Node, Any], sizes: Mapping[Any, int]) -> None:
+        self._known = dict(known)
+        self._sizes = sizes
+        self._sized: dict[Node, Node] = {}
+
+    def of(self, node: Node) -> np.ndarray | None:
+        """The value of a node; None if it depends on what is no argument."""
+        with switched(trace=None, reads=None, examples=None, recording=False), \
+                np.errstate(all="ignore"):
+            for n in toposort([node], self._known.__contains__):
+                if n not in self._known:
+                    value = _leaf(n) if n.op is None else computed(self._with_sizes(n), self._known)
+                    if value is None:
+                        return None
+                    self._known[n] = value
+        return self._known[node]
+
+    def _with_sizes(self, node: Node) -> Node:
+        """The same with numbers in the place of run-time sizes."""
+        if not self._sizes:
+            return node
+        for n in node.inputs:
+            if n not in self._sized:
+                value = self._known[n]
+                self._sized[n] = Node(None, (), value.shape, value.dtype)
+        inputs = tuple([self._sized[n] for n in node.inputs])
+        new = self._sized[node] = inferred(node, inputs, self._size)
+        for mine, theirs in zip(inputs, node.inputs, strict=True):
+            self._known[mine] = self._known[theirs]
+        return new
+
+    def _size(self, size: Any) -> Any:
+        return size.value(self._sizes) if isinstance(size, Extent) else size
+
+
+def _leaf(node: Node) -> np.ndarray | None:
+    t = live_tensor(node)
+    return constant_value(node) if t is None else t.data
+
+
+def _has_effect(node: Node) -> bool:
+    """Whether evaluating a node does more than that."""
+    op = node.op
+    return op is not None and (getattr(op, "effect", False) or any(
+        map(_has_effect, (n for name in op.bodies for n in getattr(op, name).graph.nodes))))
+
+
+# -- what compiled code asks ---------------------------------------------------------------------
+def _holds(node: Node, kind: str, told: Any) -> Tensor:
+    """Whether Python is told the same by a node's value."""
+    x = symbol(node)
+    if x.dtype in dtypes.HALVES:
+        x = cast(x, dtypes.float32)
+    if kind == "truth":
+        flag = x if x.dtype.kind == "b" else not_equal(x, constant(0, x.dtype))
+        return _all(flag if told else logical_not(flag))
+    if kind == "whole":
+        whole = trunc(x) if x.dtype.kind == "f" else x
+        return _all(equal(whole, constant(told, x.dtype)))
+    if x.dtype.kind == "c":
+        parts = [_same(real(x), told.real), _same(imag(x), told.imag)]
+        return _all(logical_and(*parts))
+    return _all(_same(x, told))
+
+
+def _same(x: Tensor, told: np.ndarray) -> Tensor:
+    """Where numbers are the same: no number is like any other such, zeros have signs."""
+    value = constant(told.astype(x.dtype), x.dtype)
+    if x.dtype.kind != "f":
+        return equal(x, value)
+    like = logical_and(equal(x, value), equal(signbit(x), signbit(value)))
+    return logical_or(like, logical_and(isnan(x), isnan(value)))
+
+
+def _all(flag: Tensor) -> Tensor:
+    axes = tuple(range(flag.ndim))
+    return apply(reducer("logical_and", axes, False), flag) if axes else flag

@@ -1,0 +1,63 @@
+"""What Python decided is checked as soon as it is known, before all else that a call does.
+
+What a decision does not need may belong to the way that the call does not take, where it could
+fail, run on and on, or print something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agnesi.core.kernels import DECIDES, Check
+from agnesi.core.node import Node
+from agnesi.schedule.program import Program
+
+
+def decide_first(program: Program) -> Program:
+    """Let kernels that a decision does not need wait for its check."""
+    kernels = program.kernels
+    checks = [k for k, kernel in enumerate(kernels)
+              if isinstance(kernel, Check) and kernel.error == DECIDES]
+    if checks:
+        checks.sort(key=lambda k: int(kernels[k].text))  # type: ignore[attr-defined]
+        program.dependence.put_first(checks)
+        program.count(len(checks))
+    return program
+
+
+def in_stages(order: Sequence[Node]) -> list[Node]:
+    """Nodes, makers first, with what a decision needs before all that it does not."""
+    flags = _flags(order)
+    if not flags:
+        return list(order)
+    stages = _stages(order, flags)
+    return sorted(order, key=lambda n: stages[id(n)])
+
+
+def waiting(order: Sequence[Node]) -> dict[int, list[Node]]:
+    """The decisions that nodes wait for which are more than arithmetic, by their ids: no kernel
+    fills both such a decision and what needs them."""
+    flags = _flags(order)
+    if not flags:
+        return {}
+    stages = _stages(order, flags)
+    return {id(n): flags[: stages[id(n)]] for n in order
+            if n.op is not None and n.op.lower is None and not n.op.template}
+
+
+def _flags(order: Sequence[Node]) -> list[Node]:
+    """The conditions of decisions, in their order."""
+    return [n.inputs[1] for n in order if n.op is not None and n.op.name == "decided"]
+
+
+def _stages(order: Sequence[Node], flags: Sequence[Node]) -> dict[int, int]:
+    """The number of the first decision that needs a node, by its id."""
+    stages: dict[int, int] = {}
+    for i, flag in enumerate(flags):
+        stages.setdefault(id(flag), i)
+    for node in reversed(order):
+        mine = stages.setdefault(id(node), len(flags))
+        if node.op is not None and node.op.name != "decided":
+            for n in node.inputs:
+                stages[id(n)] = min(stages.get(id(n), mine), mine)
+    return stages
