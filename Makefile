@@ -1,7 +1,7 @@
 # make demo   train a digit classifier, eagerly and compiled
 # make test   every check: ruff, import-linter, mypy, tests, the examples in the docs
 # make test-quick  the checks that find most mistakes, in less than a minute
-# make test-all    make test, then what takes longer: random programs, the array API's tests
+# make test-all    every case of make test, of some of which it runs a share; random programs, the array API's tests
 # make bench  the speed table beside the peers (SUITES="calls rows" to choose, QUICK=1 for a short run)
 # make peers  values and gradients of networks beside PyTorch's
 # make conformance  the public tests of the array API standard (EXAMPLES=100 for more of each)
@@ -48,6 +48,7 @@ test-quick: $(VENV)/.ready
 	$(VENV)/bin/lint-imports --no-logo
 	$(VENV)/bin/python -m pytest -n 2 $(QUICKLY)
 
+test-all: export AGNESI_EVERY_CASE = 1
 test-all: test fuzz conformance
 
 lint: $(VENV)/.ready

@@ -114,6 +114,7 @@ CASES = {
 }
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("layout", ["last", "first", "mixed", "turned"])
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("kind", KINDS)
@@ -121,6 +122,7 @@ def test_cases(kind: str, case: str, layout: str) -> None:
     _check(kind, CASES[case], layout)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("vector_bits", [128, 256, 512])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", KINDS)
@@ -193,6 +195,7 @@ def test_any_depthwise_sizes(sizes: ConvSizes, kind: str, layout: str, dtype: st
     _check(kind, sizes, layout, dtype, host(vector_bits))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("case", ["same", "strided", "depthwise", "few maps", "point", "groups"])
 @pytest.mark.parametrize("layout", ["last", "first"])
 @pytest.mark.parametrize("kind", KINDS)
@@ -254,6 +257,7 @@ FEW = {
 }
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("layout", ["last", "first", "mixed"])
 @pytest.mark.parametrize("case", FEW)
 def test_gradients_to_few_filters(case: str, layout: str) -> None:
@@ -315,6 +319,7 @@ SQUARES = {
 }
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("layout", ["first", "last"])
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("case", SQUARES)
@@ -393,6 +398,7 @@ def test_shared_tiles_are_functions_of_their_own(name, kind, layout):
     assert run.text.count('"hot"') > 0
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("layout, dtype", [
     ("first", "float32"), ("first", "float64"), ("last", "float32"), ("turned", "float64")])
 @pytest.mark.parametrize("kind", KINDS)

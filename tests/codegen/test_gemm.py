@@ -341,6 +341,7 @@ def test_large_matrices(transposed: str) -> None:
     _check(spec, "update", cuts=(0.5,), **caches)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("vector_bits", [256, 512])
 @pytest.mark.parametrize("size", [(530, 211, 260), (1100, 72, 1300), (700, 600, 90)], ids=str)
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
@@ -370,6 +371,7 @@ def test_merged_chunks_of_strips(transposed: str) -> None:
         _check(spec, "update", cuts=cuts, **caches)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("vector_bits", [256, 512])
 @pytest.mark.parametrize("columns", [64, 115, 800])
 @pytest.mark.parametrize("transposed", ["", "b"])

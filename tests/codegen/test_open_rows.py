@@ -74,6 +74,7 @@ def test_code_for_any_number_of_rows_is_not_much_more(turned, most):
     assert tiles((40, 60)) <= most * tiles((60,))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize(("rows", "width"), [(256, 256), (33, 70), (500, 784)])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
+from tests.share import share
 
 SIZES = (1, 2, 3, 7, 15, 16, 17, 31, 33, 47, 48, 49, 64, 90, 97, 200, 2500)
 
@@ -13,7 +14,7 @@ SIZES = (1, 2, 3, 7, 15, 16, 17, 31, 33, 47, 48, 49, 64, 90, 97, 200, 2500)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "uint8", "bool", "float16"])
 @pytest.mark.parametrize("step", [2, 3, 4, 5, 6, 7])
 def test_every_few_elements(dtype, step):
-    for n in SIZES:
+    for n in share(SIZES, 4, dtype, step):
         x = (np.arange(n * step) % 251).astype(dtype)
         for first in (0, step - 1):
             found = ag.jit(lambda x, i=first: x[i::step] ^ True if dtype == "bool"
@@ -26,7 +27,7 @@ def test_every_few_elements(dtype, step):
 
 @pytest.mark.parametrize("times", [2, 3, 5, 7])
 def test_each_element_a_few_times(times):
-    for n in SIZES:
+    for n in share(SIZES, 2, times):
         x = np.arange(1.0, n + 1, dtype="float32")
         found = ag.jit(lambda x: ag.repeat(x * x, times) * 2)(ag.tensor(x)).numpy()
         np.testing.assert_array_equal(found, np.repeat(x * x, times) * 2)
@@ -60,7 +61,7 @@ def test_gradients_of_windows_that_fit(shape, size, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "bool"])
 @pytest.mark.parametrize("step", [-1, -2, -3, -6, -7])
 def test_back_by_a_few_elements(dtype, step):
-    for n in SIZES:
+    for n in share(SIZES, 4, dtype, step):
         x = (np.arange(n * -step) % 251).astype(dtype)
         for rows in (x, x.reshape(-step, n)):
             found = ag.jit(lambda x: ag.logical_not(x[..., ::step]))(ag.tensor(rows)).numpy()

@@ -20,6 +20,7 @@ def _stacked(*xs):
     return ag.stack(xs, -1)
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("count", [2, 3, 4, 7, 8, 9])
 def test_stacks_along_a_new_last_axis(dtype, count):
@@ -67,6 +68,7 @@ def test_neighbours_that_change_places_in_memory():
         np.testing.assert_array_equal(ag.jit(swapped)(given).numpy(), expected)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("colours", [1, 3, 8, 9])
 def test_colours_behind_one_another_and_back(dtype, colours):

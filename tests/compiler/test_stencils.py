@@ -51,6 +51,7 @@ USES = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", USES)
 def test_what_is_computed_from_a_stencil(name, dtype):

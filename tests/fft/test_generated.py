@@ -36,6 +36,7 @@ def _complex(shape: Any, dtype: str) -> np.ndarray:
     return x.astype({"float32": "complex64", "float64": "complex128"}[dtype])
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", EXACT)
 @pytest.mark.parametrize("n", SIZES)
 def test_sizes(n: int, dtype: str) -> None:

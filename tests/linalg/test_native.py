@@ -58,6 +58,7 @@ def _calls_python(compiled: Any) -> bool:
     return re.search(r"^ *\d+: python", str(compiled.plan()), re.MULTILINE) is not None
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_decompositions_without_python(name: str, dtype: str) -> None:
@@ -131,6 +132,7 @@ def test_name_of_the_library() -> None:
         L.backend()
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("n", [1, 3, 8, 13])
 def test_many_small_systems(n: int, dtype: str) -> None:

@@ -140,6 +140,7 @@ OPERATORS = {
 }
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("sign", OPERATORS)
 @pytest.mark.parametrize("dtype", [*INTEGERS, "float32", "float64"])

@@ -272,6 +272,7 @@ def test_eager_is_numpy(name):
     agree(f(ag, *map(ag.tensor, operands)), f(np, *operands))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", [n for n in CASES if n not in EAGER and CASES[n][1]])
 @pytest.mark.filterwarnings("ignore")
 def test_compiled_is_numpy(name):
@@ -399,6 +400,7 @@ def test_bincount_with_a_length():
     "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased",
     "normal_unbiased",
 ])
+@pytest.mark.share(2)
 @pytest.mark.parametrize("n", [1, 4, 7])
 def test_methods_of_quantiles(method, n):
     x = R.normal(size=(2, n))

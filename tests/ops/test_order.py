@@ -40,6 +40,7 @@ def numbers(dtype, shape, different):
     return x
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(0,), (5,), (6000,), (4, 2500), (900, 7), (5000, 1), (3, 0)])
 @pytest.mark.parametrize("different", [7, 30_000])

@@ -42,6 +42,7 @@ def test_reductions_take_little_memory(dtype: str) -> None:
     assert wrong == []
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint32", "int64"])
 @pytest.mark.parametrize("name", ["sum", "prod", "mean", "count_nonzero"])
 @pytest.mark.parametrize("axis", [None, 0, (0, -1), -1])

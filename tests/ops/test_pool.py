@@ -86,6 +86,7 @@ def distinct(*shape):
     return RANDOM.permutation(int(np.prod(shape))).reshape(shape).astype("float64") / 7
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("kernel", [2, 3, (3, 2)], ids=str)
 def test_rules_of_every_pooling(options, kernel):
