@@ -47,6 +47,7 @@ from agnesi.core.dtypes import uint16 as uint16
 from agnesi.core.dtypes import uint32 as uint32
 from agnesi.core.dtypes import uint64 as uint64
 from agnesi.core.errors import DTypeError as DTypeError
+from agnesi.core.errors import FileFormatError as FileFormatError
 from agnesi.core.errors import GradientError as GradientError
 from agnesi.core.errors import MissingInputError as MissingInputError
 from agnesi.core.errors import NestingError as NestingError
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from agnesi import optim as optim
     from agnesi import random as random
     from agnesi import rewrite as rewrite
+    from agnesi import saving as saving
     from agnesi import sparse as sparse
     from agnesi import special as special
     from agnesi import symbolic as symbolic
@@ -185,6 +187,7 @@ _LATE = {
     "random": "agnesi.api.random",
     "reduction": "agnesi.api.kernels:reduction",
     "rewrite": "agnesi.rewrite",
+    "saving": "agnesi.saving",
     "set_num_threads": "agnesi.compiler.control:set_num_threads",
     "sparse": "agnesi.api.sparse",
     "special": "agnesi.api.special",

@@ -61,6 +61,10 @@ class StateError(KeyError):
         return str(self.args[0])  # and not its repr, as a key's
 
 
+class FileFormatError(ValueError):
+    """A file is not of the format that it should have, cut off or damaged."""
+
+
 class OversizeError(MemoryError):
     """A value of a compiled program has more bytes than any machine; see its node and size."""
 

@@ -349,13 +349,18 @@ class Module:
         self._owned[name] = persistent
 
     # -- saving ---------------------------------------------------------------------------
-    def state_dict(self) -> dict[str, Tensor]:
-        """Copies of all parameters and buffers by name, with PyTorch's names and layouts.
+    def state_dict(self, copy: bool = True) -> dict[str, Tensor]:
+        """All parameters and buffers by name, with PyTorch's names and layouts.
+
+        Parameters
+        ----------
+        copy : bool
+            Whether they are copies, which stay as they are; else they are the module's own.
 
         Returns
         -------
         dict of str to Tensor
-            They share no memory with the module.
+            Copies share no memory with the module.
 
         Examples
         --------
@@ -363,7 +368,7 @@ class Module:
         >>> list(nn.Sequential(nn.Linear(3, 2), nn.Tanh()).state_dict())
         ['0.weight', '0.bias']
         """
-        return {name: wrap(np.array(t.data)) for name, t in self._named_tensors()}
+        return {name: wrap(np.array(t.data)) if copy else t for name, t in self._named_tensors()}
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
         """Copy values into the parameters and buffers, in place.

@@ -12,6 +12,22 @@ from agnesi.core.errors import at, typed
 from agnesi.core.tensor import Tensor
 
 
+class Stored:
+    """A value that lies in a file: its type is known at once, its elements are read into place."""
+
+    __slots__ = ("dtype", "shape")
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    def check(self) -> None:
+        """Raise where it cannot be read as it was written; called before anything changes."""
+
+    def fill(self, array: np.ndarray) -> None:
+        """Write the value into an array of its shape."""
+        raise NotImplementedError
+
+
 def check_state(owner: str, state: Any) -> None:
     """Refuse what is no mapping of names to values."""
     if isinstance(state, Mapping):
@@ -35,7 +51,9 @@ def write_all(mine: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
     TypeError
         If values are of a kind that a tensor cannot hold.
     """
-    arrays = {name: np.asarray(value) for name, value in state.items()}
+    arrays: dict[str, Any] = {
+        name: v if isinstance(v, Stored) else np.asarray(v) for name, v in state.items()
+    }
     for name, array in arrays.items():
         held: Any = mine[name].data
         if array.shape != held.shape:
@@ -46,9 +64,17 @@ def write_all(mine: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
         if not held.flags.writeable:
             raise ValueError(at(f"{name} lies in read-only memory and cannot be changed in place"))
     written = {id(_owner(mine[name].data)) for name in arrays}
-    own = {n: a.copy() if id(_owner(a)) in written else a for n, a in arrays.items()}
-    for name, array in own.items():
-        np.copyto(mine[name].data, array, casting="same_kind")
+    for name, array in arrays.items():
+        if isinstance(array, Stored):
+            array.check()
+        elif id(_owner(array)) in written:
+            arrays[name] = array.copy()
+    for name, array in arrays.items():
+        held = mine[name].data
+        if isinstance(array, Stored):
+            array.fill(held)
+        else:
+            np.copyto(held, array, casting="same_kind")
         touch(mine[name])
 
 

@@ -348,15 +348,20 @@ class Optimizer:
             for name, t in part._cells().items():
                 yield f"group{k}.{name}" if k else name, part, name, t
 
-    def state_dict(self) -> dict[str, np.ndarray]:
-        """Copies of all slots, counters and hyper-parameters, by name.
+    def state_dict(self, copy: bool = True) -> dict[str, np.ndarray]:
+        """All slots, counters and hyper-parameters, by name.
 
         Names of the second group begin with ``group1.``, and so on.
+
+        Parameters
+        ----------
+        copy : bool
+            Whether they are copies, which stay as they are; else they are the optimizer's own.
 
         Returns
         -------
         dict of str to numpy.ndarray
-            They share no memory with the optimizer.
+            Copies share no memory with the optimizer.
 
         Examples
         --------
@@ -365,7 +370,7 @@ class Optimizer:
         >>> ag.optim.SGD([w], lr=0.1, momentum=0.9).state_dict()["momentum.0"]
         array([0., 0.], dtype=float32)
         """
-        return {name: np.array(t.data) for name, _, _, t in self._of_all()}
+        return {name: np.array(t.data, copy=copy or None) for name, _, _, t in self._of_all()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what :meth:`state_dict` gave, in place.

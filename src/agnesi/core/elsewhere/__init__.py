@@ -52,7 +52,7 @@ def _file(name: str) -> Any:
 def table(owner: str) -> dict[str, str]:
     """What is told of the names that an owner has not."""
     found: dict[str, str] = {}
-    for place in _TEXTS[owner].split():
+    for place in _TEXTS.get(owner, "").split():
         file, _, name = place.partition(".")
         for key, told in lines(getattr(_file(file), name)):
             found.setdefault(key, told)

@@ -20,7 +20,9 @@ cuda device backends : nothing: there is one device, the CPU
 inference_mode : `ag.no_grad()`
 set_grad_enabled : `ag.enable_grad()`, `ag.no_grad()`
 set_default_dtype get_default_dtype : `ag.config.default_float`
-save load utils : `pickle`, or `numpy.savez(file, **model.state_dict())`
+save load : `ag.saving.save_file(model.state_dict(), path)` and `ag.saving.load_file(path)`; whole
+    trainings: `ag.saving.save_checkpoint`
+utils : `numpy.savez(file, **model.state_dict())`
 masked_select(x, b) | x[b]
 one_hot : `ag.eye(classes)[labels]`
 bucketize(x, ag.sort(v)) | ag.searchsorted(ag.sort(v), x)
@@ -266,7 +268,7 @@ export onnx package : `ag.jit(f).c_function()`, or a pickle of the function
 functional functorch : `ag.func`
 futures : `concurrent.futures`
 fx : `print(f.graph)`
-hub serialization storage : `numpy.savez(file, **model.state_dict())`
+hub serialization storage : `ag.saving.load_file(path)`
 library classes ops : `ag.Op`, `ag.op`
 masked nested : `ag.where(mask, x, 0)`; lists of tensors
 overrides return_types types torch_version version cpp cpu monitor : `ag.Tensor`, `ag.__version__`

@@ -1,0 +1,27 @@
+"""Saving and loading: tensors in safetensors files, whole checkpoints, other libraries' names.
+
+Nothing that is read can run code, and a file is written as a whole or not at all.
+"""
+
+from typing import TYPE_CHECKING, NoReturn
+
+from agnesi.core.errors import FileFormatError as FileFormatError
+from agnesi.core.errors import no_attribute as _no_attribute
+from agnesi.core.exports import shown as _shown
+from agnesi.saving.checkpoints import load_checkpoint as load_checkpoint
+from agnesi.saving.checkpoints import save_checkpoint as save_checkpoint
+from agnesi.saving.files import TensorFile as TensorFile
+from agnesi.saving.files import load_file as load_file
+from agnesi.saving.files import open_file as open_file
+from agnesi.saving.files import save_file as save_file
+from agnesi.saving.keeper import Checkpoints as Checkpoints
+from agnesi.saving.names import rename as rename
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise _no_attribute("module 'agnesi.saving'", name)
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)

@@ -1,0 +1,78 @@
+"""Files that are there whole or not at all: written aside, brought to disk, then renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+try:
+    import fcntl
+except ImportError:  # Windows, where a file that is open cannot be removed
+    fcntl = None  # type: ignore[assignment]
+
+#: The end of names of files that are being written.
+ENDING = ".partial"
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file to write that takes a path's place once all of it is on disk.
+
+    Whatever ends the process before leaves what was there; what it wrote is removed by the next
+    writer of the folder (:func:`sweep`).
+    """
+    target = Path(path)
+    sweep(target.parent)
+    file, aside = _aside(target)
+    try:
+        with file:
+            yield file
+            os.fsync(file.fileno())
+            if fcntl is not None:  # under the lock, so that nobody takes it for left over
+                os.replace(aside, target)
+        if fcntl is None:
+            os.replace(aside, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            aside.unlink()
+        raise
+    _settle(target.parent)
+
+
+def _aside(target: Path) -> tuple[Any, Path]:
+    """A new locked file beside a target."""
+    while True:
+        aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}{ENDING}")
+        file = open(aside, "xb", buffering=0)  # noqa: SIM115 - who asks closes it
+        _lock(file, wait=True)
+        if os.fstat(file.fileno()).st_nlink:  # no other writer has swept it meanwhile
+            return file, aside
+        file.close()
+
+
+def sweep(folder: Path) -> None:
+    """Remove what writers left in a folder that were killed; nobody holds its lock."""
+    for found in folder.glob(f".*{ENDING}"):
+        with contextlib.suppress(OSError), open(found, "rb") as file:
+            _lock(file, wait=False)
+            found.unlink()
+
+
+def _lock(file: Any, wait: bool) -> None:
+    """Hold a file until it is closed; OSError if another one holds it and nobody waits."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+
+def _settle(folder: Path) -> None:
+    """Bring the folder's own entries to disk, where the system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

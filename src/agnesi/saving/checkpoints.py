@@ -1,0 +1,238 @@
+"""Whole checkpoints: the states of all that takes part in a training, in one file."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import inspect
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.errors import StateError, at
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor
+from agnesi.nn.module import Module
+from agnesi.ops.loading import Stored
+from agnesi.optim.optimizer import Optimizer
+from agnesi.saving.files import Path_, TensorFile, save_file
+from agnesi.saving.header import OWN, SUMS, refusal
+from agnesi.saving.nested import put_together, taken_apart
+
+#: The metadata that makes a safetensors file a checkpoint, and its present version.
+KEY, VERSION = "agnesi.checkpoint", 1
+
+
+def save_checkpoint(path: Path_, /, **parts: Any) -> None:
+    """Write the states of a model, an optimizer and all else that a training needs to one file.
+
+    The file is a safetensors file, written aside, brought to disk and then renamed: at any moment
+    there is the old one or the new one, whole.  Tensors of modules and optimizers are written from
+    where they lie and must not change meanwhile.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file, conventionally ``*.safetensors``.
+    **parts : object
+        By names of your own: objects with ``state_dict()`` (modules, optimizers, schedules,
+        generators, loaders, metrics), and data: numbers, texts, arrays, tensors, lists, tuples and
+        dicts of them.
+
+    Raises
+    ------
+    TypeError
+        If something is neither; it is named.
+    OSError
+        If the file cannot be written; an old one stays.
+
+    See Also
+    --------
+    saving.load_checkpoint, saving.Checkpoints, saving.save_file
+
+    Examples
+    --------
+    >>> import agnesi as ag, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "last.safetensors")
+    >>> net = ag.nn.Linear(3, 2)
+    >>> optimizer = ag.optim.Adam(net.parameters())
+    >>> ag.saving.save_checkpoint(path, model=net, optimizer=optimizer,
+    ...                           generator=ag.random.default_generator(), epoch=3)
+    >>> ag.saving.load_checkpoint(path, model=net, optimizer=optimizer)
+    {'epoch': 3}
+    """
+    tensors: dict[str, Any] = {}
+    described = {
+        name: {"state": _has_state(part),
+               "value": taken_apart(live_state(part) if _has_state(part) else part, name, tensors)}
+        for name, part in parts.items()
+    }
+    text = json.dumps({"version": VERSION, "parts": described}, separators=(",", ":"))
+    save_file(tensors, path, {KEY: text})
+
+
+def load_checkpoint(path: Path_, /, **parts: Any) -> dict[str, Any]:
+    """Let objects go on where a checkpoint left them: all of them, or none if something is wrong.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        What :func:`save_checkpoint` wrote.
+    **parts : object
+        Objects by the names under which they were saved; those of a file that nobody asks for stay
+        there.
+
+    Returns
+    -------
+    dict of str to object
+        The data that was saved with them.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is no checkpoint, cut off, or damaged (a ValueError); nothing is changed.
+    KeyError
+        If it lacks one of the parts, or a state has other names; nothing is changed.
+    ValueError, TypeError
+        If a tensor has another shape or kind; nothing is changed.
+    OSError
+        If the file cannot be read.
+
+    See Also
+    --------
+    saving.save_checkpoint, saving.Checkpoints
+
+    Examples
+    --------
+    >>> import agnesi as ag, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "last.safetensors")
+    >>> generator = ag.random.default_rng(1)
+    >>> ag.saving.save_checkpoint(path, generator=generator, best=0.5)
+    >>> first = generator.random(2)
+    >>> ag.saving.load_checkpoint(path, generator=generator)
+    {'best': 0.5}
+    >>> bool((generator.random(2) == first).all())
+    True
+    """
+    with TensorFile(path) as file:
+        saved = _described(file)
+        missing = sorted(name for name in parts if not saved.get(name, {}).get("state"))
+        if missing:
+            have = [name for name, told in saved.items() if told["state"]]
+            raise StateError(at(f"{file.name} has no states of {missing}, but of {have}"))
+        file.verify()
+        try:
+            states = {name: put_together(saved[name]["value"], _reader(file, is_large(part)))
+                      for name, part in parts.items()}
+            data = {name: put_together(told["value"], _reader(file, False))
+                    for name, told in saved.items() if not told["state"]}
+        except (ValueError, KeyError, RecursionError) as error:
+            raise refusal(file.name, f"is no checkpoint of ours: {error}") from None
+        restore(parts, states)
+    return data
+
+
+def is_large(part: Any) -> bool:
+    """Whether a part tells its own tensors, which are read straight into place."""
+    return isinstance(part, (Module, Optimizer)) and (
+        "copy" in inspect.signature(part.state_dict).parameters)
+
+
+def live_state(part: Any) -> Any:
+    """The state of an object, without copies of tensors where it has many."""
+    return part.state_dict(copy=False) if is_large(part) else part.state_dict()
+
+
+def _has_state(part: Any) -> bool:
+    return hasattr(part, "state_dict") and hasattr(part, "load_state_dict")
+
+
+def _reader(file: TensorFile, later: bool) -> Any:
+    return file.__getitem__ if later else lambda name: np.asarray(file[name])
+
+
+def _described(file: TensorFile) -> dict[str, Any]:
+    """What a checkpoint says of its parts."""
+    text = file.metadata.get(KEY)
+    if text is None:
+        raise refusal(file.name, "is no checkpoint, but tensors only; saving.load_file reads them")
+    try:
+        found = json.loads(text)
+        version, parts = found["version"], found["parts"]
+        known = all(isinstance(p["state"], bool) and "value" in p for p in parts.values())
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        version, parts, known = VERSION, {}, False
+    if version != VERSION:
+        raise refusal(file.name, f"is a checkpoint of version {version!r}; version {VERSION} is "
+                                 "known here: a later agnesi may read it")
+    if not (known and {OWN, SUMS} <= file.header.metadata.keys()):
+        raise refusal(file.name, f"is no checkpoint of ours: its {KEY} tells no parts, or "
+                                 "checksums are missing")
+    return dict(parts)
+
+
+# -- all or nothing -----------------------------------------------------------------------------
+class _Kept(Stored):
+    """Stands for a tensor that stays as it is."""
+
+    __slots__ = ()
+
+    def __init__(self, held: Any) -> None:
+        self.shape, self.dtype = held.shape, held.dtype
+
+    def fill(self, array: np.ndarray) -> None:
+        """Nothing to do."""
+
+
+def restore(parts: Mapping[str, Any], states: Mapping[str, Any]) -> None:
+    """Load states into objects: into all, or into none where one of them refuses.
+
+    Everything but large tensors is loaded first, and put back where one refuses; names and types
+    of large tensors are compared before, so that nothing can refuse them when they are read.
+    """
+    large = {name: part for name, part in parts.items() if is_large(part)}
+    live = {name: live_state(part) for name, part in large.items()}
+    for name, mine in live.items():
+        _compare(name, mine, states[name])
+    small = {name: _small(live[name], states[name]) if name in large else states[name]
+             for name in parts}
+    before: list[tuple[Any, Any]] = []
+    try:
+        for name, part in parts.items():
+            old = _small(live[name], live[name]) if name in large else part.state_dict()
+            before.append((part, copy.deepcopy(old)))
+            part.load_state_dict(small[name])
+    except BaseException:
+        for part, old in reversed(before):
+            with contextlib.suppress(Exception):  # who refuses all states keeps its own
+                part.load_state_dict(old)
+        raise
+    for name, part in large.items():
+        part.load_state_dict(states[name])
+
+
+def _small(mine: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers of a state, all else to be left as it is."""
+    return {name: np.array(_data(state[name])) if held.shape == () else _Kept(held)
+            for name, held in mine.items()}
+
+
+def _data(value: Any) -> Any:
+    return value.data if isinstance(value, Tensor) else value
+
+
+def _compare(part: str, mine: Mapping[str, Any], state: Any) -> None:
+    """Refuse a state whose tensors are not those of an object."""
+    if not isinstance(state, Mapping) or mine.keys() != state.keys():
+        differ = sorted(mine.keys() ^ state.keys()) if isinstance(state, Mapping) else typed(state)
+        raise StateError(at(f"the checkpoint's {part} is not one of this object: {differ} differ"))
+    for name, held in mine.items():
+        there = state[name]
+        if held.shape != there.shape or not np.can_cast(there.dtype, held.dtype, "same_kind"):
+            raise (ValueError if held.shape != there.shape else TypeError)(at(
+                f"{part}: {name} is {typed(held)}, the checkpoint has {typed(there)}"))
+        if not _data(held).flags.writeable:
+            raise ValueError(at(f"{part}: {name} lies in read-only memory and cannot be changed in "
+                                "place"))

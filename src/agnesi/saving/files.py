@@ -1,0 +1,379 @@
+"""Tensors in a file of the safetensors format: written piece by piece, read when asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from agnesi.core.errors import StateError, at
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.loading import Stored
+from agnesi.saving.atomic import replacing
+from agnesi.saving.header import (
+    METADATA,
+    OWN,
+    PIECE,
+    SUMS,
+    Header,
+    pieces,
+    plan,
+    read,
+    refusal,
+    written,
+)
+from agnesi.saving.pieces import THREADS, Source, bytes_of, cut, flat, write
+
+Path_ = str | os.PathLike[str]
+
+
+def save_file(tensors: Mapping[str, Any], path: Path_,
+              metadata: Mapping[str, str] | None = None) -> None:
+    """Write tensors to a safetensors file, which is there as a whole or not at all.
+
+    The file can be read by everything that reads safetensors (PyTorch's and JAX's libraries do).
+    Its metadata has checksums, which :func:`load_file` compares.  Nothing is copied but tensors
+    that do not lie in row-major order, one at a time.
+
+    Parameters
+    ----------
+    tensors : mapping of str to array_like
+        Values by name, as ``state_dict()`` gives them.
+    path : str or os.PathLike
+        The file, conventionally ``*.safetensors``; an old one is replaced.
+    metadata : mapping of str to str, optional
+        Texts to keep with them; ``{"format": "pt"}`` is there if nothing else is said.
+
+    Raises
+    ------
+    TypeError
+        If the tensors are no mapping of names, or of a dtype that the format lacks.
+    OSError
+        If the file cannot be written; an old one stays.
+
+    See Also
+    --------
+    saving.load_file, saving.open_file, saving.save_checkpoint
+
+    Examples
+    --------
+    >>> import agnesi as ag, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "net.safetensors")
+    >>> net = ag.nn.Linear(3, 2)
+    >>> ag.saving.save_file(net.state_dict(), path)
+    >>> sorted(ag.saving.load_file(path))
+    ['bias', 'weight']
+    """
+    if not isinstance(tensors, Mapping):
+        raise TypeError(at(f"save_file writes a mapping of names to tensors, not {typed(tensors)}; "
+                           "state_dict() of a module is one"))
+    texts = {"format": "pt", **(metadata or {})}
+    for where, name in [*(("tensors", n) for n in tensors), *texts.items()]:
+        if not (isinstance(name, str) and isinstance(where, str)) or name == METADATA:
+            raise TypeError(at(f"save_file: names and metadata are texts, and not {METADATA}: "
+                               f"{typed(name)}"))
+    arrays = {name: _array(name, value) for name, value in tensors.items()}
+    entries = plan(arrays)
+    sums: dict[str, list[int]] = {}
+    with replacing(path) as file, ThreadPoolExecutor(1) as pool:
+        file.write(written(entries, texts))
+        for name in entries:
+            sums[name] = write(file, flat(arrays[name]), pool)
+        file.seek(0)
+        file.write(written(entries, texts, sums))
+
+
+def _array(name: str, value: Any) -> np.ndarray:
+    data = value.data if isinstance(value, Tensor) else np.asarray(value)
+    if data is None:
+        raise TypeError(at(f"save_file: {name!r} has no value: save outside of compiled and "
+                           "symbolic functions"))
+    return np.asarray(data)
+
+
+class StoredTensor(Stored):
+    """A tensor of an open file: an array_like that is read when it is converted."""
+
+    __slots__ = ("_file", "name")
+
+    def __init__(self, file: TensorFile, name: str) -> None:
+        self._file, self.name = file, name
+        self.shape, self.dtype = file.header.entries[name].shape, file.header.entries[name].dtype
+
+    def check(self) -> None:
+        self._file.verify()
+
+    def fill(self, array: np.ndarray) -> None:
+        straight = array.dtype == self.dtype and array.flags.c_contiguous
+        held = array if straight else np.empty(self.shape, self.dtype)
+        self._file.read_into(self.name, held)
+        if not straight:
+            np.copyto(array, held, casting="same_kind")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        found = np.empty(self.shape, self.dtype)
+        self.fill(found)
+        return found if dtype is None else found.astype(dtype, copy=False)
+
+    def __repr__(self) -> str:
+        return f"StoredTensor({self.name!r}, {typed(self)})"
+
+
+class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
+    """Tensors of an open safetensors file by name, each read when it is asked for.
+
+    A mapping whose values have ``shape`` and ``dtype`` and become arrays where arrays are wanted;
+    ``load_state_dict`` takes it as it is, reads straight into the memory of its tensors, and
+    compares the file's checksums before anything changes.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file.
+
+    Attributes
+    ----------
+    metadata : dict of str to str
+        Texts that were kept with the tensors.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is none of this format, cut off, or damaged.
+    OSError
+        If it cannot be read.
+
+    See Also
+    --------
+    saving.open_file, saving.load_file
+
+    Examples
+    --------
+    >>> import agnesi as ag, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "numbers.safetensors")
+    >>> ag.saving.save_file({"a": ag.arange(3)}, path, {"made by": "me"})
+    >>> with ag.saving.TensorFile(path) as file:
+    ...     file["a"].shape, file.get_tensor("a"), file.metadata["made by"]
+    ((3,), tensor([0, 1, 2]), 'me')
+    """
+
+    def __init__(self, path: Path_) -> None:
+        self.name = os.fspath(path)
+        self._file = _opened(self.name)
+        self._source = Source(self._file)
+        try:
+            size = os.fstat(self._file.fileno()).st_size
+            self.header: Header = read(self._file, size, self.name)
+            self._sums = self._told_sums()
+        except BaseException:
+            self._file.close()
+            raise
+        self._pool = ThreadPoolExecutor(THREADS)
+        self._verified = False
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        return {k: v for k, v in self.header.metadata.items() if k not in (SUMS, OWN)}
+
+    def __getitem__(self, name: str) -> Stored:
+        if name not in self.header.entries:
+            raise StateError(at(f"{self.name} has no tensor {name!r}, but {list(self)}"))
+        return StoredTensor(self, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.header.entries)
+
+    def __len__(self) -> int:
+        return len(self.header.entries)
+
+    def get_tensor(self, name: str) -> Tensor:
+        """Read one tensor.
+
+        Parameters
+        ----------
+        name : str
+            Its name in the file.
+
+        Returns
+        -------
+        Tensor
+            Of its dtype and shape there.
+
+        Raises
+        ------
+        KeyError
+            If there is none of this name.
+        FileFormatError
+            If its bytes differ from their checksum.
+        """
+        return wrap(np.asarray(self[name]))
+
+    def read_into(self, name: str, array: np.ndarray) -> None:
+        """Read one tensor into an array of its dtype and shape that lies in row-major order.
+
+        Parameters
+        ----------
+        name : str
+            Its name in the file.
+        array : numpy.ndarray
+            Where to.
+
+        Raises
+        ------
+        FileFormatError
+            If its bytes differ from their checksum.
+        """
+        begin = self.header.start + self.header.entries[name].begin
+        self._compare([(name, k, partial(self._source.read, begin + a, piece))
+                       for k, (a, piece) in enumerate(cut(bytes_of(array), PIECE))])
+        if sys.byteorder == "big":
+            array.byteswap(inplace=True)
+
+    def verify(self) -> None:
+        """Compare all tensors with their checksums, once; files of other libraries have none.
+
+        Raises
+        ------
+        FileFormatError
+            If bytes differ from their checksum; it names the tensor.
+        """
+        if self._verified or not self._sums:
+            return
+        start, checksum = self.header.start, self._source.checksum
+        self._compare([
+            (name, k, partial(checksum, start + begin, min(PIECE, e.end - begin)))
+            for name, e in self.header.entries.items()
+            for k, begin in enumerate(range(e.begin, e.end, PIECE))
+        ])
+        self._verified = True
+
+    def _compare(self, jobs: list[tuple[str, int, Callable[[], int]]]) -> None:
+        """Run jobs that give checksums of pieces, several at the same time."""
+        run = self._pool.map if len(jobs) > 1 else map
+        try:
+            for (name, k, _), found in zip(jobs, run(lambda job: job[2](), jobs), strict=True):
+                if self._sums and self._sums[name][k] != found:
+                    raise refusal(self.name, f"is damaged: {name!r} differs from its checksum")
+        except EOFError:
+            raise refusal(self.name, "was cut off while it was read") from None
+
+    def _told_sums(self) -> dict[str, list[int]]:
+        """The checksums that the file tells, which must be as many as there are pieces."""
+        text = self.header.metadata.get(SUMS)
+        if text is None:
+            return {}
+        try:
+            found = {n: [int(s, 16) for s in v.split()] for n, v in json.loads(text).items()}
+        except (ValueError, AttributeError, RecursionError):
+            found = {}
+        if {n: len(v) for n, v in found.items()} != {
+            n: pieces(e.end - e.begin) for n, e in self.header.entries.items()
+        }:
+            raise refusal(self.name, f"is damaged: its {SUMS} are not those of its tensors")
+        return found
+
+    def close(self) -> None:
+        """Close the file; its tensors cannot be read any more."""
+        self._pool.shutdown()
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"TensorFile({self.name!r}, {len(self)} tensors)"
+
+
+def _opened(name: str) -> Any:
+    """A file open for reading; what is no plain file is refused, as reading could wait for ever."""
+    if not stat.S_ISREG(os.stat(name).st_mode):
+        raise refusal(name, "is no file")
+    return open(name, "rb", buffering=0)
+
+
+def open_file(path: Path_) -> TensorFile:
+    """Open a safetensors file, whose tensors are read one by one when they are asked for.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file.
+
+    Returns
+    -------
+    TensorFile
+        A mapping of names to array_likes, to be used in a ``with`` statement.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is none of this format, cut off, or damaged.
+    OSError
+        If it cannot be read.
+
+    See Also
+    --------
+    saving.load_file, saving.save_file
+
+    Examples
+    --------
+    >>> import agnesi as ag, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "net.safetensors")
+    >>> ag.saving.save_file(ag.nn.Linear(3, 2).state_dict(), path)
+    >>> net = ag.nn.Linear(3, 2)
+    >>> with ag.saving.open_file(path) as file:
+    ...     net.load_state_dict(file)
+    """
+    return TensorFile(path)
+
+
+def load_file(path: Path_, names: Iterable[str] | None = None) -> dict[str, Tensor]:
+    """Read tensors from a safetensors file; nothing in it can run code.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file; also one that another library wrote.
+    names : iterable of str, optional
+        Which tensors; all by default.
+
+    Returns
+    -------
+    dict of str to Tensor
+        By name, as ``load_state_dict`` takes them.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is none of this format, cut off, or damaged (a ValueError).
+    KeyError
+        If it lacks one of the names.
+    OSError
+        If it cannot be read.
+
+    See Also
+    --------
+    saving.save_file, saving.open_file, saving.rename
+
+    Examples
+    --------
+    >>> import agnesi as ag, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "numbers.safetensors")
+    >>> ag.saving.save_file({"a": ag.arange(3), "b": ag.ones(2)}, path)
+    >>> ag.saving.load_file(path, ["a"])
+    {'a': tensor([0, 1, 2])}
+    """
+    with TensorFile(path) as file:
+        return {name: file.get_tensor(name) for name in (file if names is None else names)}

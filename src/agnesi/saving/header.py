@@ -1,0 +1,193 @@
+"""The header of a safetensors file: what lies where, as JSON behind eight bytes of its length.
+
+The format is public: a little-endian uint64 n, n bytes of JSON that begin with ``{``, then the
+tensors' bytes without gaps.  Of each tensor the JSON tells ``dtype``, ``shape`` and
+``data_offsets``; ``__metadata__`` maps texts to texts.  A header is believed only where all of it
+fits together.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import zlib
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.errors import DTypeError, FileFormatError, at
+
+#: The most bytes of a header, as the format's own implementation has it.
+LONGEST = 100_000_000
+#: Bytes of a tensor that have a checksum of their own.
+PIECE = 1 << 23
+METADATA = "__metadata__"
+#: Keys of our metadata: checksums of the tensors' pieces, and of the header without its own.
+SUMS, OWN = "agnesi.crc32", "agnesi.header"
+_BLANK = "0" * 8
+_TOKENS = {
+    "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "F16": "float16",
+    "BF16": "bfloat16", "U32": "uint32", "I32": "int32", "F32": "float32", "U64": "uint64",
+    "I64": "int64", "F64": "float64", "C64": "complex64",
+}
+_NAMES = {name: token for token, name in _TOKENS.items()}
+
+
+class Entry(NamedTuple):
+    """One tensor of a file: its type, and where its bytes lie behind the header."""
+
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    begin: int
+    end: int
+
+
+class Header(NamedTuple):
+    """What a file has: tensors by name, texts by name, and where the tensors' bytes begin."""
+
+    entries: dict[str, Entry]
+    metadata: dict[str, str]
+    start: int
+
+
+def token(dtype: np.dtype, name: str) -> str:
+    """The format's name of a dtype."""
+    found = _NAMES.get(dtype.name)
+    if found is None:
+        raise DTypeError(at(f"{name!r} is {dtype}, which safetensors files cannot hold; convert it "
+                            f"to one of {', '.join(_NAMES)}"))
+    return found
+
+
+# -- writing ------------------------------------------------------------------------------------
+def plan(arrays: Mapping[str, np.ndarray]) -> dict[str, Entry]:
+    """Places of arrays in a file: wide elements first, so that all are aligned."""
+    found, end = {}, 0
+    for name in sorted(arrays, key=lambda name: -arrays[name].dtype.itemsize):
+        array = arrays[name]
+        token(array.dtype, name)
+        found[name] = Entry(array.dtype, array.shape, end, end + array.nbytes)
+        end += array.nbytes
+    return found
+
+
+def written(entries: Mapping[str, Entry], metadata: Mapping[str, str],
+            sums: Mapping[str, Iterable[int]] | None = None) -> bytes:
+    """A header; without the checksums as long as with them, in ``sums``."""
+    texts = {
+        name: " ".join(f"{n:08x}" for n in sums[name]) if sums else
+        " ".join([_BLANK] * pieces(e.end - e.begin))
+        for name, e in entries.items()
+    }
+    told: dict[str, Any] = {METADATA: {
+        **metadata, SUMS: json.dumps(texts, ensure_ascii=False, separators=(",", ":")), OWN: _BLANK,
+    }}
+    for name, e in entries.items():
+        told[name] = {"dtype": token(e.dtype, name), "shape": list(e.shape),
+                      "data_offsets": [e.begin, e.end]}
+    text = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    if len(text) > LONGEST:
+        raise ValueError(at(f"names and metadata take {len(text)} bytes; the header of a "
+                            f"safetensors file has at most {LONGEST}"))
+    if sums:
+        own = f"{zlib.crc32(text):08x}"
+        text = text.replace(_told(_BLANK), _told(own), 1)
+    return len(text).to_bytes(8, "little") + text
+
+
+def pieces(nbytes: int) -> int:
+    """How many checksums a tensor has."""
+    return -(-nbytes // PIECE)
+
+
+def _told(own: str) -> bytes:
+    return f'"{OWN}":"{own}"'.encode()
+
+
+# -- reading ------------------------------------------------------------------------------------
+def read(file: Any, size: int, name: str) -> Header:
+    """The header of an open file of so many bytes, once all of it is found to be true."""
+    start = file.read(8)
+    if len(start) < 8:
+        raise refusal(name, f"has {size} bytes, fewer than the eight of a header's length")
+    length = int.from_bytes(start, "little")
+    if length > LONGEST:
+        raise refusal(name, f"has a header of {length} bytes; {LONGEST} are allowed")
+    if length > size - 8:
+        raise refusal(name, f"is cut off: its header has {length} bytes, {size - 8} are there")
+    text = file.read(length)
+    if len(text) < length or not text.startswith(b"{"):
+        raise refusal(name, "is no safetensors file: its header is no JSON object")
+    told = _parsed(text, name)
+    metadata = told.pop(METADATA, {})
+    if not (isinstance(metadata, dict) and all(isinstance(v, str) for v in metadata.values())):
+        raise refusal(name, f"has {METADATA} that are not texts by name")
+    _check_own(text, metadata, name)
+    entries = {key: _entry(key, value, name) for key, value in told.items()}
+    _check_places(entries, size - 8 - length, name)
+    return Header(entries, metadata, 8 + length)
+
+
+def refusal(name: str, reason: str) -> FileFormatError:
+    """The error of a file that is refused."""
+    return FileFormatError(at(f"{name} {reason}"))
+
+
+def _parsed(text: bytes, name: str) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise ValueError("a name occurs twice")
+        return found
+
+    try:
+        found: dict[str, Any] = json.loads(text.decode(), object_pairs_hook=once)
+    except (ValueError, RecursionError) as error:
+        raise refusal(name, f"is no safetensors file: its header is no JSON ({error})") from None
+    return found
+
+
+def _check_own(text: bytes, metadata: Mapping[str, str], name: str) -> None:
+    own = metadata.get(OWN)
+    if own is not None and own != f"{zlib.crc32(text.replace(_told(own), _told(_BLANK), 1)):08x}":
+        raise refusal(name, "is damaged: its header differs from its checksum")
+
+
+def _entry(key: str, value: Any, name: str) -> Entry:
+    if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
+        raise refusal(name, f"tells no dtype, shape and data_offsets of {key!r}")
+    kind, shape, places = value["dtype"], value["shape"], value["data_offsets"]
+    if not isinstance(kind, str) or kind not in _TOKENS:
+        raise refusal(name, f"has {key!r} of dtype {str(kind)[:40]}; there are "
+                            f"{', '.join(_TOKENS)} here")
+    if not (_are_sizes(shape) and len(shape) <= 64 and _are_sizes(places) and len(places) == 2):
+        raise refusal(name, f"has {key!r} whose shape or data_offsets are no sizes")
+    dtype = dtypes.as_dtype(_TOKENS[kind])
+    nbytes = math.prod(shape) * dtype.itemsize
+    if places[1] - places[0] != nbytes:
+        raise refusal(name, f"has {key!r} of {dtype}{shape}, which is {nbytes} bytes, at "
+                            f"data_offsets {places}")
+    if max(shape, default=0) > sys.maxsize:
+        raise refusal(name, f"has {key!r} of shape {shape}, beyond any memory")
+    return Entry(dtype, tuple(shape), *places)
+
+
+def _are_sizes(values: Any) -> bool:
+    return isinstance(values, list) and all(type(n) is int and n >= 0 for n in values)
+
+
+def _check_places(entries: Mapping[str, Entry], size: int, name: str) -> None:
+    """Tensors' bytes lie one behind the other, and are all of the file."""
+    end = 0
+    for key, e in sorted(entries.items(), key=lambda pair: (pair[1].begin, pair[1].end)):
+        if e.begin != end:
+            raise refusal(name, f"has {key!r} at byte {e.begin}, though the tensors before it end "
+                                f"at {end}: they overlap, or leave a gap")
+        end = e.end
+    if end != size:
+        cut = "is cut off" if end > size else "has bytes that belong to no tensor"
+        raise refusal(name, f"{cut}: its tensors have {end} bytes, {size} are there")

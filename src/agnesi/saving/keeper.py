@@ -1,0 +1,151 @@
+"""A folder of checkpoints, of which the last few are kept."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from agnesi.core.errors import FileFormatError, at, warn
+from agnesi.saving.atomic import sweep
+from agnesi.saving.checkpoints import load_checkpoint, save_checkpoint
+
+_ENDING = ".safetensors"
+
+
+class Checkpoints:
+    """A folder of checkpoints by number, of which the last few are kept.
+
+    Parameters
+    ----------
+    folder : str or os.PathLike
+        Made if it is not there.
+    keep : int, optional
+        How many to keep; None: all.
+    name : str
+        What file names begin with, before ``-`` and the number.
+
+    Attributes
+    ----------
+    folder : pathlib.Path
+        Where they are.
+
+    Raises
+    ------
+    ValueError
+        If none were to be kept.
+
+    See Also
+    --------
+    saving.save_checkpoint, saving.load_checkpoint
+
+    Examples
+    --------
+    >>> import agnesi as ag, tempfile
+    >>> net = ag.nn.Linear(3, 2)
+    >>> checkpoints = ag.saving.Checkpoints(tempfile.mkdtemp(), keep=2)
+    >>> for step in (10, 20, 30):
+    ...     _ = checkpoints.save(step, model=net, loss=1.0 / step)
+    >>> checkpoints.steps()
+    [20, 30]
+    >>> checkpoints.load(model=net)["step"]
+    30
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], keep: int | None = 3,
+                 name: str = "step") -> None:
+        if keep is not None and keep < 1:
+            raise ValueError(at(f"Checkpoints: keep must be at least 1, or None for all, not "
+                                f"{keep}"))
+        self.folder, self.keep, self.name = Path(folder), keep, name
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def path(self, step: int) -> Path:
+        """The file of a number, whether it is there or not.
+
+        Parameters
+        ----------
+        step : int
+            Its number.
+
+        Returns
+        -------
+        pathlib.Path
+            In the folder.
+        """
+        return self.folder / f"{self.name}-{step:010d}{_ENDING}"
+
+    def steps(self) -> list[int]:
+        """Numbers of the checkpoints that are there.
+
+        Returns
+        -------
+        list of int
+            In rising order.
+        """
+        ends = (p.name.removesuffix(_ENDING).removeprefix(f"{self.name}-")
+                for p in self.folder.glob(f"{self.name}-*{_ENDING}"))
+        return sorted(int(end) for end in ends if end.isdecimal())
+
+    def save(self, step: int, /, **parts: Any) -> Path:
+        """Write a checkpoint, then remove those that are too many.
+
+        Parameters
+        ----------
+        step : int
+            Its number; saved as ``step``, too.
+        **parts : object
+            As :func:`agnesi.saving.save_checkpoint` takes them.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; the earlier ones stay.
+        """
+        path = self.path(step)
+        save_checkpoint(path, **{"step": step, **parts})
+        for old in self.steps()[: -self.keep] if self.keep else []:
+            if old != step:
+                self.path(old).unlink(missing_ok=True)
+        return path
+
+    def load(self, step: int | None = None, /, **parts: Any) -> dict[str, Any]:
+        """Let objects go on where a checkpoint left them.
+
+        Parameters
+        ----------
+        step : int, optional
+            Its number; by default the last one that is whole: where a disk has damaged a file, a
+            warning says so and the one before is taken.
+        **parts : object
+            Objects by the names under which they were saved.
+
+        Returns
+        -------
+        dict of str to object
+            The data that was saved with them, ``step`` among it.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is none.
+        FileFormatError
+            If none is whole (a ValueError).
+        KeyError, ValueError, TypeError
+            As :func:`agnesi.saving.load_checkpoint` raises them; nothing is changed.
+        """
+        sweep(self.folder)
+        steps = self.steps()[::-1] if step is None else [step]
+        if not steps:
+            raise FileNotFoundError(at(f"there is no checkpoint in {self.folder}"))
+        for number in steps[:-1]:
+            try:
+                return load_checkpoint(self.path(number), **parts)
+            except FileFormatError as error:
+                warn(f"{error}; an earlier checkpoint is taken")
+        return load_checkpoint(self.path(steps[-1]), **parts)
