@@ -164,11 +164,11 @@ class LBFGS(Optimizer):
             p.copy_(part.reshape(p.data.shape))
             begin += p.data.size
 
-    def state_dict(self) -> dict[str, np.ndarray]:
+    def state_dict(self, copy: bool = True) -> dict[str, np.ndarray]:
         size = sum(p.data.size for p in self.own_parameters)
         d, t, g = (np.zeros(size), 0.0, np.zeros(size)) if self.last is None else self.last
         memory = self.memory
-        return super().state_dict() | {
+        return super().state_dict(copy) | {
             "steps": np.array(self.steps), "direction": d.copy(), "length": np.array(t),
             "gradient": g.copy(), "scale": np.array(memory.scale),
             "moves": np.array(memory.moves).reshape(-1, size),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import inspect
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -135,9 +134,9 @@ def load_checkpoint(path: Path_, /, **parts: Any) -> dict[str, Any]:
 
 
 def is_large(part: Any) -> bool:
-    """Whether a part tells its own tensors, which are read straight into place."""
-    return isinstance(part, (Module, Optimizer)) and (
-        "copy" in inspect.signature(part.state_dict).parameters)
+    """Whether a part's tensors are read straight into place, as its class can."""
+    return any(isinstance(part, kind) and type(part).load_state_dict is kind.load_state_dict
+               for kind in (Module, Optimizer))
 
 
 def live_state(part: Any) -> Any:
