@@ -15,9 +15,9 @@ from agnesi.core.exports import exported
 
 MODULES = {
     name: importlib.import_module(f"agnesi.{name}".rstrip(".")) for name in (
-        "", "fft", "func", "inspect", "linalg", "nn", "nn.functional", "nn.init", "nn.utils",
-        "optim", "optim.lr_scheduler", "random", "rewrite", "sparse", "special", "symbolic",
-        "testing", "tree",
+        "", "distributed", "fft", "func", "inspect", "linalg", "nn", "nn.functional", "nn.init",
+        "nn.utils", "optim", "optim.flat", "optim.lr_scheduler", "optim.swa_utils", "random",
+        "rewrite", "saving", "sparse", "special", "symbolic", "testing", "tree",
     )
 }
 #: Modules that are public themselves.
@@ -81,3 +81,9 @@ def test_compiled_functions_and_settings() -> None:
         [*both, "c_function", "function", "keep_grads", "mode"])
     assert names(OBJECTS["Function"]) == sorted([*both, "copy", "reoptimize"])
     assert names(ag.config) == sorted(settings.DEFAULTS)
+
+
+def test_the_class_shows_what_its_tensors_show() -> None:
+    assert dir(ag.Tensor) == dir(W) and "softmax" in dir(W) and "grad_fn" not in dir(W)
+    with pytest.raises(AttributeError, match=r"grad_fn"):
+        W.grad_fn  # noqa: B018 - the error is what is asked for

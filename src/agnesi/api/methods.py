@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from agnesi.api import (
     arrayfunction,
@@ -24,7 +24,7 @@ from agnesi.core import elsewhere
 from agnesi.core.accepted import TensorLike
 from agnesi.core.config import LENT
 from agnesi.core.dims import Dim
-from agnesi.core.errors import no_attribute
+from agnesi.core.tensor import Absent
 from agnesi.core.tensor import Tensor as Tensor
 from agnesi.ops import arith
 from agnesi.ops.index import getitem
@@ -214,24 +214,6 @@ def _properties() -> dict[str, Any]:
     }
 
 
-class _Absent:
-    """A name of other libraries' tensors, which tells what to use.
-
-    With ``__getattr__`` NumPy would wait for an error for all that it looks for in an operand.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: Tensor | None, owner: type) -> NoReturn:
-        raise no_attribute("Tensor", self.name, instance)
-
-
-def _dir(self: Tensor) -> list[str]:
-    absent = elsewhere.table("Tensor")
-    return [n for n in object.__dir__(self) if n not in absent]
-
-
 def table() -> dict[str, Any]:
     """Every method and property that is bound to Tensor, by name."""
     return {**_functions(), **_operators(), **_own(), **_properties()}
@@ -243,8 +225,7 @@ def install() -> None:
         setattr(Tensor, name, method)
     for name in elsewhere.table("Tensor"):
         if not hasattr(Tensor, name):
-            setattr(Tensor, name, _Absent(name))
-    Tensor.__dir__ = _dir  # type: ignore[method-assign, assignment]
+            setattr(Tensor, name, Absent(name))
 
 
 install()

@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from agnesi.core.config import STATE
 from agnesi.core.dims import Shape
-from agnesi.core.errors import GradientError, at
+from agnesi.core.errors import GradientError, at, no_attribute
 from agnesi.core.node import Node
 
 
-class Tensor:
+class Absent:
+    """A name of other libraries' tensors, which tells what to use.
+
+    With ``__getattr__`` NumPy would wait for an error for all that it looks for in an operand.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Tensor | None, owner: type) -> NoReturn:
+        raise no_attribute("Tensor", self.name, instance)
+
+
+class _Listed(type):
+    """A class that does not list the names that only tell what to use."""
+
+    def __dir__(cls) -> list[str]:
+        found: dict[str, Any] = {}
+        for base in reversed(cls.__mro__):
+            found.update(vars(base))
+        return [n for n in type.__dir__(cls) if not isinstance(found.get(n), Absent)]
+
+
+class Tensor(metaclass=_Listed):
     """An n-dimensional array that can be differentiated.
 
     A tensor holds a value (``data``, a NumPy array), or stands for a value to come (``node`` only,
@@ -53,6 +76,9 @@ class Tensor:
     _view: Any
     _version: list[Any] | None  # the number of the last change, then weak references to views
     _name: str | None
+
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(type(self)), *getattr(self, "__dict__", ())})
 
     @property
     def shape(self) -> Shape:

@@ -14,6 +14,9 @@ from agnesi.core.node import Node
 
 Axis = builtins.int | Sequence[builtins.int] | None
 
+class Absent:
+    def __init__(self, name: str) -> None: ...
+
 class Tensor:
     data: Any  # np.ndarray, or None for a symbolic tensor
     node: Node | None

@@ -1,6 +1,7 @@
 """Several processes: collectives as operations, data parallel training, shards, launching."""
 
 from agnesi.core.errors import CollectiveError as CollectiveError
+from agnesi.core.exports import shown as _shown
 from agnesi.distributed.collectives import all_gather as all_gather
 from agnesi.distributed.collectives import all_reduce as all_reduce
 from agnesi.distributed.collectives import all_to_all as all_to_all
@@ -19,3 +20,7 @@ from agnesi.distributed.world import new_group as new_group
 from agnesi.distributed.world import rank as rank
 from agnesi.distributed.world import shutdown as shutdown
 from agnesi.distributed.world import world_size as world_size
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)

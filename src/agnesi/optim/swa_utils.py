@@ -1,4 +1,4 @@
-"""Averages of a model's weights: exponential ones, and those of stochastic weight averaging."""
+"""_Averages of a model's weights: exponential ones, and those of stochastic weight averaging."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from agnesi.optim.optimizer import Optimizer
 from agnesi.optim.schedules.base import Scheduler
 
 #: From the average, the value of now, and the count of those in the average, to the next average.
-Average = Callable[[Any, Any, Any], Any]
-Averages = Callable[[Any, Any, Any], None]
+_Average = Callable[[Any, Any, Any], Any]
+_Averages = Callable[[Any, Any, Any], None]
 
 
 @public
-def get_ema_avg_fn(decay: float = 0.999) -> Average:
+def get_ema_avg_fn(decay: float = 0.999) -> _Average:
     """An exponential moving average, for :class:`AveragedModel`.
 
     Parameters
@@ -62,7 +62,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 
 
 @public
-def get_swa_avg_fn() -> Average:
+def get_swa_avg_fn() -> _Average:
     """The mean of all values so far, for :class:`AveragedModel`.
 
     Returns
@@ -83,7 +83,7 @@ def get_swa_avg_fn() -> Average:
     return lambda average, value, count: average + (value - average) / (count + 1)
 
 
-def _of_lists(average: Average) -> Averages:
+def _of_lists(average: _Average) -> _Averages:
     def update(averages: Iterable[Any], values: Iterable[Any], count: Any) -> None:
         for held, value in zip(averages, values, strict=True):
             held.copy_(cast(average(held, value, count), held.dtype))
@@ -92,7 +92,7 @@ def _of_lists(average: Average) -> Averages:
 
 
 @public
-def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
+def get_ema_multi_avg_fn(decay: float = 0.999) -> _Averages:
     """An exponential moving average of lists of tensors, in place.
 
     Parameters
@@ -126,7 +126,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
 
 
 @public
-def get_swa_multi_avg_fn() -> Averages:
+def get_swa_multi_avg_fn() -> _Averages:
     """The means of lists of tensors, in place.
 
     Returns
@@ -194,8 +194,8 @@ class AveragedModel(Module):
     tensor([2.], requires_grad=True)
     """
 
-    def __init__(self, model: Module, device: Any = None, avg_fn: Average | None = None,
-                 multi_avg_fn: Averages | None = None, use_buffers: bool = False) -> None:
+    def __init__(self, model: Module, device: Any = None, avg_fn: _Average | None = None,
+                 multi_avg_fn: _Averages | None = None, use_buffers: bool = False) -> None:
         if not isinstance(model, Module):
             raise TypeError(at(f"AveragedModel averages a module, not {typed(model)}"))
         if avg_fn is not None and multi_avg_fn is not None:
