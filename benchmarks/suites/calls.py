@@ -1,25 +1,61 @@
-"""What one call of a compiled function costs: one operation on 10 float32 values."""
+"""What one call of a compiled function costs: one operation on 10 float32 values; and what a
+branch of Python's on a computed value adds to a step."""
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from benchmarks import peers
-from benchmarks.harness import Case, Contender, Context, Result
+from benchmarks.harness import OURS, Case, Contender, Context, Result, time_in_turn
 
 TITLE = "compiled call, one op on 10 float32 values"
 THREADS = (1,)
 LIMIT = 0.3e-6
 GOAL = 10.0  # over the compilers; NumPy and PyTorch eager stand beside them to be seen
 COMPILERS = ("jax", "pytensor numba", "pytensor c")
+BRANCH = "a step with one Python branch on its loss"
+WITHOUT = "agnesi without"
+ADDED = 1e-6  # seconds that the branch may cost
 
 
 def run(context: Context) -> list[Result]:
-    return context.measure_all(
-        [_case("jit: x + 1", _jit), _case("function: x + 1", _function)]
-    )
+    cases = [_case("jit: x + 1", _jit), _case("function: x + 1", _function)]
+    return [*context.measure_all(cases), _branch(context)]
+
+
+def _branch(context: Context) -> Result:
+    """The step whose both ways are compiled, on the way that it takes, beside the one without."""
+    context.note(BRANCH)
+    ag = peers.agnesi()
+    x = ag.tensor(np.linspace(-1, 1, 640, dtype=np.float32).reshape(64, 10))
+    plain, branched = _step(ag, False), _step(ag, True)
+    for scale in (1, 100, 1):
+        plain(x * scale), branched(x * scale)
+    samples = time_in_turn(
+        {OURS: Contender(branched, (x,)), WITHOUT: Contender(plain, (x,))}, context.quick)
+    result = Result.empty(context, BRANCH, limit=statistics.median(samples[WITHOUT]) + ADDED)
+    for who, seconds in samples.items():
+        result.add(who, seconds)
+    return result
+
+
+def _step(ag: Any, branches: bool) -> Callable[[Any], Any]:
+    """A step of gradient descent, which with the branch leaves batches of large loss out."""
+    w = ag.ones(10)
+
+    @ag.jit
+    def step(x: Any) -> Any:
+        loss, grad = ag.value_and_grad(lambda w: ((x @ w - 1) ** 2).mean())(w)
+        if branches and loss > 10:
+            return loss
+        w.sub_(0.01 * grad)
+        return loss
+
+    return step
 
 
 def _case(name: str, ours: Callable[[np.ndarray], Contender]) -> Case:

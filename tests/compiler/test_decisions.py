@@ -116,7 +116,7 @@ def test_python_decides(function, rows, versions):
                                    "complex64"])
 def test_values_of_all_types_arrive_exactly(dtype):
     def told(x):
-        return x.item(), bool(x), x * 1
+        return repr(x.item()), bool(x), x * 1
 
     rows = [0, 1, 0] if dtype == "bool" else [0, 3, 100, 3]
     called(told, [(ag.tensor(v).astype(dtype),) for v in rows], len(set(rows)))
@@ -124,16 +124,94 @@ def test_values_of_all_types_arrive_exactly(dtype):
 
 def test_zeros_of_both_signs_no_numbers_and_long_integers():
     def told(x, n):
-        return float(x.sum()), int(n * 1), bool(x.sum()), x * 1
+        return repr(float(x.sum())), repr(int(n * 1)), bool(x.sum()), x * 1
 
     large = ag.tensor(2**62 + 1)
     rows = [0.0, -0.0, float("nan"), 0.0, float("nan"), float("inf")]
     called(told, [(double(v), large + i // 5) for i, v in enumerate(rows)], 4)
-    compiled = ag.jit(lambda x: int(x.sum()))
-    assert compiled(double(2.5)) == 2
+    compiled = ag.jit(lambda x: -int(x.sum()))
+    assert compiled(double(2.5)) == -2
     for value, error in ((float("nan"), ValueError), (float("inf"), OverflowError)):
         with pytest.raises(error):
             compiled(double(value))
+
+
+def plainly(x):
+    total = x.sum()
+    log = {"sum": float(total), "count": [int((x > 0).sum()), x.argmax().item()]}
+    return x * 2, log
+
+
+def assigned(x):
+    for _ in range(2):
+        y = (x * x).sum().item()
+    return y if x.ndim else None, y
+
+
+def whole(x):
+    return float(x.max())
+
+
+@pytest.mark.parametrize("function", [plainly, assigned, whole])
+def test_numbers_that_are_only_returned_are_results(function):
+    called(function, [(double(i, -1),) for i in range(12)], 1)
+    called(function, [(double(i, -1).float(),) for i in range(3)], 1)
+
+
+def largest(x):
+    return max([x.sum().item(), 0.0])
+
+
+def ordered(x):
+    return sorted(x, key=lambda v: float(v))[0]
+
+
+def added(x):
+    return sum(map(lambda v: v.item(), x))
+
+
+def rooted(x):
+    return math.sqrt(x.prod())
+
+
+def compared(x):
+    y = x.sum().item()
+    return (y, 1) if y > 5 else (y, 2)
+
+
+def keyed(x):
+    return {x.sum().item(): 1}
+
+
+def helped(x):
+    return abs(whole(x))
+
+
+def shown(x):
+    y = x.sum().item()
+    return [v for v in locals().values() if type(v) is float]
+
+
+@pytest.mark.parametrize("function", [largest, ordered, added, rooted, compared, keyed, helped,
+                                      shown])
+def test_numbers_that_anybody_looks_at_decide(function):
+    called(function, [(double(*r),) for r in ((4, 9), (9, 16), (1, 4), (4, 9))], 3)
+
+
+def test_gradients_flow_beside_numbers_that_are_returned():
+    w = ag.tensor([1.0, 2.0], requires_grad=True)
+
+    @ag.jit
+    def step(x):
+        y = (w * x).sum()
+        return y, y.item()
+
+    for i in range(3):
+        y, value = step(ag.tensor([1.0, float(i)]))
+        y.backward()
+        assert value == 1 + 2 * i and w.grad.tolist() == [1, i]
+        w.grad = None
+    assert len(step.specialisations) == 1
 
 
 def test_a_parameter_and_a_number_of_python_decide_too():

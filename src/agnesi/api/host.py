@@ -53,6 +53,11 @@ def _one(x: Tensor, use: str, read: Callable[[Tensor, str], np.ndarray] = _decid
     if dims.is_static(x.shape) and dims.product(x.shape) != 1:
         hint = of_many(use)
         raise ValueError(at(f"{use} takes a tensor of one element, not {typed(x)}{hint}"))
+    if read is _decided and not is_known(x):
+        defer = getattr(current_trace(), "defer", None)
+        number = None if defer is None else defer(x, use)
+        if number is not None:
+            return number
     return read(x, use).item()
 
 

@@ -8,17 +8,21 @@ now, the call goes to another version (``Versions``), which was traced for that 
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
 from agnesi.compiler.reads import OnlyEagerError
+from agnesi.compiler.returned import only_returned
 from agnesi.core import dtypes
 from agnesi.core.config import switched
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import Where, location, user_where
+from agnesi.core.errors import Where, call_user, location, ours, user_where
 from agnesi.core.extents import Extent
 from agnesi.core.graph import constant_value, live_tensor
 from agnesi.core.interpret import computed
@@ -36,16 +40,24 @@ from agnesi.ops.compare import (
     not_equal,
     signbit,
 )
-from agnesi.ops.convert import cast
+from agnesi.ops.convert import Cast, cast
 from agnesi.ops.creation import constant
 from agnesi.ops.decided import Decided
 from agnesi.ops.reduce import reducer
 from agnesi.ops.select import trunc
 
+#: The dtype of the result that a use of a tensor gives, if a result is a number like it.
+_NUMBERS: dict[str, Callable[[np.dtype], np.dtype | None]] = {
+    "float()": lambda d: dtypes.float64 if d.kind in "biufV" else None,
+    "int()": lambda d: dtypes.int64 if d.kind in "bi" else d if d.kind == "u" else None,
+    "item()": lambda d: d if d.kind in "iu" else dtypes.float64 if d.kind in "fV" else None,
+}
 #: So often one line may decide in one trace: beyond, its turns are better run than written down.
 _TURNS = 100
 #: So many ways may lead on from one line.
 WAYS = 8
+#: What calls functions that are traced, or derived.
+_ROOTS = ("Version._run", "pullback_of.<locals>.pull")
 _WHOLE = ("int()", "use as an index")
 INSTEAD = ("Choose with ag.cond or ag.where, loop with ag.while_loop, and return a value that is "
            "only reported as a tensor")
@@ -79,11 +91,16 @@ class Decisions:
         What run-time sizes are in it.
     numbers : collection of Node
         Arguments that stand for numbers which Python keeps somewhere.
+    function : callable
+        What is traced.
     """
 
     def __init__(self, known: Mapping[Node, Any], sizes: Mapping[Any, int],
-                 numbers: Sequence[Node] = ()) -> None:
+                 numbers: Sequence[Node], function: Any) -> None:
+        self._code = _code_of(getattr(function, "derived", function))
         self.made: list[Decision] = []
+        #: Numbers that stand for results, by their identities.
+        self.later: dict[int, tuple[Any, Tensor]] = {}
         self._values = _Values(known, sizes)
         self._numbers = frozenset(numbers)
         self._tests: list[tuple[Node, str, Any]] = []
@@ -108,6 +125,43 @@ class Decisions:
         self._note(node, kind, use, value, where)
         self._known[node, kind] = value
         return value
+
+    def defer(self, node: Node, use: str) -> Any:
+        """A number that stands for a result, where code only returns it; None where it may decide.
+
+        Nobody looks at it: what it stands for is computed by each call.
+        """
+        dtype = _NUMBERS[use](node.dtype) if use in _NUMBERS else None
+        if dtype is None or not self._is_result(use.removesuffix("()")):
+            return None
+        with switched(recording=False):
+            x = symbol(node).reshape(())
+            result = apply(Cast(dtype), x)
+        assert result.node is not None
+        result.node.weak = True
+        number: Any = float("nan") if dtype.kind == "f" else int("9" * 40)
+        self.later[id(number)] = number, result
+        return number
+
+    def _is_result(self, name: str) -> bool:
+        """Whether the function that is traced, called by nobody else, only returns what a function
+        of this name gives."""
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and ours(frame.f_code.co_filename):
+            frame = frame.f_back
+        if frame is None or frame.f_code is not self._code:
+            return False
+        around: Any = frame.f_back
+        if around.f_code is call_user.__code__:
+            around = around.f_back
+        root = around.f_code.co_qualname in _ROOTS and ours(around.f_code.co_filename)
+        return root and only_returned(frame, name)
+
+    def settled(self, outputs: Sequence[Any]) -> list[Any]:
+        """What leaves the function, with results in the place of numbers that stand for them."""
+        found = [self.later.get(id(v), (v, v)) for v in outputs]
+        return [result if number is v else v
+                for v, (number, result) in zip(outputs, found, strict=True)]
 
     def _note(self, node: Node, kind: str, use: str, value: np.ndarray, where: Where) -> None:
         told: Any = value
@@ -186,6 +240,13 @@ class _Values:
 def _leaf(node: Node) -> np.ndarray | None:
     t = live_tensor(node)
     return constant_value(node) if t is None else t.data
+
+
+def _code_of(function: Any) -> CodeType | None:
+    """The code that a call of a function runs; None where that is not Python's, or not clear."""
+    while isinstance(function, (functools.partial, MethodType)):
+        function = function.func if isinstance(function, functools.partial) else function.__func__
+    return function.__code__ if isinstance(function, FunctionType) else None
 
 
 def _has_effect(node: Node) -> bool:

@@ -321,7 +321,8 @@ def jit(
     Where Python decides by a computed value (``if loss > 1``, ``while``, ``int(x.max())``,
     ``x.item()``), each way that it goes is a version of its own, with its gradients.  A version
     checks first what was decided, and hands the call on where that differs; until then nothing is
-    changed.  More than 8 ways from one line are run eagerly, with a warning.
+    changed.  More than 8 ways from one line are run eagerly, with a warning.  A number that the
+    function only returns (``return loss.item()``) is a result, and decides nothing.
 
     Results lie in memory of their own, also where the function returns an argument, or a view of
     one or of other state, which share memory when it runs eagerly.

@@ -100,7 +100,9 @@ def pullback_of(version: Any) -> Any:
             inputs = [{current(leaves[i])} for i in arguments]
             inputs += _nodes_of(version, results)
         seeds: dict[Node, Any] = {}
-        for node, g in zip(results, cotangents, strict=True):
+        given = [g for g, v in zip(cotangents, version.tensors, strict=True)
+                 if id(v) not in version.numbers]
+        for node, g in zip(results, given, strict=True):
             if g is not None:
                 seeds[node] = seeds[node] + g if node in seeds else g
         wrt = [n for nodes in inputs for n in nodes]
@@ -108,6 +110,7 @@ def pullback_of(version: Any) -> Any:
         return [_total([found[n] for n in nodes if n in found]) for nodes in inputs]
 
     pull.__name__ = f"gradient of {owner.name}"
+    pull.derived = owner.function  # type: ignore[attr-defined]
     return pull
 
 

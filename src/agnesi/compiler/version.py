@@ -137,12 +137,12 @@ class Version:
         sizes = {} if pattern is None else named_in(pattern, sizes_of(shapes_of(leaves)))
         numbers = [n for n, i in zip(inputs, self.arrays, strict=True)
                    if i >= self.argument_tree.leaves and type(leaves[i]) in (float, int)]
-        return Decisions(known, sizes, numbers)
+        return Decisions(known, sizes, numbers, self.owner.function)
 
     def _traced(self, trace: Trace, symbols: Sequence[Any]) -> tuple[list[Any], Reads, Any]:
         """What leaves the function, what it read, and what exists where it decides so again."""
         with tracing(trace):
-            reads = self._run(symbols)
+            reads = self._run(symbols, trace.decisions)
             self._take_gradients(trace)
             return [current(t) for t in (
                 *self.tensors, *(g for _, g in self.kept), *self.effects.tensors)], reads, (
@@ -155,7 +155,7 @@ class Version:
             if isinstance(value, Extent):
                 raise UnknownSizeError(f"the size {value} is returned as a number")
 
-    def _run(self, symbols: Sequence[Any]) -> Reads:
+    def _run(self, symbols: Sequence[Any], decisions: Decisions) -> Reads:
         """Run the function on symbols; what it does besides is taken down, and undone."""
         reads = self._reads(symbols)
         given = self.argument_tree.build(symbols)
@@ -169,6 +169,7 @@ class Version:
                 self._meet(reads, symbols)
                 self.outputs, self.tree = flatten(
                     call_user(self.owner.function, args, keywords, "jit"))
+            self.outputs = decisions.settled(self.outputs)
             reads.settle()
             refuse_symbols(reads)
             self.effects = Effects(reads, hidden, self.argument_tree, symbols, given)
@@ -186,6 +187,7 @@ class Version:
         self.numbers = {id(v) for v in self.tensors if hidden and v.node is not None
                         and v.data is None and v.weak and not v.shape
                         and given_nodes.isdisjoint(toposort([v.node]))}
+        self.numbers |= {id(v) for _, v in decisions.later.values()}
         return reads
 
     def _reads(self, symbols: Sequence[Any]) -> Reads:
