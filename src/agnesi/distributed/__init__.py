@@ -13,6 +13,8 @@ from agnesi.distributed.collectives import send as send
 from agnesi.distributed.group import Group as Group
 from agnesi.distributed.launch import launch as launch
 from agnesi.distributed.launch import restart_count as restart_count
+from agnesi.distributed.parallel import DataParallel as DataParallel
+from agnesi.distributed.parallel import data_parallel as data_parallel
 from agnesi.distributed.workers import Workers as Workers
 from agnesi.distributed.world import init as init
 from agnesi.distributed.world import make_group as make_group

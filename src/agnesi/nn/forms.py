@@ -257,7 +257,13 @@ def follow(x: Tensor, running_mean: Tensor, running_var: Tensor, share: Any,
         unbiased = variance * (count / (count - 1)) if count != 1 else variance
         for running, new in ((running_mean, centre), (running_var, unbiased)):
             new = reshape(mean(new, 0) if apart else new, running.shape)
-            running.copy_(cast(running * (1 - share) + new * share, running.dtype))
+            move_towards(running, new, share)
+
+
+def move_towards(running: Tensor, new: Tensor, share: Any) -> None:
+    """Let a running value be that of a batch by a share, in place."""
+    with no_grad():
+        running.copy_(cast(running * (1 - share) + new * share, running.dtype))
 
 
 @public

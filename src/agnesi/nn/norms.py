@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.accepted import DTypeLike
+from agnesi.core.dims import product
 from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn import forms, functional
 from agnesi.nn.module import Module, size_of
+from agnesi.ops.arith import rsqrt
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import ones, zeros
 from agnesi.ops.images import as_images
-from agnesi.ops.movement import expand_dims, squeeze
+from agnesi.ops.join import concat
+from agnesi.ops.movement import expand_dims, reshape, squeeze
 from agnesi.ops.normalize import batch_norm, widened
+from agnesi.ops.reduce import sum as total
 
 
 def _affine(shape: tuple[int, ...], scaled: bool, shifted: bool,
@@ -151,6 +156,8 @@ class BatchNorm1d(Module):
     tensor([0.2])
     """
 
+    #: Adds up over several processes what a process has added up over its examples, if set.
+    totals: Callable[[Tensor], Tensor] | None = None
     #: How many axes there may be behind the channels.
     ranks: ClassVar[tuple[int, ...]] = (0, 1)
 
@@ -169,6 +176,8 @@ class BatchNorm1d(Module):
     def forward(self, x: Tensor) -> Tensor:
         x = as_tensor(x)
         self._check(x)
+        if self.training and self.totals is not None:
+            return self._together(x)
         if self.training:
             self._follow(x)
         return batch_norm(
@@ -188,14 +197,38 @@ class BatchNorm1d(Module):
         if forms.is_single(x):
             raise ValueError(at(f"{type(self).__name__} of {typed(x)} while training: "
                                 f"{forms.SINGLE}, or call eval() first"))
-        if self.running_mean is None or self.running_var is None:
-            return
+        if self.running_mean is not None and self.running_var is not None:
+            forms.follow(x, self.running_mean, self.running_var, self._share())
+
+    def _share(self) -> Any:
+        """How much the present batch counts in the running mean and variance."""
+        assert self.running_var is not None
         share: Any = self.momentum
         if share is None:
             with no_grad():
                 seen = self.num_batches_tracked.copy_(self.num_batches_tracked + 1)
                 share = 1 / cast(seen, widened(self.running_var).dtype)
-        forms.follow(x, self.running_mean, self.running_var, share)
+        return share
+
+    def _together(self, x: Tensor) -> Tensor:
+        """The result by the mean and variance of all processes' examples."""
+        assert self.totals is not None
+        wide = widened(x)
+        axes, sizes = (0, *range(2, x.ndim)), (1, self.num_features) + (1,) * (x.ndim - 2)
+        here = expand_dims(cast(as_tensor(product([x.shape[a] for a in axes])), wide.dtype), 0)
+        sums = self.totals(concat([total(wide, axes), here]))
+        count = sums[self.num_features:]
+        centre = sums[:self.num_features] / count
+        off = wide - reshape(centre, sizes)
+        variance = self.totals(total(off * off, axes)) / count
+        if self.running_mean is not None and self.running_var is not None:
+            share = self._share()
+            forms.move_towards(self.running_mean, centre, share)
+            forms.move_towards(self.running_var, variance * count / (count - 1), share)
+        y = cast(off * rsqrt(reshape(variance, sizes) + self.eps), x.dtype)
+        if self.weight is not None:
+            y = y * reshape(self.weight, sizes)
+        return y if self.bias is None else y + reshape(self.bias, sizes)
 
     def extra_repr(self) -> str:
         return f"{self.num_features}"

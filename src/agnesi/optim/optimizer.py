@@ -134,6 +134,8 @@ class Optimizer:
         nothing: list[tuple[Tensor, ...]] = [()] * len(self.own_parameters)
         self._slots_of = list(zip(*self.own_slots.values(), strict=True)) or nothing
         self._compiled: dict[int, Jit] = {}
+        #: Called by each step before parameters change, such as by what replaces their gradients.
+        self.before_update: list[Callable[[], None]] = []
 
     if not TYPE_CHECKING:
 
@@ -268,6 +270,8 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        for act in self.before_update:
+            act()
         for part in self.parts:
             part._update_all()
         return loss

@@ -1,0 +1,67 @@
+"""Data parallel training gives what one process with the whole batch gives."""
+
+import numpy as np
+import pytest
+
+from agnesi import distributed as dist
+from tests.distributed import training
+
+UNEVEN = [6, 5, 1, 6]  # of one example, a process gets none
+
+
+def check(found, wanted, atol=1e-6):
+    """Losses and weights agree with the serial ones, and are the same bits in all processes."""
+    (losses, state), (others, other) = found
+    assert losses == others
+    for name, value in wanted[1].items():
+        np.testing.assert_array_equal(state[name], other[name], err_msg=name)
+        np.testing.assert_allclose(state[name], value, atol=atol, rtol=1e-6, err_msg=name)
+    np.testing.assert_allclose(losses, wanted[0], rtol=1e-5 if atol <= 1e-5 else 1e-2)
+
+
+@pytest.mark.parametrize("name, compiled", [("sgd", True), ("adam", False)])
+def test_weights_are_those_of_one_process(workers, name, compiled):
+    found = workers.run(training.train, "mlp", name, UNEVEN, compiled)
+    check(found, training.train("mlp", name, UNEVEN, compiled))
+
+
+@pytest.mark.parametrize("kind, compiled", [("norm", True), ("conv", False)])
+def test_statistics_of_the_whole_batch(workers, kind, compiled):
+    sizes = [6, 5, 6]
+    serial = training.train(kind, "sgd", sizes, compiled)
+    found = workers.run(_shared, kind, sizes, compiled)
+    check(found, serial, atol=3e-6)
+    apart = workers.run(training.train, kind, "sgd", sizes, compiled)
+    assert abs(apart[0][0][-1] - serial[0][-1]) > 1e-4  # without it something else comes out
+
+
+def _shared(kind, sizes, compiled):
+    return training.train(kind, "sgd", sizes, compiled, share_batch_norm=True)
+
+
+def _options(options, compiled):
+    return training.train("mlp", "sgd", [6, 5, 6, 5], compiled, **options)
+
+
+@pytest.mark.parametrize("options, atol", [
+    ({"accumulate": 2, "bucket_bytes": 150}, 1e-6), ({"clip": True}, 1e-6),
+    ({"compress": True}, 3e-3),
+])
+def test_options(workers, options, atol):
+    compiled = "accumulate" in options
+    found = workers.run(_options, options, compiled)
+    check(found, _options(options, compiled), atol)
+
+
+def test_shards_of_their_own(workers):
+    _, serial = training.train("mlp", "sgd", [7], False)
+    for state in workers.run(training.shards):
+        for name, value in serial.items():
+            np.testing.assert_allclose(state[name], value, atol=1e-6, err_msg=name)
+
+
+def test_another_model_is_refused_in_all(workers):
+    for text in workers.run(training.other_model):
+        assert "[1, 3]" in text and "[1, 4]" in text
+    with pytest.raises(TypeError, match="takes a module and its optimizer"):
+        dist.data_parallel(3, 4)

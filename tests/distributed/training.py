@@ -1,0 +1,86 @@
+"""The same training in one process and in two."""
+
+import numpy as np
+
+import agnesi as ag
+from agnesi import distributed as dist
+
+nn = ag.nn
+
+
+def net(kind):
+    ag.manual_seed(7)
+    if kind == "conv":
+        return nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(),
+                             nn.Linear(12, 2))
+    if kind == "norm":
+        return nn.Sequential(nn.Linear(5, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Linear(8, 2))
+    return nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 2))
+
+
+def batches(kind, sizes):
+    rng = np.random.default_rng(3)
+    shape = (2, 4, 4) if kind == "conv" else (5,)
+    return [(ag.tensor(rng.standard_normal((n, *shape)).astype("float32")),
+             ag.tensor(rng.standard_normal((n, 2)).astype("float32"))) for n in sizes]
+
+
+def optimizer(name, model):
+    return {"sgd": lambda: ag.optim.SGD(model.parameters(), lr=0.1, momentum=0.9),
+            "adam": lambda: ag.optim.Adam(model.parameters(), lr=0.01)}[name]()
+
+
+def train(kind, name, sizes, compiled, clip=False, accumulate=1, **options):
+    """Weights and running statistics after some steps, and the losses, of the whole batches."""
+    model = net(kind)
+    opt = optimizer(name, model)
+    if dist.rank() == 1:  # weights begin as those of rank 0
+        with ag.no_grad():
+            model.parameters().__next__().mul_(3.0)
+    parallel = dist.data_parallel(model, opt, **options)
+
+    def backward(x, y):
+        x, y = parallel.split(x, y)
+        loss = ((model(x) - y) ** 2).sum(axis=1).mean() / accumulate
+        loss.backward()
+        return parallel.mean(loss)
+
+    def step(*pairs):
+        opt.zero_grad()
+        losses = [backward(x, y) for x, y in pairs]
+        if clip:
+            parallel.reduce()
+            nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+        opt.step()
+        return sum(losses)
+
+    run = ag.jit(step) if compiled else step
+    data = batches(kind, sizes)
+    losses = []
+    for i in range(0, len(data), accumulate):
+        pairs = data[i: i + accumulate]
+        losses.append(float(run(*pairs)))
+    parallel.close()
+    return losses, {k: v.numpy() for k, v in model.state_dict().items()}
+
+
+def other_model():
+    model = nn.Linear(3 + dist.rank(), 1)
+    try:
+        dist.data_parallel(model, ag.optim.SGD(model.parameters(), lr=0.1))
+    except dist.CollectiveError as error:
+        return str(error)
+
+
+def shards():
+    """Each process reads examples of its own, and says how many."""
+    model = net("mlp")
+    opt = optimizer("sgd", model)
+    parallel = dist.data_parallel(model, opt)
+    (x, y), = batches("mlp", [7])
+    x, y = (x[:5], y[:5]) if dist.rank() == 0 else (x[5:], y[5:])
+    parallel.count(len(x))
+    ((model(x) - y) ** 2).sum(axis=1).mean().backward()
+    opt.step()
+    parallel.close()
+    return {k: v.numpy() for k, v in model.state_dict().items()}
