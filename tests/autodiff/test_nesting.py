@@ -253,3 +253,17 @@ def test_what_the_caller_gave_is_not_written_into(transform):
     assert x.tolist() == [1, 2]
     ag.jit(transform(f))(x)
     assert x.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("f", [lambda x: x + 1.0, lambda x: x, ag.sum, lambda x: x.T,
+                               lambda x: ag.reshape(x, (-1,)), lambda x: 2 * x, ag.sin])
+def test_directions_and_cotangents_have_derivatives_themselves(f):
+    """Derivatives are linear in them, also where they are handed on as they came."""
+    x, v, w = (ag.tensor(np.random.default_rng(i).standard_normal((2, 3))) for i in range(3))
+    y, ahead = ag.jvp(f, (x,), (v,))
+    assert np.allclose(ag.jvp(lambda v: ag.jvp(f, (x,), (v,))[1], (w,), (v,))[1], ahead)
+    g = ag.ones_like(y) * 1.5
+    back = ag.vjp(f, x)[1](g)[0]
+    assert np.allclose(ag.jvp(lambda g: ag.vjp(f, x)[1](g)[0], (g * 2,), (g,))[1], back)
+    assert np.allclose(ag.vjp(lambda v: ag.jvp(f, (x,), (v,))[1], w)[1](g)[0], back)
+    assert np.allclose(ag.vjp(lambda g: ag.vjp(f, x)[1](g)[0], g)[1](v)[0], ahead)

@@ -39,5 +39,5 @@ def test_the_rest():
     np.testing.assert_allclose(a.addcmul(a, b, value=2), A + 2 * A * B)
     np.testing.assert_allclose(a.addcdiv(a, b, value=2), A + 2 * A / B)
     np.testing.assert_array_equal(a.masked_fill(a > 0, -1), np.where(A > 0, -1, A))
-    with pytest.raises(ag.ShapeError, match="must have size 3 in both, not 2 and 3"):
+    with pytest.raises(ag.ShapeError, match="must have size 3, not 2 and 3"):
         ag.cross(ag.ones(2), ag.ones(3))

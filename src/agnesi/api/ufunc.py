@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api import functions, host
+from agnesi.api.late import NAMES
 from agnesi.core.errors import at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
@@ -25,6 +26,8 @@ def __array_ufunc__(  # noqa: N807
     """The function of the same name on tensors; without one, NumPy's own on the values."""
     name = ufunc.__name__
     function = getattr(functions, _OTHER.get(name, name), None)
+    if function is None and name in NAMES:
+        function = getattr(import_module("agnesi"), name)
     if function is None:
         function = getattr(import_module("agnesi.api.special"), name, None)
     if method == "__call__" and not keywords and function is not None:

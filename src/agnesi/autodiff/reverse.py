@@ -335,6 +335,16 @@ def _may_change(before: Tensor) -> bool:
     return data is not None and data.flags.writeable and not before.requires_grad
 
 
+def _copied(g: Tensor) -> Tensor:
+    """A gradient in other memory; what it was computed from goes on, be it a leaf."""
+    if g.requires_grad and current(g).op is None:
+        return copy(g)
+    assert g.data is not None
+    other = wrap(g.data.copy())
+    other.node, other.requires_grad = g.node, g.requires_grad
+    return other
+
+
 class Apart:
     """Gives gradients memory of their own, so that a later change in place stays local: several
     may be one tensor, the cotangent among them, or look into something else."""
@@ -347,8 +357,6 @@ class Apart:
         if data is None:
             return symbol(current(g)) if g._view is None else copy(g)
         if data.base is not None or not data.flags.writeable or id(data) in self.taken:
-            other = wrap(data.copy())
-            other.node, other.requires_grad = g.node, g.requires_grad
-            g = other
+            g = _copied(g)
         self.taken.add(id(g.data))
         return g

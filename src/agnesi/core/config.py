@@ -248,8 +248,8 @@ class Mode:
     """
 
     __slots__ = (
-        "around", "examples", "placing", "reads", "recording", "ruled", "symbolic", "trace",
-        "watch",
+        "around", "examples", "fixed", "placing", "reads", "recording", "ruled", "symbolic",
+        "trace", "watch",
     )
 
     def __init__(self) -> None:
@@ -261,6 +261,8 @@ class Mode:
         self.reads: Any = None
         #: The innermost function that is evaluated on one example for many (``autodiff/vmap.py``).
         self.examples: Any = None
+        #: Whether tensors never change in place: ``x += 1`` makes a new one, as of an expression.
+        self.fixed = False
         #: Whether nodes take down the user's line; rewriting gives new ones that of the old.
         self.placing = True
         #: Functions whose forward rule, given by the user, runs now.
@@ -279,6 +281,7 @@ class Mode:
         new.trace = self.trace
         new.reads = self.reads
         new.examples = self.examples
+        new.fixed = self.fixed
         new.placing = self.placing
         new.ruled = self.ruled
         new.symbolic = self.symbolic
@@ -307,6 +310,7 @@ class State:
     trace = property(lambda self: MODE.get().trace)
     reads = property(lambda self: MODE.get().reads)
     examples = property(lambda self: MODE.get().examples)
+    fixed = property(lambda self: MODE.get().fixed)
     placing = property(lambda self: MODE.get().placing)
     ruled = property(lambda self: MODE.get().ruled)
     symbolic = property(lambda self: MODE.get().symbolic)

@@ -44,3 +44,8 @@ def named_program() -> switched:
 def in_program() -> switched:
     """A block of a symbolic program, whose floats are ``config.symbolic_float``."""
     return switched(symbolic=True)
+
+
+def unchanging() -> switched:
+    """A block in which tensors never change in place, whether they have values or not."""
+    return switched(fixed=True)

@@ -255,16 +255,18 @@ def inner(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Te
 
 
 @public
-def cross(x1: TensorLike, x2: TensorLike, /, axis: int = -1, *, out: Tensor | None = None
-          ) -> Tensor:
+def cross(x1: TensorLike, x2: TensorLike, /, axis: int | None = None, *, axisa: int = -1,
+          axisb: int = -1, axisc: int = -1, out: Tensor | None = None) -> Tensor:
     """Cross product of vectors of three elements.
 
     Parameters
     ----------
     x1, x2 : array_like
         They broadcast.
-    axis : int
-        The axis of size 3 in both and in the result; also written ``dim``.
+    axis : int, optional
+        The axis of size 3 in both and in the result, by default the last one; also written ``dim``.
+    axisa, axisb, axisc : int
+        The axes of ``x1``, ``x2`` and the result, where they are not the same.
     out : Tensor, optional
         Takes the result: a tensor of its shape, of a dtype that holds it.
 
@@ -288,13 +290,15 @@ def cross(x1: TensorLike, x2: TensorLike, /, axis: int = -1, *, out: Tensor | No
     >>> ag.cross(ag.tensor([1, 0, 0]), ag.tensor([0, 1, 0]))
     tensor([0, 0, 1])
     """
-    a, b = moveaxis(as_tensor(x1), axis, -1), moveaxis(as_tensor(x2), axis, -1)
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = moveaxis(as_tensor(x1), axisa, -1), moveaxis(as_tensor(x2), axisb, -1)
     if a.shape[-1] != 3 or b.shape[-1] != 3:
-        raise ShapeError(f"axis {axis} must have size 3 in both, not {a.shape[-1]} and "
+        raise ShapeError(f"axes {axisa} and {axisb} must have size 3, not {a.shape[-1]} and "
                          f"{b.shape[-1]}")
     (a0, a1, a2), (b0, b1, b2) = ([v[..., i] for i in range(3)] for v in (a, b))
     parts = [a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0]
-    return moveaxis(stack(parts, axis=-1), -1, axis)
+    return moveaxis(stack(parts, axis=-1), -1, axisc)
 
 
 @public

@@ -60,6 +60,8 @@ def _entry(e: Any) -> Any:
         return np.asarray(e)
     if isinstance(e, range):
         e = np.arange(e.start, e.stop, e.step)
+    elif isinstance(e, tuple):
+        e = list(e)
     if isinstance(e, (list, np.ndarray, Tensor)):
         t = as_tensor(np.asarray(e, _INT64) if isinstance(e, list) and not e else e)
         if t.dtype.kind == "b" and not isinstance(e, Tensor):

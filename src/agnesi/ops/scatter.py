@@ -205,6 +205,9 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
     >>> x
     tensor([0., 5., 5., 0.])
     """
+    if MODE.get().fixed:
+        raise TypeError("values of a function that is differentiated here cannot be assigned to; "
+                        "make a new array, as with np.where or np.concatenate")
     if _directly(x, key, value):
         return
     if has_bounds(key):

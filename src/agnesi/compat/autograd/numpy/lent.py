@@ -1,0 +1,102 @@
+"""NumPy's functions, which are agnesi's where an operand is inside of a derivative."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agnesi.api.arrayfunction import __array_function__ as dispatched
+from agnesi.compat.autograd.values import getval, mapped
+from agnesi.core.tensor import Tensor
+from agnesi.core.tree import map_leaves
+
+Function = Callable[..., Any]
+_TYPES = (Tensor,)
+
+
+def has_tensor(x: Any) -> bool:
+    """Whether a value is inside of a derivative, or holds one that is."""
+    if isinstance(x, Tensor):
+        return True
+    return type(x) in (list, tuple) and any(map(has_tensor, x))
+
+
+def held(args: Any, keywords: dict[str, Any]) -> bool:
+    """Whether arguments are inside of a derivative."""
+    return any(map(has_tensor, args)) or (bool(keywords) and
+                                          any(map(has_tensor, keywords.values())))
+
+
+def discrete(found: Any) -> Any:
+    """Results that have no gradient as arrays, which index and count."""
+    return map_leaves(lambda x: x.data[()] if isinstance(x, Tensor) and x.data is not None
+                      and x.dtype.kind in "biu" else x, found)
+
+
+def lifted(theirs: Function, own: Function | None = None) -> Function:
+    """A function of NumPy's or SciPy's, for values inside of derivatives, too.
+
+    Parameters
+    ----------
+    theirs : callable
+        What arrays go to.
+    own : callable, optional
+        What tensors go to; by default what agnesi has for NumPy's.
+
+    Returns
+    -------
+    callable
+    """
+    if own is None and isinstance(theirs, np.ufunc):
+        own = theirs
+
+    def called(*args: Any, **keywords: Any) -> Any:
+        if not held(args, keywords):
+            return theirs(*args, **keywords)
+        if own is not None:
+            return discrete(own(*args, **keywords))
+        return discrete(dispatched(Tensor, theirs, _TYPES, args, keywords))  # type: ignore[arg-type]
+
+    functools.update_wrapper(called, theirs, updated=())
+    return called
+
+
+def of_values(theirs: Function) -> Function:
+    """A function of the values alone, such as ``shape``."""
+    def called(*args: Any, **keywords: Any) -> Any:
+        return theirs(*mapped(getval, args), **keywords)
+
+    return functools.update_wrapper(called, theirs, updated=())
+
+
+def lent(where: str, module: Any, own: dict[str, Any], plain: frozenset[str] = frozenset(),
+         ours: Any = None) -> Function:
+    """The ``__getattr__`` of a module that lends another one's names.
+
+    Parameters
+    ----------
+    where : str
+        The module's own name.
+    module : module
+        Whose names it has.
+    own : dict
+        Its namespace, where what was looked up is kept.
+    plain : frozenset of str
+        Names of functions that only look at values.
+    ours : module, optional
+        Whose functions of the same names tensors go to.
+    """
+    def found(name: str) -> Any:
+        if name.startswith("__") or not hasattr(module, name):
+            raise AttributeError(f"module {where!r} has no attribute {name!r}")
+        value = getattr(module, name)
+        if callable(value) and not isinstance(value, type):
+            counterpart = None if ours is None else getattr(ours, name, None)
+            value = of_values(value) if name in plain else lifted(value, counterpart)
+        own[name] = value
+        return value
+
+    return found

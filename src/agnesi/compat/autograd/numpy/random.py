@@ -1,0 +1,3 @@
+"""``autograd.numpy.random``: NumPy's own."""
+
+from numpy.random import *  # noqa: F403

@@ -1,0 +1,62 @@
+"""Operators on functions of one argument, made operators on functions of several."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable
+from typing import Any
+
+Function = Callable[..., Any]
+
+
+def get_name(f: Any) -> str:
+    """The name of a function."""
+    return str(getattr(f, "__name__", "[unknown name]"))
+
+
+def get_doc(f: Any) -> str:
+    """The docstring of a function."""
+    return str(getattr(f, "__doc__", "") or "")
+
+
+def wraps(fun: Any, namestr: str = "{fun}", docstr: str = "{doc}", **words: Any) -> Any:
+    """A decorator that names a function after another one."""
+    def named(f: Function) -> Function:
+        with contextlib.suppress(AttributeError, KeyError, ValueError):
+            f.__name__ = namestr.format(fun=get_name(fun), **words)
+            f.__doc__ = docstr.format(fun=get_name(fun), doc=get_doc(fun), **words)
+        return f
+
+    return named
+
+
+_DOC = """    {op} of function {fun} with respect to argument number {argnum}. Takes what
+    {fun} takes, and returns the {op}.
+    """
+
+
+def unary_to_nary(operator: Function) -> Function:
+    """Give an operator on functions of one argument an ``argnum``: an index, or several."""
+    @functools.wraps(operator)
+    def nary(fun: Function, argnum: Any = 0, *more: Any, **options: Any) -> Function:
+        if type(argnum) not in (int, tuple, list):
+            raise AssertionError(argnum)
+
+        @wraps(fun, "{op}_of_{fun}_wrt_argnum_{argnum}", _DOC, op=get_name(operator),
+               argnum=argnum)
+        def derived(*args: Any, **keywords: Any) -> Any:
+            @wraps(fun)
+            def unary(x: Any) -> Any:
+                given = list(args)
+                for i, value in [(argnum, x)] if isinstance(argnum, int) else zip(argnum, x,
+                                                                                 strict=True):
+                    given[i] = value
+                return fun(*given, **keywords)
+
+            x = args[argnum] if isinstance(argnum, int) else tuple(args[i] for i in argnum)
+            return operator(unary, x, *more, **options)
+
+        return derived
+
+    return nary
