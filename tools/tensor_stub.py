@@ -38,6 +38,7 @@ _CLASS = '''class Tensor:
     requires_grad: builtins.bool
     name: str | None
     _grad: Any
+    _lazy: builtins.bool
     _view: Any
     _version: list[Any] | None
     _name: str | None

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.dims import Dim
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.interpret import interpret
 from agnesi.core.node import Node
@@ -208,7 +207,6 @@ def test_masks_in_graphs_select_by_where():
 
 def test_errors_tell_what_is_wrong_and_where():
     x = ag.tensor(A)
-    unknown = symbol(Node(None, (), (Dim("n"),), np.dtype("float32"), name="u"))
     cases = [
         (lambda: x[4], IndexError, "index 4 is out of range for axis 0 of size 4"),
         (lambda: x[0, 0, 0, 0], IndexError, "4 indices for 3 dimensions"),
@@ -219,8 +217,6 @@ def test_errors_tell_what_is_wrong_and_where():
         (lambda: x[..., ...], IndexError, "one ellipsis"),
         (lambda: x[::0], ValueError, "step"),
         (lambda: x.__setitem__(0, np.zeros(7)), ValueError, "(7,), the indexed region (5, 6)"),
-        (lambda: unknown[unknown > 0].shape, ag.TraceError, "where(mask"),
-        (lambda: ag.nonzero(unknown), ag.TraceError, "unknown"),
         (lambda: ag.take(x, [0.5]), TypeError, "integers"),
         (lambda: ag.index_put(x, ([9],), 1.0, accumulate=True), IndexError, "from 9 to 9"),
     ]

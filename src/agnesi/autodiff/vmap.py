@@ -102,8 +102,9 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None
         begun = list(call.batch.known)
         with call.running():
             result = call_user(f, args, keywords, "vmap")
+            ends, its_shape = tree.flatten(result)
+            ends = [symbol(t.node) if isinstance(t, Tensor) and t._lazy else t for t in ends]  # type: ignore[arg-type]
         finish(begun, "a function in ag.vmap")
-        ends, its_shape = tree.flatten(result)
         behind = _spread_axes("out_axes", out_axes, result)
         return its_shape.build(call.results(ends, behind, its_shape.paths("the result")))
 
@@ -247,6 +248,12 @@ class _Call:
                    "tensor does not; make it from an argument (x * 0), or return the value")
             )
         return found if self.around is None else self.around.common(target, found)
+
+    def size(self, x: Tensor, size_of: Callable[[Tensor], Any]) -> Any:
+        """The size that a scalar tells by ``size_of``; None where it differs between examples."""
+        with self._paused():
+            ((found, differs),) = self.batch([graph_node(x)])
+            return None if differs else size_of(found)
 
     def outside(self, act: Callable[..., list[Tensor]], xs: Sequence[Tensor]) -> list[Tensor]:
         """Results of ``act(rows, *tensors)``, which gets what ``xs`` are for all examples."""

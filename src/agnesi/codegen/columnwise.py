@@ -14,6 +14,7 @@ import numpy as np
 from agnesi.codegen.builder import i64
 from agnesi.codegen.evaluate import _ITEM, IDENTITY, ROW, Scope
 from agnesi.codegen.sidebyside import store_all
+from agnesi.core.extents import is_some
 from agnesi.core.kernels import Buffer, Store, walk
 from agnesi.core.loops import Axis, Expr, call, const, load
 
@@ -79,6 +80,7 @@ def _rows(nest: Any, scope: Scope, axes: tuple[Axis, ...], along: Axis,
         return
     inner = scope.inside({})
     scope.hoist(values, {*axes, along}, inner)
-    with nest.b.loop(i64(0), nest.b.size(axes[0].extent), 1, nonempty=True) as loop:
+    n = axes[0].extent
+    with nest.b.loop(i64(0), nest.b.size(n), 1, nonempty=is_some(n)) as loop:
         inner.axes[axes[0]] = loop.index
         _rows(nest, inner, axes[1:], along, stores)

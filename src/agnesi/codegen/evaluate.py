@@ -24,7 +24,7 @@ from agnesi.codegen.periodic import (
 )
 from agnesi.codegen.shortindex import compared, short_index
 from agnesi.core.dims import Size
-from agnesi.core.extents import guess
+from agnesi.core.extents import guess, is_some
 from agnesi.core.kernels import Buffer, bound_in, walk
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, fresh_axis
 
@@ -385,7 +385,8 @@ class Scope:
             axis, *rest = left
             inner = scope.inside({})
             scope.hoist([r.args[0] for r in group], {axis, *rest}, inner)
-            with self.b.loop(i64(0), self.b.size(axis.extent), 1, totals, nonempty=True) as loop:
+            n = axis.extent
+            with self.b.loop(i64(0), self.b.size(n), 1, totals, nonempty=is_some(n)) as loop:
                 inner.axes[axis] = loop.index
                 if lanes_ > 1 and not rest:
                     inner._call_ahead([r.args[0] for r in group], axis)

@@ -19,7 +19,7 @@ from agnesi.codegen.openlanes import one_register, open_turns
 from agnesi.codegen.periodic import lanes_with_periods
 from agnesi.codegen.turned import BLOCK, emit_turned
 from agnesi.core.costs import is_heavy
-from agnesi.core.extents import Extent, guess, most
+from agnesi.core.extents import Extent, guess, is_some, most
 from agnesi.core.kernels import Buffer, Nest, Store, walk
 from agnesi.core.lanes import reduced_along
 from agnesi.core.loops import Affine, Axis, Expr, load
@@ -144,7 +144,7 @@ class _Nest:
         inner = scope.inside({})
         self._before(scope, inside, inner)
         start, stop = span if span is not None else (i64(0), self.b.size(axis.extent))
-        with self.b.loop(start, stop, 1, nonempty=span is None) as loop:
+        with self.b.loop(start, stop, 1, nonempty=span is None and is_some(axis.extent)) as loop:
             inner.axes[axis] = loop.index
             self._level(inner, rest, None)
 
@@ -179,8 +179,11 @@ class _Nest:
         self._sweeps(scope, self._values(self.stores), {along})
         self._store_ready(scope, {along})
         ours = [s for s in self._left() if along in s.offset.free or along in s.value.free]
-        if ours:
+        if ours and is_some(along.extent):
             store_along(self, scope, along, ours)
+        elif ours:
+            with self.b.when(self.b.icmp("sgt", self.b.size(along.extent), i64(0))):
+                store_along(self, scope.inside({}), along, ours)
 
     def _values(self, stores: Iterable[Store]) -> list[Expr]:
         """All that is computed for stores: values, and places that depend on values."""
@@ -354,7 +357,8 @@ class _Nest:
             first, *rest = outer
             inner = scope.inside({})
             scope.hoist(bodies, {*outer, axis}, inner)
-            with self.b.loop(i64(0), self.b.size(first.extent), 1, totals, nonempty=True) as loop:
+            n = first.extent
+            with self.b.loop(i64(0), self.b.size(n), 1, totals, nonempty=is_some(n)) as loop:
                 inner.axes[first] = loop.index
                 loop.carry(*self._around(inner, rest, axis, group, loop.carried, stores))
             return loop.results

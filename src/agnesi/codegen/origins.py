@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from agnesi.core.extents import surely
 from agnesi.core.kernels import Buffer, Convolution, Kernel, Matrix, Nest, Product, Store, walk
 from agnesi.core.loops import Affine, Expr, index, load, make
 from agnesi.core.record import replace
@@ -32,12 +33,17 @@ def moves_of(kernel: Kernel) -> dict[_Spot, int]:
         spot = buffer.slot, buffer.offset
         known = least.setdefault(spot, offset * buffer.dtype.itemsize)
         least[spot] = min(known, offset * buffer.dtype.itemsize)
-        if offset >= buffer.size or buffer.slot < 0:
+        if buffer.slot < 0 or _may_be_outside(offset, buffer):
             fixed.add(spot)
     # Stores past the caches need to know how the result is aligned.
     fixed.update((s.buffer.slot, s.buffer.offset) for s in kernel.stores()
                  if s.buffer.role == "output")
     return {spot: by for spot, by in least.items() if by > 0 and spot not in fixed}
+
+
+def _may_be_outside(offset: int, buffer: Buffer) -> bool:
+    """Whether a place may lie behind a buffer."""
+    return offset != 0 and not surely(lambda: offset < buffer.size)
 
 
 def moved(buffer: Buffer, by: int) -> Buffer:

@@ -19,7 +19,7 @@ from agnesi.codegen.lanes.tiles import transposed
 from agnesi.codegen.periodic import LONGEST_STEP
 from agnesi.codegen.sidebyside import store_all
 from agnesi.core.dims import product
-from agnesi.core.extents import guess
+from agnesi.core.extents import guess, is_some
 from agnesi.core.kernels import Buffer, Store, axes_in, walk
 from agnesi.core.loops import Affine, Axis, Expr, fresh_axes, load
 
@@ -81,7 +81,8 @@ def _level(nest: Any, scope: Scope, rest: Sequence[Axis], span: tuple[Value, Val
     inner = scope.inside({})
     scope.hoist(_values(nest), {*rest, nest.shape.across, nest.shape.along}, inner)
     start, stop = span or (i64(0), nest.b.size(rest[0].extent))
-    with nest.b.loop(start, stop, 1, nonempty=span is None) as loop:
+    some = span is None and is_some(rest[0].extent)
+    with nest.b.loop(start, stop, 1, nonempty=some) as loop:
         inner.axes[rest[0]] = loop.index
         _level(nest, inner, rest[1:], None, across)
 
@@ -106,7 +107,8 @@ def _blocks(nest: Any, scope: Scope, across: tuple[Value, Value]) -> None:
     scope.hoist(_values(nest), {shape.across, shape.along}, inner)
     length = b.size(shape.along.extent)
     with b.loop(*across, wide) as outer, b.loop(
-        i64(0), b.size((shape.along.extent + (BLOCK - 1)) // BLOCK), nonempty=True
+        i64(0), b.size((shape.along.extent + (BLOCK - 1)) // BLOCK),
+        nonempty=is_some(shape.along.extent)
     ) as turn:
         inner.axes[first_across], first = outer.index, b.mul(turn.index, i64(BLOCK))
         inner.axes[first_along] = first

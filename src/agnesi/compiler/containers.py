@@ -10,8 +10,27 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
+import numpy as np
+
 from agnesi.core.config import STATE
 from agnesi.core.tree import Tree, exact
+
+
+class Carriers(dict[int, Any]):
+    """Arrays without elements by their size, which they carry to native code; None for no size."""
+
+    def __missing__(self, size: int) -> Any:
+        if size < 0:
+            return None
+        if len(self) >= _CARRIERS:
+            self.clear()
+        found = self[size] = np.empty((size, 0), bool)
+        return found
+
+
+#: So many of them are kept.
+_CARRIERS = 1 << 12
+CARRIERS = Carriers()
 
 #: What the native function answers to leaves that it was not made for; also what is not given.
 MISSED = object()
@@ -107,7 +126,7 @@ class _Text:
 def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
            dispatch: Callable[..., Any], finish: Callable[[_Text, str], str],
            recording: bool, unseen: Sequence[Any] = (), hidden: Sequence[Any] = (),
-           turns: Any = None) -> Any:
+           turns: Any = None, computed: Sequence[Any] = ()) -> Any:
     """A function of arguments with this shape.
 
     Parameters
@@ -130,6 +149,8 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
         Whose values follow the leaves.
     turns : Turns, optional
         What threads do one after the other, from reading places to writing them.
+    computed : sequence of Computed
+        What computes further leaves.
     """
     def general(given: tuple[Any, ...], more: tuple[Any, ...], named: dict[str, Any]) -> Any:
         return dispatch(*(v for v in given if v is not MISSED), *more, **named)
@@ -154,10 +175,15 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
     for place in hidden:
         leaves.append(text.name())
         text.write(f"{leaves[-1]} = {text.name(place.now)}()")
-    for leaf, value in zip(leaves, statics, strict=True):
+    for leaf, value in zip(leaves, statics, strict=False):
         text.known(leaf, value)
     for place in unseen:
         text.require(f"{text.name(place.holds)}()")
+    for c in computed:
+        told = text.name()
+        text.write(f"{told} = {text.name(c.compiled)}.bound.direct({', '.join(leaves)})")
+        text.require(f"{told} is not MISSED")
+        leaves.append(f"{text.name(CARRIERS)}[{told}.item()]")
     text.write(f"found = {text.name(native)}({', '.join(leaves)})")
     text.require("found is not MISSED")
     text.write(f"return {finish(text, 'found')}")

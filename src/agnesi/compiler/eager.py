@@ -93,7 +93,7 @@ def _late(file: str, name: str) -> Callable[..., Any]:
 def _lend_library() -> None:
     """Let compiled programs find our functions, and begin to compile them."""
     address, begin = _late("library", "address"), _late("library", "begin")
-    for library in ("sort", "first", "extreme", "running", "take", "add at", "blocks"):
+    for library in ("sort", "first", "extreme", "running", "take", "add at", "blocks", "chosen"):
         RESOLVERS[library] = functools.partial(address, library)
         BEGINNERS[library] = functools.partial(begin, library)
     found, begun = _late("generated", "address"), _late("generated", "begin")

@@ -30,10 +30,11 @@ from agnesi.compiler.shared import (
     storage_of,
     with_default_updates,
 )
-from agnesi.compiler.valued import carried, carrier, last_rows_uncut, value_dims
+from agnesi.compiler.valued import carried, carrier, first_alike, last_rows_uncut, value_dims
 from agnesi.compiler.varying import (
     Family,
     Pattern,
+    births,
     check,
     fits,
     in_shapes,
@@ -49,7 +50,7 @@ from agnesi.core.graph import FunctionGraph
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
 from agnesi.core.record import replace
-from agnesi.core.substitution import substituted
+from agnesi.core.substitution import size_with, substituted, unify
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.valuedims import ValueDim
 from agnesi.ops.convert import as_tensor
@@ -87,13 +88,16 @@ class Function(Direct, Inspectable):
         nodes = last_rows_uncut(substituted(
             [graph_node(as_tensor(t)) for t in (*results, *updates.values())], replaced
         ))
-        self._sizes = value_dims(given, nodes, replaced)
+        found = value_dims(given, nodes, replaced)
+        same = first_alike(found)
+        self._sizes = [d for d in found if d not in same]
         valued = [d for d in self._sizes if isinstance(d, ValueDim)]
         places: dict[Any, int] = {
             d: i for i, n in enumerate(given) for d in valued if d.node is n
         }
         self._places = [places.get(d, -1) for d in self._sizes]
-        self.source = FunctionGraph([*given, *map(carrier, self._sizes)], nodes)
+        self.source = FunctionGraph([*given, *map(carrier, self._sizes)], nodes).resolve(
+            lambda n: size_with(n, same))
         computed = [symbol(d.node) for d in valued if d not in places]
         #: What tells the sizes that are computed.
         self._counter = Function(
@@ -184,6 +188,16 @@ class Function(Direct, Inspectable):
         ]
         return [carried(d, n) for d, n in zip(self._sizes, values, strict=True)]
 
+    def _most(self, arrays: Sequence[np.ndarray]) -> list[int | None]:
+        """Of sizes that data decides, the most that they may be now."""
+        known: dict[Any, Any] = {}
+        for node, array in zip(self.source.inputs, arrays, strict=True):
+            unify(node.shape, array.shape, known)
+        most = [d.most if isinstance(d, ValueDim) else None for d in self._sizes]
+        now = [None if n is None else size_with(n, known) for n in most]
+        any_ = max((a.size for a in arrays), default=1)
+        return [n if n is None or isinstance(n, int) else any_ for n in now]
+
     def _written(self, i: int, value: Any) -> Any:
         """A Python number or list in the input's dtype, which must hold it."""
         try:
@@ -234,7 +248,8 @@ class Function(Direct, Inspectable):
         for (other, pattern) in self._known:
             if other == rest and fits(pattern, sizes) and pattern != sizes:
                 return family.add(pattern, self._compile(arrays, rest, pattern))
-        grown = family.grow(key[0], lambda pattern: self._compile(arrays, rest, pattern))
+        grown = family.grow(key[0], lambda pattern: self._compile(arrays, rest, pattern),
+                            births(key[0], self._most(arrays)))
         return None if grown is None else grown[1]
 
     def _compile(self, arrays: Sequence[np.ndarray], rest: Any, sizes: Pattern) -> Compiled:

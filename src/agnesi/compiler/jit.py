@@ -202,7 +202,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         """
         try:
             version = self.versions.of(leaves, tree, left)[0]
-            if version.sized:
+            if version.computed:
                 raise TraceError(at(f"{self.name} has results whose sizes values tell"))
             return version
         except OnlyEagerError as reason:

@@ -20,6 +20,7 @@ _MAKERS = {
     "take": ("rowwise.places", "take_module"),
     "add at": ("rowwise.places", "add_module"),
     "blocks": ("rowwise.blocks", "blocks_module"),
+    "chosen": ("rowwise.chosen", "chosen_module"),
 }
 
 

@@ -15,18 +15,19 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.compiled import Compiled
+from agnesi.compiler.containers import CARRIERS, missed
 from agnesi.compiler.leaves import plain
 from agnesi.core.errors import ShapeError, at
-from agnesi.core.graph import FunctionGraph, constant_value
+from agnesi.core.graph import FunctionGraph, alike, constant_value
 from agnesi.core.node import Node
 
 
 class SizeWanted(BaseException):
     """A trace needs a size that a value tells."""
 
-    def __init__(self, node: Node, place: int) -> None:
+    def __init__(self, node: Node, place: int, most: Any) -> None:
         super().__init__()
-        self.node = node
+        self.node, self.most = node, most
         #: Which of the sizes that values tell it is, in the order in which they are asked for.
         self.place = place
         self.computed: Computed | None = None
@@ -53,14 +54,19 @@ class Told:
                  known: Sequence[Computed], exact: bool) -> None:
         self.arguments, self.inputs, self.known, self.exact = arguments, inputs, known, exact
         self.sizes = [s.shape[0] for s in symbols[len(symbols) - len(known):]]
-        self.count = 0
+        #: The scalars of which the size was asked, and that.
+        self.asked: list[tuple[Node, Any]] = []
 
-    def next(self, node: Node) -> Any:
-        """The size that a scalar tells."""
-        place, self.count = self.count, self.count + 1
+    def next(self, node: Node, most: Any = None) -> Any:
+        """The size that a scalar tells; the same for scalars that are computed alike."""
+        for asked, size in self.asked:
+            if alike(asked, node):
+                return size
+        place = len(self.asked)
         if place < len(self.sizes) and self.known[place].computes(self.inputs, node, self.exact):
+            self.asked.append((node, self.sizes[place]))
             return self.sizes[place]
-        raise SizeWanted(node, place)
+        raise SizeWanted(node, place, most)
 
     @contextmanager
     def found(self, owner: Any) -> Iterator[None]:
@@ -72,7 +78,7 @@ class Told:
                 later = len(self.known) - wanted.place
                 wanted.computed = Computed(
                     self.arguments[: len(self.arguments) - later],
-                    self.inputs[: len(self.inputs) - later], wanted.node, owner)
+                    self.inputs[: len(self.inputs) - later], wanted.node, owner, wanted.most)
             raise
 
 
@@ -89,21 +95,27 @@ class Computed:
         The scalar.
     owner : object
         The jitted function.
+    most : int, optional
+        Of a size that data decides, the most that it may be.
     """
 
     def __init__(self, arguments: Sequence[Any], inputs: Sequence[Node], node: Node,
-                 owner: Any) -> None:
-        graph = FunctionGraph(inputs, [node])
-        self.text, self.names = _text(graph, True), _text(graph, False)
+                 owner: Any, most: int | None = None) -> None:
+        self.most = most
+        self.graph = graph = FunctionGraph(inputs, [node])
+        #: Whether tensors that it reads are made anew in each trace, and so known by their values.
+        self.fresh = False
         self.places = [i for i, a in enumerate(arguments) if a.kind != "identity"]
         self.compiled = Compiled(
             arguments, graph, 1, [], result="single", wrap=[False], settings=owner.settings,
-            name=f"sizes of {owner.name}", slow=None,
+            name=f"sizes of {owner.name}", slow=missed,
         )
 
     def computes(self, inputs: Sequence[Node], node: Node, exact: bool) -> bool:
         """Whether it computes what a node of a later trace does."""
-        return _text(FunctionGraph(inputs, [node]), exact) == (self.text if exact else self.names)
+        graph = FunctionGraph(inputs, [node])
+        return len(graph.nodes) == len(self.graph.nodes) and _text(
+            graph, exact, self.fresh) == _text(self.graph, exact, self.fresh)
 
     def carrier(self, leaves: Sequence[Any]) -> np.ndarray:
         """An argument without elements whose size is the value now."""
@@ -111,13 +123,14 @@ class Computed:
         values = list(leaves)
         for i in self.places:
             values[i] = plain(leaves[i])
-        size = int(self.compiled.run(*values))
-        if size < 0:
+        size = self.compiled.run(*values)
+        found: np.ndarray | None = CARRIERS[int(size)]
+        if found is None:
             raise ShapeError(at(f"{size} decides the size of a result, so it must not be negative"))
-        return np.empty((size, 0), bool)
+        return found
 
 
-def _text(graph: FunctionGraph, exact: bool) -> list[Any]:
+def _text(graph: FunctionGraph, exact: bool, fresh: bool) -> list[Any]:
     """What a graph computes; not exactly, where sizes are others."""
     numbers = {n: i for i, n in enumerate(graph.nodes)}
     places = {n: i for i, n in enumerate(graph.inputs)}
@@ -129,6 +142,7 @@ def _text(graph: FunctionGraph, exact: bool) -> list[Any]:
             what = places[node]
         else:
             value = constant_value(node)
-            what = id(node.handle()) if value is None else value.tobytes()  # type: ignore[misc]
+            t: Any = node.handle() if value is None else None  # type: ignore[misc]
+            what = (t.data.tobytes() if fresh else id(t)) if value is None else value.tobytes()
         found.append((what, [numbers[n] for n in node.inputs], node.dtype))
     return found

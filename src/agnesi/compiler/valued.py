@@ -15,7 +15,7 @@ from agnesi.compiler.shared import SharedDim
 from agnesi.core.dims import Dim
 from agnesi.core.dtypes import bool_
 from agnesi.core.errors import MissingInputError, ShapeError, at
-from agnesi.core.graph import live_tensor
+from agnesi.core.graph import alike, live_tensor
 from agnesi.core.node import Node, toposort
 from agnesi.core.substitution import copied, open_sizes
 from agnesi.core.valuedims import ValueDim
@@ -59,6 +59,18 @@ def value_dims(inputs: Sequence[Node], outputs: Sequence[Node],
         elif isinstance(size, Dim) and size.op:
             waiting += size.args
     return list(found)
+
+
+def first_alike(sizes: Sequence[ValueDim | SharedDim]) -> dict[Dim, Dim]:
+    """Sizes whose scalars are computed as those of earlier ones, with these."""
+    found: dict[Dim, Dim] = {}
+    told = [d for d in sizes if isinstance(d, ValueDim)]
+    for i, size in enumerate(told):
+        for other in told[:i]:
+            if alike(size.node, other.node):
+                found[size] = found.get(other, other)
+                break
+    return found
 
 
 def carrier(size: ValueDim | SharedDim) -> Node:

@@ -7,12 +7,16 @@ What cannot be decided for all sizes is decided for those on the present side of
 slices a table of 256 rows takes up to 256.  Where that does not help, and all sizes seen were even,
 or multiples of 3 and so on, a version takes the multiples, as of images that are halved and doubled
 again.
+
+Sizes that data decides are others in every call, so they are run-time values from the first one on,
+each of its own and down to 0; where that cannot be, they are sizes like all others.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from agnesi.core.config import config
@@ -23,9 +27,12 @@ from agnesi.core.node import Node
 from agnesi.core.substitution import inferred
 
 V = TypeVar("V")
+_NONE: Mapping[int, int] = MappingProxyType({})
 Shapes = Sequence[tuple[int, ...]]
 #: The sizes of all axes of all arguments.
 Sizes = tuple[int, ...]
+#: Of sizes that data decides, by their places among all, the most that they may be now.
+Births = Mapping[int, int]
 #: The same, with some that are run-time values.
 Pattern = tuple[Size, ...]
 #: The least and the most that a size may be.
@@ -56,6 +63,13 @@ def sizes_of(shapes: Sequence[Sequence[Size]]) -> Pattern:
     return tuple(n for shape in shapes for n in shape)
 
 
+def births(shapes: Shapes, most: Sequence[int | None]) -> dict[int, int]:
+    """Which sizes of shapes data decides: the last arguments, without elements, are such with the
+    most that they may be, or others."""
+    last = len(sizes_of(shapes)) - 2 * len(most)
+    return {last + 2 * i: n for i, n in enumerate(most) if n is not None}
+
+
 def in_shapes(sizes: Pattern, shapes: Shapes) -> list[Shape]:
     """Sizes in a row as shapes like these."""
     left = iter(sizes)
@@ -76,6 +90,8 @@ class Growing(Generic[V]):
     def __init__(self) -> None:
         self.refused = ""
         self._least, self._coarse = list(_LEAST), 1
+        #: From where on sizes that data decides are run-time values of their own, if they are.
+        self._born: list[int | None] = [0, None]
         self._seen: list[Sizes] = []
         self.made: list[tuple[Pattern, V]] = []
         self._error: Exception | None = None
@@ -86,9 +102,14 @@ class Growing(Generic[V]):
         found = [(p, v) for p, v in self.made if fits(p, sizes) and valid(v)]
         return min(found, key=lambda m: sum(map(guess, m[0])))[1] if found else None
 
-    def grow(self, sizes: Sizes, make: Callable[[Pattern], V]) -> tuple[Pattern, V] | None:
+    def grow(self, sizes: Sizes, make: Callable[[Pattern], V], births: Births = _NONE
+             ) -> tuple[Pattern, V] | None:
         """A version made now that takes these sizes and others; None where that cannot be."""
         self._error = None
+        if births and not self.refused and config.compiles:
+            found = self._grown_apart(sizes, make, births)
+            if found is not None or self._born[0] is not None:
+                return found
         spans: dict[str, Span] = {}
         left = _NARROWINGS
         while not self.refused and config.compiles:
@@ -118,6 +139,31 @@ class Growing(Generic[V]):
                     spans, left = {}, _NARROWINGS
                     continue
                 return None
+            self._error = None
+            self.add(pattern, made)
+            self.learn(sizes)
+            return pattern, made
+        return None
+
+    def _grown_apart(self, sizes: Sizes, make: Callable[[Pattern], V], births: Births
+                     ) -> tuple[Pattern, V] | None:
+        """The same with sizes that data decides as run-time values of their own."""
+        while (least := self._born[0]) is not None:
+            if any(sizes[i] < least for i in births):
+                return None  # there are few of those
+            rest = tuple(n for i, n in enumerate(sizes) if i not in births)
+            seen = [tuple(n for i, n in enumerate(s) if i not in births) for s in self._seen]
+            others = iter(self._varied(seen, rest, {}) or rest)
+            pattern = tuple(_born(i, n, least, births[i]) if i in births else next(others)
+                            for i, n in enumerate(sizes))
+            try:
+                made = make(pattern)
+            except AssertionError:
+                raise
+            except Exception as error:
+                self._error = error
+                del self._born[0]
+                continue
             self._error = None
             self.add(pattern, made)
             self.learn(sizes)
@@ -213,15 +259,16 @@ class Family(Generic[V]):
         found = near.find(sizes, valid) if near is not None else None
         return found if found is not None else self._far.find(sizes, valid)
 
-    def grow(self, shapes: Shapes, make: Callable[[Pattern], V]) -> tuple[Pattern, V] | None:
+    def grow(self, shapes: Shapes, make: Callable[[Pattern], V], births: Births = _NONE
+             ) -> tuple[Pattern, V] | None:
         """A version made now that takes these shapes and others; None where that cannot be."""
         new, sizes = _trailing(shapes) not in self._near, sizes_of(shapes)
         if sum(bool(g.refused) for g in self._near.values()) >= _OTHERS:
             return None  # it will not go with yet other sizes either
-        grown = self._of(shapes).grow(sizes, make)  # type: ignore[arg-type]
+        grown = self._of(shapes).grow(sizes, make, births)  # type: ignore[arg-type]
         patience = 1 if self._far.is_one(sizes) else _OTHERS  # type: ignore[arg-type]
         if grown is None and new and len(self._near) > patience:
-            grown = self._far.grow(sizes, make)  # type: ignore[arg-type]
+            grown = self._far.grow(sizes, make, births)  # type: ignore[arg-type]
         return grown
 
     def add(self, pattern: Pattern, made: V) -> V:
@@ -256,6 +303,12 @@ def _extent(name: str, least: int, size: int, spans: dict[str, Span]) -> Extent:
     typical = max(16, 1 << (size - 1).bit_length())
     low, high = spans.get(name, (least, _REACH * typical))
     return Extent.named(name, max(least, low), high, min(typical, high))
+
+
+def _born(place: int, size: int, least: int, most: int) -> Extent:
+    """A size that data decides."""
+    typical = max(16, 1 << (max(size, most // 2) - 1).bit_length())
+    return Extent.named(f"k{place}", least, max(most, _REACH * typical), typical)
 
 
 def _narrowed(pattern: Pattern, sizes: Sizes) -> dict[str, Span]:

@@ -77,8 +77,8 @@ class Version:
         inputs = [symbols[i].node for i in self.arrays]
         trace = Trace((s for s in symbols if isinstance(s, Tensor)), owner.name)
         trace.exclude = owner.settings.unstable
-        #: Whether sizes that values tell come as arguments behind all others.
-        self.sized = bool(computed)
+        #: What computes sizes that values tell, which come as arguments behind all others.
+        self.computed = tuple(computed)
         arguments = [argument_of(v, s, i >= tree.leaves)
                      for i, (v, s) in enumerate(zip(leaves, shapes, strict=True))]
         trace.told = Told(arguments, symbols, inputs, computed, pattern is None)
@@ -99,7 +99,7 @@ class Version:
         self.laid = [i for i, d in zip(self.arrays, decisive, strict=True) if d]
         self.plain = not self.kept and not self.cleared and self._plain_result()
         self.flat = (self.plain and _is_flat(tree) and not self.records and not self.unseen
-                     and not self.hidden and not self.sized)
+                     and not self.hidden and not computed)
         self.footprint = self._footprint(trace, updates)
         graph = closed(inputs, nodes if token is None else [*nodes, token], since)
         if pattern is not None:
@@ -309,7 +309,7 @@ class Version:
     @property
     def direct(self) -> Any:
         """What the user's own calls can go to; None where Python has to prepare them."""
-        deep = self.sized or max(self.argument_tree.depth, self.tree.depth) > _NESTED
+        deep = max(self.argument_tree.depth, self.tree.depth) > _NESTED
         native = None if deep or self.effects.arguments else self.compiled.direct
         return native if self.flat or native is None else self._call(native, self.owner.ask_others)
 
@@ -325,7 +325,8 @@ class Version:
         known, call = self._callers.get(otherwise, (None, None))
         if known is not native:
             call = caller(self.argument_tree, self.statics, native, otherwise, self._told,
-                          self.recording, self.unseen, list(self.hidden.values()), self.turns)
+                          self.recording, self.unseen, list(self.hidden.values()), self.turns,
+                          self.computed)
             self._callers[otherwise] = native, call
         return call
 

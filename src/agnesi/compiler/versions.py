@@ -14,7 +14,7 @@ from agnesi.compiler.places import Attribute, Cell, Name, Place, Slot
 from agnesi.compiler.reads import tells
 from agnesi.compiler.told import SizeWanted
 from agnesi.compiler.trace import TRACING
-from agnesi.compiler.varying import Family, in_shapes, shapes_of, told
+from agnesi.compiler.varying import Family, births, in_shapes, shapes_of, told
 from agnesi.compiler.version import Version
 from agnesi.core.config import STATE, config
 from agnesi.core.errors import warn
@@ -81,6 +81,7 @@ class Versions:
 
         It is none of those that were ``left`` in this call, where Python would decide otherwise.
         """
+        met: set[int] = set()
         while True:
             with TRACING.lock:
                 taken = [*leaves, *(p.now() for p in self.hidden.values())]
@@ -99,6 +100,9 @@ class Versions:
                 return self._make(key, taken, computed, left), taken
             except SizeWanted as wanted:
                 self._compute(keys, taken, computed, wanted)
+                if wanted.place in met:  # it is another one in each trace of this very call
+                    self._computed[keys[wanted.place]].fresh = True
+                met.add(wanted.place)
             except Exception:
                 if not self._demote():
                     raise
@@ -218,7 +222,9 @@ class Versions:
             return Version(self.owner, leaves, tree, pattern, dict(self.hidden), computed,
                            [v.decisions for v in left])
 
-        grown = family.grow(shapes, make) if not known and key not in self._whole else None
+        grown = None
+        if not known and key not in self._whole:
+            grown = family.grow(shapes, make, births(shapes, [c.most for c in computed]))
         if grown is not None:
             pattern, made = grown
             self._served.clear()

@@ -243,6 +243,9 @@ def symbolic(op: Op, xs: tuple[Tensor, ...]) -> Tensor:
     """The result as a node of the graph under construction."""
     if op.outputs > 1:
         raise TypeError(f"{op.name} has {op.outputs} results: use apply_many")
+    for x in xs:
+        if x._lazy and (found := x.through(op, xs)) is not None:  # type: ignore[attr-defined]
+            return found
     t = symbol(make_node(op, xs))
     if op.view:
         if not op.flat or reshapes_in_place(op, xs[0]):

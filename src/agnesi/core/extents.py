@@ -136,7 +136,7 @@ class Extent(Dim):
         if (low is not None and low > 0) or (high is not None and high < 0):
             return False
         asked = asked_by_user()
-        if not asked and other not in (0, 1):
+        if not asked and (other not in (0, 1) or self._may_vanish()):
             return False  # the library looks for equal shapes, and goes the general way if not
         _note(difference)
         _note(_minus(other, self))
@@ -170,7 +170,16 @@ class Extent(Dim):
         low, high = _span(self)
         if (low is not None and low > 0) or (high is not None and high < 0):
             return True
+        if self._may_vanish() and not asked_by_user():
+            return True
         raise _unknown(f"bool({self})", SmallSizeError)
+
+    def _may_vanish(self) -> bool:
+        """Whether it depends on one that data decides: the general way is right for none, too.
+
+        All others begin above 1.  Whoever needs an element says so (``need_elements``).
+        """
+        return any(name.least == 0 for name in self.names())
 
     def __neg__(self) -> Any:
         return self * -1
@@ -227,6 +236,12 @@ def surely(test: Callable[[], bool]) -> bool:
         return False
 
 
+def need_elements(size: Size) -> None:
+    """Refuse to do for all values of a size what needs an element, if it may be 0."""
+    if isinstance(size, Extent) and (size.least or 0) < 1:
+        raise _unknown(f"whether {size} is 0", SmallSizeError)
+
+
 def divides(by: int, size: Size) -> bool:
     """Whether a size is a multiple of a number, whatever it is."""
     rest = size % by
@@ -236,6 +251,11 @@ def divides(by: int, size: Size) -> bool:
 def least(size: Size) -> int | None:
     """A lower bound of a size."""
     return size.least if isinstance(size, Extent) else size  # type: ignore[return-value]
+
+
+def is_some(size: Size) -> bool:
+    """Whether a size is never 0."""
+    return (least(size) or 0) > 0
 
 
 def most(size: Size) -> int | None:

@@ -67,6 +67,26 @@ def constant_value(node: Node) -> np.ndarray | None:
     return node.value
 
 
+def alike(a: Node, b: Node) -> bool:
+    """Whether two nodes are the same computation on the same values."""
+    pairs, seen = [(a, b)], set()
+    while pairs:
+        a, b = pair = pairs.pop()
+        if a is b or pair in seen:
+            continue
+        seen.add(pair)
+        if a.op is None or b.op is None:
+            first, second = constant_value(a), constant_value(b)
+            if first is None or second is None or a.shape != () or b.shape != () or (
+                    a.dtype != b.dtype or first.tobytes() != second.tobytes()):
+                return False
+        elif a.op != b.op or len(a.inputs) != len(b.inputs):
+            return False
+        else:
+            pairs += zip(a.inputs, b.inputs, strict=True)
+    return True
+
+
 def constant(value: np.ndarray, where: Any = None) -> Node:
     """A constant leaf."""
     return Node(None, (), value.shape, value.dtype, value=value, where=where)

@@ -20,8 +20,11 @@ def grows_no_faster(size: Size, other: Size) -> bool:
 
 
 def powers(size: Size) -> list[Powers]:
-    """The powers of named sizes in each monomial; those of quotients are their dividends'."""
-    if not isinstance(size, Extent):
+    """The powers of named sizes in each monomial; those of quotients are their dividends'.
+
+    A size that data decides is that of a part of something, and so has no power of its own.
+    """
+    if not isinstance(size, Extent) or (not size.op and size.least == 0):
         return [Counter()]
     if not size.op:
         return [Counter([size])]

@@ -65,6 +65,9 @@ class Tensor(metaclass=_Listed):
     tensor([2., 4., 6.])
     """
 
+    #: Whether it stands for elements under a mask, on which operations may work as they lie among
+    #: the others (``ops/masked.py``).
+    _lazy = False
     __slots__ = (
         "__weakref__", "_grad", "_name", "_version", "_view", "data", "node", "requires_grad",
     )

@@ -23,6 +23,7 @@ class Tensor:
     requires_grad: builtins.bool
     name: str | None
     _grad: Any
+    _lazy: builtins.bool
     _view: Any
     _version: list[Any] | None
     _name: str | None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.core.config import LENT
+from agnesi.core.config import LENT, MODE
 from agnesi.core.dims import Dim, combine
 from agnesi.core.errors import TraceError, typed
 from agnesi.core.node import Node
@@ -25,14 +25,17 @@ class ValueDim(Dim):
     ----------
     node : Node
         The scalar: an input, or what is computed of inputs before anything else.
+    most : int, Dim or None
+        Of a size that data decides, such as how many elements a mask selects, the most that it
+        may be; such a size is another one in every call.
     """
 
-    __slots__ = ("node",)
+    __slots__ = ("most", "node")
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, most: Any = None) -> None:
         super().__init__(node.name or f"value{id(node)}")
         self.key = ("value", id(node))
-        self.node = node
+        self.node, self.most = node, most
 
     def __reduce__(self) -> Any:
         return _pickled, (self.args[0], self.key)
@@ -40,12 +43,15 @@ class ValueDim(Dim):
 
 def _pickled(name: str, key: Any) -> ValueDim:
     new = ValueDim.__new__(ValueDim)
-    new.op, new.args, new.key = "", (name,), key
+    new.op, new.args, new.key, new.most = "", (name,), key, None
     return new
 
 
-def size_of(x: Tensor, name: str = "a size") -> Any:
-    """The size that an integer scalar tells: a number where Python may know it."""
+def size_of(x: Tensor, name: str = "a size", most: Any = None) -> Any:
+    """The size that an integer scalar tells: a number where Python may know it.
+
+    ``most`` is the most that it may be, where data decides it.
+    """
     if x.shape != () or x.dtype.kind not in "iu":
         raise TypeError(f"{name} must be an integer scalar, not {typed(x)}")
     if x.data is not None:
@@ -54,18 +60,27 @@ def size_of(x: Tensor, name: str = "a size") -> Any:
     size = _of_sizes(node)
     if size is not None:
         return size
+    examples = MODE.get().examples
+    if examples is not None:
+        size = examples.size(x, lambda x: size_of(x, name, most))
+        if size is None:
+            raise TraceError(
+                f"{name} differs between the examples of vmap, whose results have one shape: sum "
+                "it up inside, or compute on all elements and leave some out by ag.where")
+        return size
     trace = current_trace()
     while trace is not None:
         if trace.around is None and trace.of_values:
-            return trace.size(node)
+            return trace.size(node, most)
         node = trace.outward(node)
         if node is None:
             raise TraceError(
                 f"{name} is computed in the body of a loop or branch, where sizes cannot change "
-                "from step to step: compute on all elements, and leave some out by ag.where"
+                "from step to step: sum it up there, or compute on all elements, and leave some "
+                "out by ag.where"
             )
         trace = trace.around
-    return ValueDim(node)
+    return ValueDim(node, most)
 
 
 def _of_sizes(node: Node) -> Any:

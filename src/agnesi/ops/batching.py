@@ -28,12 +28,12 @@ from agnesi.ops.conv import Conv, ConvGradW, ConvGradX
 from agnesi.ops.convert import Cast
 from agnesi.ops.creation import made
 from agnesi.ops.diagonal import Diagonal, DiagonalMatrix, Triangle
+from agnesi.ops.elements import Index, IndexSum
 from agnesi.ops.elementwise import Elementwise
 from agnesi.ops.embedding import Lookup
 from agnesi.ops.ensure import Ensure
 from agnesi.ops.expand import BroadcastTo, SumTo, broadcast_to
 from agnesi.ops.extremes import CumMax, CumMin
-from agnesi.ops.index import Index, IndexSum
 from agnesi.ops.join import Concat
 from agnesi.ops.linear import LINEAR, Linear, OverRows
 from agnesi.ops.matmul import MATMUL, MatMul, product_of

@@ -8,6 +8,7 @@ from typing import Any
 from agnesi.core import dtypes, shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import ShapeError
+from agnesi.core.extents import need_elements
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arith import abs as magnitude
@@ -213,6 +214,7 @@ def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: Any = None, righ
     """
     x, xp = pair(_floating(x), _floating(xp))
     fp = _floating(fp)
+    need_elements(xp.size)
     if xp.ndim != 1 or not shapes.fits(xp.shape, fp.shape) or xp.size == 0:
         raise ShapeError(f"samples must be two vectors of one size, not {xp.shape}, {fp.shape}")
     if period is not None:

@@ -14,7 +14,8 @@ from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
-from agnesi.ops.index import IndexSum, as_index
+from agnesi.ops.elements import IndexSum
+from agnesi.ops.index import as_index
 from agnesi.ops.movement import expand_dims
 from agnesi.ops.places import Gather, within
 from agnesi.ops.select import where

@@ -15,16 +15,13 @@ from agnesi.core.op import typed
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_known
+from agnesi.ops.chosen import along_axes, places_of
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.movement import Reshape
 from agnesi.ops.slices import FULL, Key, Slice
 
 _INT64 = np.dtype("int64")
 _NUMBERS = (int, type(None))
-UNKNOWN = (
-    "how many elements a mask selects is not known when the graph is written, so the result would "
-    "have no shape; use ag.where(mask, x, other), or multiply by the mask"
-)
 
 
 @record
@@ -86,10 +83,9 @@ def is_mask(e: Any) -> bool:
 
 def _chosen(mask: Any) -> list[Tensor]:
     """Tensors of indices in the place of a mask."""
-    if isinstance(mask, Tensor):
-        mask = mask.data if is_known(mask) else None
-    if mask is None:
-        raise TraceError(UNKNOWN)
+    if isinstance(mask, Tensor) and not is_known(mask):
+        return list(along_axes(places_of(mask), mask.shape or (1,)))
+    mask = mask.data if isinstance(mask, Tensor) else mask
     return [as_tensor(i) for i in np.atleast_1d(mask).nonzero()]
 
 

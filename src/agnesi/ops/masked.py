@@ -1,59 +1,77 @@
-"""Elements under a mask whose number nobody knows yet: ``x[mask] += v`` where a graph is written.
+"""Elements under a mask whose number nobody knows yet: ``x[mask]`` where a graph is written.
 
-They are computed on the whole tensor, with ones where the mask does not hold, so that nothing that
-comes from there is infinite or not a number, and gradients are right.
+They are computed on the whole tensor as long as that goes, with ones where the mask does not hold,
+so that nothing that comes from there is infinite or not a number, and gradients are right: what is
+changed, put back, or summed up has no need for a size.  All else gets the elements themselves, side
+by side, as many as the run finds (``ops/chosen.py``).
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from typing import Any, Never
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from agnesi.core import dtypes
+from agnesi.core import dtypes, shapes
 from agnesi.core.config import LENT
 from agnesi.core.dims import is_settled, product
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.errors import ShapeError, TraceError, Where, at, user_where
-from agnesi.core.graph import constant_value
+from agnesi.core.graph import alike
 from agnesi.core.node import Node
-from agnesi.core.op import called
+from agnesi.core.op import Op, called
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.tracing import is_known
 from agnesi.ops import arith
+from agnesi.ops.chosen import places_of
 from agnesi.ops.compare import equal
 from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.elements import Picked
 from agnesi.ops.ensure import Ensure
 from agnesi.ops.expand import broadcast_to
-from agnesi.ops.keys import UNKNOWN, complete, entries_of, is_mask
+from agnesi.ops.keys import complete, entries_of, is_mask
 from agnesi.ops.movement import reshape
-from agnesi.ops.reduce import reducer
+from agnesi.ops.reduce import NEUTRAL, Reduce, reducer
 from agnesi.ops.select import maximum, where
 
 
 @record
 class Part:
-    """The place of ``x[key]``: a view of ``x`` and a mask of it, which stands for some axes.
+    """The place of ``x[key]``: a view of its source ``x`` and a mask of it, which stands for some
+    axes.
 
     ``mask`` is the user's, ``lying`` in the view's axes; ``before`` and ``after`` count the axes
-    around it.  ``simple`` says that no other entry of the key is an index.
+    around it.  ``at`` is the axis of the elements in the result; ``simple`` says that no other
+    entry of the key is an index, so that it is where the mask was.
     """
 
+    source: Tensor
     view: Tensor
     mask: Tensor
     lying: Tensor
     before: int
     after: int
+    at: int
     simple: bool
+
+    @property
+    def ndim(self) -> int:
+        """Axes of the elements side by side."""
+        return self.before + 1 + self.after
 
     def filled(self, value: Any) -> Tensor:
         """The view with a value under the mask."""
-        if isinstance(value, Selection):
-            new = value.whole_for(self)
-        else:
-            new = self.fitted(as_tensor(value))
-        return where(self.lying, cast(new, self.view.dtype), self.view)
+        return where(self.lying, cast(self._beside(value), self.view.dtype), self.view)
+
+    def added(self, value: Any) -> Tensor:
+        """The view with a value added under the mask."""
+        new = arith.add(self.view, cast(self._beside(value), self.view.dtype))
+        return where(self.lying, new, self.view)
+
+    def _beside(self, value: Any) -> Tensor:
+        whole = value.whole_for(self) if isinstance(value, Selection) else None
+        return self.fitted(as_tensor(value)) if whole is None else whole
 
     def fitted(self, value: Tensor) -> Tensor:
         """A value for ``x[key]``, in axes that broadcast to the view's."""
@@ -95,12 +113,14 @@ def part_of(x: Tensor, key: Any) -> Part | None:
     others = [*entries[:place], *(slice(None),) * mask.ndim, *entries[place + 1:]]
     view = x if all(e == slice(None) for e in others) else x[tuple(others)]
     before = sum(type(e) is not int for e in entries[:place])
+    indices = [i for i, e in enumerate(entries) if type(e) is int or i == place]
+    side = indices[-1] - indices[0] == len(indices) - 1
     after = view.ndim - before - mask.ndim
     axes = view.shape[before:before + mask.ndim]
     if is_settled((*axes, *mask.shape)) and axes != mask.shape:
         raise IndexError(f"the mask has shape {mask.shape}, the axes it stands for {axes}")
     lying = reshape(mask, ((1,) * before + mask.shape + (1,) * after))
-    return Part(view, mask, lying, before, after, all(type(e) is not int for e in entries))
+    return Part(x, view, mask, lying, before, after, before if side else 0, len(indices) == 1)
 
 
 def _refusal(text: str, where: Where) -> TraceError:
@@ -116,131 +136,170 @@ def _has_symbol(key: Any) -> bool:
     return any(isinstance(e, Tensor) and e.data is None for e in entries)
 
 
-def _alike(a: Node, b: Node) -> bool:
-    """Whether two nodes are the same computation on the same values."""
-    if a is b:
-        return True
-    if a.op is None or b.op is None:
-        first, second = constant_value(a), constant_value(b)
-        return (first is not None and second is not None and a.shape == b.shape == ()
-                and a.dtype == b.dtype and bool(first == second))
-    return (a.op == b.op and len(a.inputs) == len(b.inputs)
-            and all(map(_alike, a.inputs, b.inputs)))
-
-
 class Selection(Tensor):
-    """``x[mask]`` with a mask that has no value yet; it has no shape and goes where it came from.
+    """``x[mask]`` with a mask that has no value yet.
 
-    Operators with numbers, with other elements under the same mask, and with as many values as
-    there are elements give another one, as do elementwise methods; ``sum``, ``mean``, ``prod``,
-    ``any`` and ``all`` of everything give numbers.
+    Elementwise operations with numbers, with other elements under the same mask, and with what has
+    one element for all of them give another one, which goes where it came from; sums, products and
+    tests of all of them give numbers.  Whatever else looks at it gets the elements themselves.
     """
 
-    __slots__ = ("part", "whole", "written")
+    __slots__ = ("part", "taken", "whole", "written")
 
     part: Part
+    taken: Node | None
+    whole: Any
     written: Where
-    whole: Tensor
 
     @property
-    def node(self) -> Never:  # type: ignore[override]
-        """Nothing else can be done with it."""
-        operands = called("getitem", (self.part.view, self.part.mask))
-        raise _refusal(f"{operands}: {UNKNOWN}", self.written)
+    def _lazy(self) -> bool:  # type: ignore[override]
+        """Whether it still goes where it came from."""
+        return self.whole is not None
 
-    def whole_for(self, part: Part) -> Tensor:
-        """The values for another place, which must be under the same mask."""
-        same = part.mask is self.part.mask or _alike(graph_node(part.mask),
-                                                     graph_node(self.part.mask))
-        if not same or part.view.shape != self.part.view.shape:
-            raise _refusal("the elements were selected by another mask, so how many there are "
-                           "on either side is not known when the graph is written", self.written)
-        return self.whole
+    @property
+    def dtype(self) -> Any:
+        return self.whole.dtype if self._lazy else self.node.dtype
 
-    def with_whole(self, whole: Tensor) -> Selection:
-        """Other values at the same place."""
-        found = selection(self.part, whole)
+    @property
+    def ndim(self) -> int:
+        return self.part.ndim if self._lazy else len(self.node.shape)
+
+    @property
+    def weak(self) -> bool:
+        return False
+
+    @property
+    def node(self) -> Any:
+        """The elements side by side."""
+        if self.taken is None:
+            try:
+                self.taken = graph_node(self._side_by_side())
+            except TraceError as error:
+                operands = called("getitem", (self.part.view, self.part.mask))
+                raise _refusal(f"{operands}: {str(error).partition(chr(10))[0]}",
+                               self.written) from None
+        return self.taken
+
+    @node.setter
+    def node(self, node: Any) -> None:
+        self.taken, self.whole = node, None  # it was changed in place
+
+    def _side_by_side(self) -> Tensor:
+        part, shape = self.part, self.whole.shape
+        last = part.before + part.mask.ndim
+        flat = reshape(self.whole, (*shape[: part.before], product(part.mask.shape), *shape[last:]))
+        return apply(Picked((part.before,), part.at), flat, places_of(part.mask))
+
+    def whole_for(self, part: Part) -> Tensor | None:
+        """The values for another place; None unless it is under the same mask."""
+        same = self._lazy and part.view.shape == self.part.view.shape and (
+            part.mask is self.part.mask
+            or alike(graph_node(part.mask), graph_node(self.part.mask)))
+        return self.whole if same else None
+
+    def with_whole(self, whole: Tensor, part: Part | None = None) -> Selection:
+        """Other values at the same place, or at one that is like it."""
+        found = selection(self.part if part is None else part, whole)
         found.written = self.written
         return found
 
-    def other(self, value: Any) -> Any:
-        """An operand beside it."""
-        if isinstance(value, Selection):
-            return value.whole_for(self.part)
-        return value if isinstance(value, (int, float, complex)) else self.part.fitted(
-            as_tensor(value))
+    def beside(self, x: Tensor) -> Tensor | None:
+        """An operand beside the whole; None where it has something for each element."""
+        if x._lazy:
+            return x.whole_for(self.part)  # type: ignore[attr-defined]
+        behind, part = x.ndim - self.part.after - 1, self.part
+        if x.ndim == 0 or (part.simple and behind < 0):
+            return x
+        if not part.simple or x.ndim > part.ndim:
+            return None
+        if type(x.shape[behind]) is not int or x.shape[behind] != 1:
+            return None
+        return reshape(x, (*x.shape[:behind], *(1,) * part.mask.ndim, *x.shape[behind + 1:]))
 
     def all_of(self, neutral: Any) -> Tensor:
         """The whole with something else where the mask does not hold."""
         return where(self.part.lying, self.whole, as_tensor(neutral, self.whole.dtype))
 
+    def count(self, axes: Sequence[int]) -> Tensor:
+        """How many elements there are along axes."""
+        part, rest = self.part, self._rest()
+        held = cast(part.mask, dtypes.int64).sum() if part.at in axes else as_tensor(1)
+        return held * as_tensor(product([rest[a] for a in axes if a != part.at]))
+
+    def _rest(self) -> list[Any]:
+        """Sizes of the axes, with 1 for that of the elements."""
+        part, shape = self.part, self.whole.shape
+        sizes = [*shape[: part.before], *shape[part.before + part.mask.ndim:]]
+        return [*sizes[: part.at], 1, *sizes[part.at:]]
+
+    def through(self, op: Op, xs: Sequence[Tensor]) -> Tensor | None:
+        """What an operation makes of the whole; None where it has to see the elements."""
+        if op.pointwise or op.name == "astype":
+            operands = [self.beside(x) for x in xs]
+            if any(x is None for x in operands):
+                return None
+            shape, dtype = op.infer(*operands)
+            if not shapes.fits(shape, self.whole.shape):  # other axes get longer
+                return None
+            new = apply(op, *operands)  # type: ignore[arg-type]
+            return self.with_whole(where(self.part.lying, new, as_tensor(1, dtype)))
+        if isinstance(op, Reduce) and self.part.simple:
+            return self._reduced(op)
+        return None
+
+    def _reduced(self, op: Reduce) -> Tensor | None:
+        """A reduction; elements of which each stands for several remain a selection."""
+        part, width = self.part, self.part.mask.ndim
+        inside: list[int] = []
+        for a in op.axes:
+            behind = a + width - 1
+            inside += [a] if a < part.before else [behind] if a > part.before else range(
+                part.before, part.before + width)
+        if part.before in op.axes:
+            if op.kind not in NEUTRAL:
+                return None
+            found = apply(reducer(op.kind, tuple(inside), False), self.all_of(NEUTRAL[op.kind]))
+            return reshape(found, shapes.reduced(tuple(self._rest()), op.axes, True)) if (
+                op.keepdims) else found
+        whole = apply(reducer(op.kind, tuple(inside), op.keepdims), self.whole)
+        gone = 0 if op.keepdims else sum(a < part.before for a in op.axes)
+        before = part.before - gone
+        after = whole.ndim - before - width
+        lying = reshape(part.mask, ((1,) * before + part.mask.shape + (1,) * after))
+        return self.with_whole(where(lying, whole, as_tensor(1, whole.dtype)), Part(
+            whole, whole, part.mask, lying, before, after, before, True))
+
 
 def selection(part: Part, whole: Tensor | None = None) -> Selection:
     """``x[key]``, or other values at its place."""
     t = Selection.__new__(Selection)
-    t.data = None
-    t.requires_grad = False
+    t.data = t.taken = None
     t._grad = t._view = t._version = t._name = None
     t.part = part
     t.written = user_where(2)
     ones = as_tensor(1, part.view.dtype)
     t.whole = where(part.lying, part.view, ones) if whole is None else whole
+    t.requires_grad = t.whole.requires_grad
     return t
 
 
-# -- operators and methods ----------------------------------------------------------------------
-def _binary(f: Callable[[Any, Any], Any], turned: bool = False) -> Callable[..., Any]:
-    def method(self: Selection, value: Any) -> Any:
-        value = self.other(value)
-        return self.with_whole(f(value, self.whole) if turned else f(self.whole, value))
-
-    return method
-
-
+# -- in place -----------------------------------------------------------------------------------
 def _in_place(f: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """The same, for an operator that keeps the dtype or complains."""
+    """An operator that keeps the dtype or complains."""
     def method(self: Selection, value: Any) -> Any:
-        return self.with_whole(f(symbol(graph_node(self.whole)), self.other(value)))
+        if not self._lazy:
+            return f(symbol(self.node), value)
+        other = value if isinstance(value, (int, float, complex)) else _beside(self, value)
+        return self.with_whole(f(symbol(graph_node(self.whole)), other))
 
     return method
 
 
-def _elementwise(name: str) -> Callable[..., Any]:
-    def method(self: Selection, *args: Any) -> Any:
-        return self.with_whole(getattr(self.whole, name)(*map(self.other, args)))
-
-    return method
-
-
-def _reduction(name: str, neutral: Any) -> Callable[..., Any]:
-    def method(self: Selection, *args: Any, **keywords: Any) -> Any:
-        if args or keywords:  # along an axis, which has no size
-            return self.node
-        return getattr(self.all_of(neutral), name)()
-
-    return method
+def _beside(x: Selection, value: Any) -> Tensor:
+    value = as_tensor(value)
+    found = x.beside(value)
+    return x.part.fitted(value) if found is None else found
 
 
-def _mean(self: Selection, *args: Any, **keywords: Any) -> Any:
-    total = self.sum(*args, **keywords)
-    count = cast(broadcast_to(self.part.lying, self.whole.shape), dtypes.int64).sum()
-    return arith.divide(total, cast(count, dtypes.floating(total.dtype)))
-
-
-_OPERATORS = "add sub mul truediv floordiv mod pow and or xor lshift rshift".split()
-_METHODS = """
-__neg__ __pos__ __abs__ __invert__ abs exp log log1p expm1 sqrt square sin cos tanh sigmoid relu
-clip floor ceil round sign reciprocal
-""".split()
-for _name in _OPERATORS:
-    _plain = getattr(operator, f"__{_name}__")
-    setattr(Selection, f"__{_name}__", _binary(_plain))
-    setattr(Selection, f"__r{_name}__", _binary(_plain, turned=True))
+for _name in "add sub mul truediv floordiv mod pow and or xor lshift rshift".split():
     setattr(Selection, f"__i{_name}__", _in_place(getattr(operator, f"__i{_name}__")))
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(Selection, f"__{_name}__", _binary(getattr(operator, f"__{_name}__")))
-for _name in _METHODS:
-    setattr(Selection, _name, _elementwise(_name))
-setattr(Selection, "mean", _mean)  # noqa: B010 (Tensor's has more parameters)
-for _name, _neutral in (("sum", 0), ("prod", 1), ("any", False), ("all", True)):
-    setattr(Selection, _name, _reduction(_name, _neutral))

@@ -1,4 +1,4 @@
-"""Places of the elements that are not zero; while a graph is written, as many as are asked for."""
+"""Places of the elements that are not zero: all of them, or as many as are asked for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops import select
+from agnesi.ops.chosen import along_axes
 from agnesi.ops.compare import not_equal
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.join import stack
@@ -29,15 +30,6 @@ def first_places(chosen: Tensor, size: int, fill_value: Any = 0) -> Tensor:
     return where(place < chosen.shape[0], place, as_tensor(fill_value, dtypes.int64))
 
 
-def _along(flat: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """Flat positions as an index for each axis."""
-    found: list[Tensor] = []
-    for n in reversed(shape):
-        found.append(flat % n)
-        flat = flat // n
-    return tuple(reversed(found))
-
-
 @public
 def nonzero(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0
             ) -> tuple[Tensor, ...]:
@@ -48,8 +40,8 @@ def nonzero(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0
     x : array_like
         At least one axis; NaN is not zero.
     size : int, optional
-        How many to give: further ones are left out, missing ones are ``fill_value``.  With a size
-        it works while a graph is written, too.
+        How many to give: further ones are left out, missing ones are ``fill_value``.  By default
+        as many as there are, in compiled code too.
     fill_value : int or sequence of int
         One for all axes, or one for each.
 
@@ -63,7 +55,7 @@ def nonzero(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0
     ShapeError
         For numbers, which have no axes.
     TraceError
-        While a graph is written, without ``size``.
+        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
 
     See Also
     --------
@@ -85,7 +77,7 @@ def nonzero(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0
     if x.size == 0:
         return tuple(as_tensor(v, dtypes.int64) + 0 * arange(size) for v in _fills(fill_value, x))
     place = first_places(reshape(not_equal(x, 0), (x.size,)), size, -1)
-    indices = _along(place, x.shape)
+    indices = along_axes(place, x.shape)
     return tuple(
         where(place < 0, as_tensor(v, dtypes.int64), i)
         for i, v in zip(indices, _fills(fill_value, x), strict=True)
@@ -105,7 +97,7 @@ def flatnonzero(x: TensorLike, /, *, size: int | None = None, fill_value: int = 
     ----------
     x : array_like
         Of any shape; NaN is not zero.
-    size : int
+    size : int, optional
         How many to give; see :func:`nonzero`.
     fill_value : int
         Positions that are missing to ``size``.
@@ -120,7 +112,7 @@ def flatnonzero(x: TensorLike, /, *, size: int | None = None, fill_value: int = 
     Raises
     ------
     TraceError
-        While a graph is written, without ``size``.
+        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
 
     See Also
     --------
@@ -160,7 +152,7 @@ def argwhere(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0,
     Raises
     ------
     TraceError
-        While a graph is written, without ``size``.
+        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
 
     See Also
     --------

@@ -11,6 +11,7 @@ from agnesi.core import dtypes, shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import assign
 from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.extents import need_elements
 from agnesi.core.op import called, typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
@@ -159,7 +160,7 @@ def extract(condition: TensorLike, x: TensorLike, *, out: Tensor | None = None) 
     Raises
     ------
     TraceError
-        While a graph is written.
+        In the body of a loop or of ``vmap``, where sizes cannot change.
 
     See Also
     --------
@@ -234,6 +235,7 @@ _where = where
 
 def _repeated(values: Tensor, places: Any) -> Tensor:
     """Values by number, from the start again where there are too few."""
+    need_elements(values.size)
     if values.size == 0:
         raise ValueError("there are no values to put")
     return take(reshape(values, (values.size,)), places % values.size)

@@ -178,6 +178,9 @@ def _span(node: Node) -> tuple[int, int] | None:
             return None
         ends = int(op.start), int(op.start + op.step * (size - 1))
         return min(ends), max(ends)
+    if op.name == "chosen":
+        n = node.inputs[0].shape[0]
+        return (0, n - 1) if isinstance(n, int) else None
     if op.name in ("argsort", "topk", "argmax", "argmin"):
         return 0, node.inputs[0].shape[op.axis] - 1
     if op.view or op.flat or op.name in ("broadcast_to", "ensure", "min", "max"):
@@ -206,7 +209,10 @@ def within(indices: Tensor, size: Any, subject: str, *, least: Any = None,
     ``least`` is ``-size`` by default, as for indices; ``subject`` is what the error tells.
     """
     least = -size if least is None else least
-    known = span(graph_node(indices)) if isinstance(size, int) else None
+    node = graph_node(indices)
+    known = span(node) if isinstance(size, int) else None
+    if node.op is not None and node.op.name == "chosen" and node.inputs[0].shape[0] is size:
+        return indices
     if 0 in indices.shape or (known is not None and least <= known[0] and known[1] < size):
         return indices
     wide = indices if indices.dtype == dtypes.uint64 else cast(indices, dtypes.int64)

@@ -12,7 +12,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dims import Dim, is_static, product
 from agnesi.core.dispatch import apply, graph_node, symbolic
 from agnesi.core.errors import ShapeError
-from agnesi.core.extents import most
+from agnesi.core.extents import most, need_elements
 from agnesi.core.foreign import Call, number, operand, result, units_for
 from agnesi.core.op import Op
 from agnesi.core.public import public
@@ -49,6 +49,7 @@ class ArgReduce(Op):
         return "argmax" if self.kind == "maximum" else "argmin"
 
     def infer(self, x: Any) -> Any:
+        need_elements(x.shape[self.axis])
         if x.shape[self.axis] == 0:
             raise ShapeError(
                 f"axis {self.axis} of shape {x.shape} has no elements; give it at least one"

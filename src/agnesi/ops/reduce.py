@@ -14,6 +14,7 @@ from agnesi.core.aside import LONG, aside
 from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.extents import need_elements
 from agnesi.core.integers import integer
 from agnesi.core.op import Op, typed
 from agnesi.core.public import apply_to, into, public, told
@@ -68,6 +69,7 @@ class Reduce(Op):
         shape = shapes.reduced(x.shape, self.axes, self.keepdims)
         if self.kind in ("maximum", "minimum") and not self.combined and 0 not in shape:
             for axis in self.axes:
+                need_elements(x.shape[axis])
                 if x.shape[axis] == 0:
                     raise ShapeError(
                         f"axis {axis} of shape {x.shape} has no elements, so there is no "
@@ -194,11 +196,12 @@ def reduced(kind: str, x: Tensor, axis: Axis, keepdims: bool, out: Tensor | None
         type(axis) is not tuple or bool in map(type, axis)
     ):
         axis = _axes(axis)
-    op = _reducer_for(kind, axis, len(x.shape), keepdims)
+    op = _reducer_for(kind, axis, x.ndim if x.data is None else x.data.ndim, keepdims)
     return apply(op, x) if out is None else apply_to(out, op, x)
 
 
-_NEUTRAL = {"add": 0, "multiply": 1, "logical_and": True, "logical_or": False}
+#: What a reduction of no elements is.
+NEUTRAL = {"add": 0, "multiply": 1, "logical_and": True, "logical_or": False}
 _BETWEEN = {"add": arith.add, "multiply": arith.multiply, "maximum": select.maximum,
             "minimum": select.minimum}
 
@@ -206,7 +209,7 @@ _BETWEEN = {"add": arith.add, "multiply": arith.multiply, "maximum": select.maxi
 def _some(kind: str, x: Tensor, axis: Axis, keepdims: bool, initial: Any, where: Any,
           out: Tensor | None) -> Tensor:
     """A reduction of the elements where ``where`` holds, and of ``initial``."""
-    neutral = _NEUTRAL.get(kind, initial)
+    neutral = NEUTRAL.get(kind, initial)
     if neutral is None:
         raise ValueError(
             f"{_NAMES[kind]} of some elements needs initial= for where there are none")
@@ -389,7 +392,7 @@ def mean(x: Any, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: boo
     if where is None and is_known(x) and x.dtype in dtypes.HALVES and not x.requires_grad:
         wide = total("add", x, axis, keepdims, dtypes.float32)  # no copy of it all in float32
         return cast(wide / shapes.count(x.shape, shapes.axes_of(axis, x.ndim)), x.dtype)
-    return _mean(x, shapes.axes_of(axis, len(x.shape)), keepdims, 0, where)
+    return _mean(x, shapes.axes_of(axis, x.ndim), keepdims, 0, where)
 
 
 def floating(x: Any, dtype: Any = None) -> Tensor:
@@ -411,12 +414,12 @@ def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: Any = 0, where
     """Sum over axes divided by the number of elements less ``less``; float16 sums are not cut."""
     dtype = x.dtype
     wide = cast(x, dtypes.float32) if dtype in dtypes.HALVES else x
-    count: Any = shapes.count(x.shape, axes)
+    count: Any = x.count(axes) if x._lazy else shapes.count(x.shape, axes)  # type: ignore[attr-defined]
     if where is not None:
         wide = select.where(where, wide, 0)
         counted = broadcast_to(cast(as_tensor(where), dtypes.real_of(wide.dtype)), wide.shape)
         count = apply(reducer("add", axes, bool(keepdims)), counted)
-    elif isinstance(count, Dim):
+    elif isinstance(count, (Dim, Tensor)):
         count = cast(as_tensor(count), dtypes.real_of(wide.dtype))
     if isinstance(less, Tensor) or less:
         number = isinstance(count, int) and not isinstance(less, Tensor)

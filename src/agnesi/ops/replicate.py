@@ -25,7 +25,8 @@ from agnesi.core.views import share
 from agnesi.ops import expand as spread
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import made, sizes_of
-from agnesi.ops.index import IndexSum, take
+from agnesi.ops.elements import IndexSum
+from agnesi.ops.index import take
 from agnesi.ops.movement import flatten, moveaxis, reshape
 from agnesi.ops.ranges import Arange
 from agnesi.ops.reduce import sum as sum_

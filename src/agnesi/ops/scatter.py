@@ -19,9 +19,10 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops import expand
 from agnesi.ops.convert import as_tensor, cast
 from agnesi.ops.creation import filled, made
-from agnesi.ops.index import Index, IndexSum, Window, along, as_index, windowed
+from agnesi.ops.elements import Index, IndexSum, Picked
+from agnesi.ops.index import along, as_index, windowed
 from agnesi.ops.keys import Keys, complete, entries_of, is_mask, parse, plain, view_of
-from agnesi.ops.masked import part_of, selection
+from agnesi.ops.masked import part_of
 from agnesi.ops.movement import reshape
 from agnesi.ops.places import ScatterPut, replaced, selected, spread
 from agnesi.ops.ranges import Arange
@@ -265,7 +266,7 @@ def index_put(x: TensorLike, key: Any, value: TensorLike, *, accumulate: bool = 
     x = as_tensor(x)
     part = part_of(x, key)
     if part is not None and part.view is x:
-        return part.filled(selection(part) + value if accumulate else value)
+        return part.added(value) if accumulate else part.filled(value)
     value = as_tensor(value, None if isinstance(value, Tensor) else x.dtype)
     mask = _masked(x, key)
     if mask is not None and value.ndim == 0:
@@ -334,7 +335,7 @@ class Place:
         """``x`` with another value at the place."""
         for op, indices, base in self.steps:
             if isinstance(op, Index):
-                new = put(base, new, op.axes, op.at, indices, isinstance(op, Window))
+                new = put(base, new, op.axes, op.at, indices, isinstance(op, Picked))
             elif hasattr(op, "undo"):
                 new = apply(op.undo(base.shape), new)
             else:
@@ -361,6 +362,12 @@ class Place:
 def _beside(part: Tensor, value: Any) -> Tensor:
     new = as_tensor(value, None if isinstance(value, Tensor) else part.dtype)
     return _fits(cast(new, part.dtype), part.shape)
+
+
+def _around(part: Any, new: Tensor) -> Tensor:
+    """What elements under a mask were taken from, with another value of the view that has them."""
+    view = part.part.view
+    return new if view is part.part.source else Place(view).replaced(new)
 
 
 @public
@@ -399,6 +406,8 @@ def set_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None)
     >>> ag.set_subtensor(x[1:], 2.0), x
     (tensor([0., 2., 2.]), tensor([0., 0., 0.]))
     """
+    if part._lazy:
+        return _around(part, part.part.filled(value))  # type: ignore[attr-defined]
     return Place(part).replaced(_beside(part, value))
 
 
@@ -439,6 +448,8 @@ def inc_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None)
     >>> ag.inc_subtensor(ag.ones(3)[1:], 2.0)
     tensor([1., 3., 3.])
     """
+    if part._lazy:
+        return _around(part, part.part.added(value))  # type: ignore[attr-defined]
     place = Place(part)
     return place.whole + place.alone(_beside(part, value))
 

@@ -11,7 +11,7 @@ from agnesi.core import dtypes, loops
 from agnesi.core.accepted import TensorLike
 from agnesi.core.config import MODE
 from agnesi.core.dispatch import record
-from agnesi.core.errors import DTypeError, ShapeError, TraceError
+from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.loops import Expr
 from agnesi.core.op import explain, typed
 from agnesi.core.programs import begins_program, in_program
@@ -20,7 +20,8 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_known
 from agnesi.ops.arith import positive, sign
 from agnesi.ops.choice import choose
-from agnesi.ops.compare import isnan
+from agnesi.ops.chosen import along_axes, places_of
+from agnesi.ops.compare import isnan, not_equal
 from agnesi.ops.convert import as_tensor, cast, common, constant
 from agnesi.ops.elementwise import (
     Binary,
@@ -40,16 +41,14 @@ WHERE = Elementwise(
 
 
 def nonzero(x: Any) -> tuple[Tensor, ...]:
-    """Indices of the elements that are not zero, a tensor for each axis; of known values only."""
+    """Indices of the elements that are not zero, a tensor for each axis."""
     x = as_tensor(x)
-    if not is_known(x):
-        raise TraceError(
-            "how many elements are not zero is unknown when the graph is written; keep the mask "
-            "(x != 0) and use where, sum it, or say how many places to give: ag.nonzero(x, size=n)"
-        )
     if x.ndim == 0:
         raise ShapeError("a number has no axes, and so no indices; use ag.reshape(x, (1,))")
-    return tuple(as_tensor(i) for i in x.data.nonzero())
+    if is_known(x):
+        return tuple(as_tensor(i) for i in x.data.nonzero())
+    mask = x if x.dtype.kind == "b" else not_equal(x, 0)
+    return along_axes(places_of(mask), x.shape)
 
 
 @overload

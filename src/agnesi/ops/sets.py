@@ -1,7 +1,7 @@
 """Sets: the different elements of a tensor, and whether elements are among others.
 
-How many different elements there are is known only with their values: while a graph is written,
-say with ``size=`` how many to give.
+Compiled, they are the elements in order of which each differs from the one before; how many there
+are is a size that data decides (``ops/chosen.py``), or what ``size=`` says.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ import numpy as np
 from agnesi.core import dtypes, shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.aside import aside
+from agnesi.core.dims import product
+from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError, TraceError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_known
-from agnesi.ops.compare import equal, greater, logical_and, logical_not
+from agnesi.ops.chosen import Chosen, places_of
+from agnesi.ops.compare import equal, greater, logical_and, logical_not, logical_or
 from agnesi.ops.convert import as_tensor, cast, pair
 from agnesi.ops.creation import filled
 from agnesi.ops.index import take
@@ -26,7 +29,9 @@ from agnesi.ops.join import concat
 from agnesi.ops.movement import reshape
 from agnesi.ops.nonzeros import first_places, nonzero
 from agnesi.ops.order import comparable
+from agnesi.ops.ranges import arange
 from agnesi.ops.running import cumsum
+from agnesi.ops.scans import Shift
 from agnesi.ops.scatter import index_put
 from agnesi.ops.select import where
 from agnesi.ops.sort import argsort, searchsorted, sort
@@ -53,16 +58,6 @@ class UniqueInverse(NamedTuple):
 
     values: Tensor
     inverse_indices: Tensor
-
-
-def _known(x: Any) -> tuple[Tensor, np.ndarray]:
-    x = as_tensor(x)
-    if not is_known(x):
-        raise TraceError(
-            "how many different elements there are is unknown when the graph is written; "
-            "sort the elements instead, or say how many to give: ag.unique(x, size=n)"
-        )
-    return x, x.data
 
 
 def _unique(data: np.ndarray, **options: Any) -> Any:
@@ -93,7 +88,7 @@ def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = 
         Gives the different slices at positions of an axis instead of elements.
     size : int, optional
         How many to give: further ones are left out, missing ones are ``fill_value`` (the least
-        element by default), with count 0.  Works while a graph is written, too.
+        element by default), with count 0.
     fill_value : number, optional
         What stands for missing ones to ``size``.
 
@@ -105,7 +100,7 @@ def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = 
     Raises
     ------
     TraceError
-        While a graph is written, without ``size``.
+        With ``axis`` for several axes in compiled code; without ``size`` in the body of a loop.
     ValueError
         If ``size`` is given with an axis.
     ShapeError
@@ -128,9 +123,16 @@ def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = 
         if axis is not None:
             raise ValueError("size is for elements; slices along an axis are not bounded")
         return _bounded(as_tensor(x), size, fill_value, asked)
-    x, data = _known(x)
+    x = as_tensor(x)
     if axis is not None:
         axis = shapes.axis_of(axis, x.ndim)
+    if not is_known(x):
+        if axis is not None and x.ndim > 1:
+            raise TraceError("the different slices along an axis are not compiled; give elements a "
+                             "number each, and take those that are different")
+        found = _found(x, asked)
+        return found if len(found) > 1 else found[0]
+    data: Any = x.data
     if not (any(asked) or x.requires_grad):
         return wrap(_unique(data, axis=axis))
     _, first, inverse, counts = _unique(
@@ -139,6 +141,29 @@ def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = 
     rest = [wrap(f) for a, f in zip(asked, (first, inverse, counts), strict=True) if a]
     values = _values(x, first) if axis is None else take(x, wrap(first), axis)
     return (values, *rest) if rest else values
+
+
+def _found(x: Tensor, asked: tuple[bool, ...], equal_nan: bool = True) -> tuple[Tensor, ...]:
+    """The different elements, and what else is asked for, from the elements in order."""
+    flat = reshape(x, (product(x.shape),))
+    n = flat.shape[0]
+    order: Any = argsort(flat) if asked[0] or asked[1] else None
+    ordered = sort(flat) if order is None else take(flat, order)
+    starts = _starts(ordered, equal_nan)
+    place = places_of(starts)
+    last = equal(arange(n), as_tensor(n) - 1)
+    more = (
+        lambda: take(order, place),
+        lambda: reshape(index_put(filled((n,), 0, dtypes.int64), order, _numbers(starts)), x.shape),
+        lambda: apply(Chosen(place.shape[0]),
+                      logical_or(last, apply(Shift(0, True), starts))) - place + 1,
+    )
+    return take(ordered, place), *(make() for w, make in zip(asked, more, strict=True) if w)
+
+
+def _numbers(starts: Tensor) -> Tensor:
+    """Of each element in order which of the different ones it is."""
+    return cumsum(cast(starts, dtypes.int64)) - 1
 
 
 def _bounded(x: Tensor, size: int, fill_value: Any, asked: tuple[bool, ...]) -> Any:
@@ -154,7 +179,7 @@ def _bounded(x: Tensor, size: int, fill_value: Any, asked: tuple[bool, ...]) -> 
     there = place >= 0
     fill = ordered[0] if fill_value is None else as_tensor(fill_value, x.dtype)
     values = where(there, take(ordered, place), fill)
-    number = cumsum(cast(starts, dtypes.int64)) - 1
+    number = _numbers(starts)
     more = (
         lambda: where(there, take(order, place), take(order, 0)),
         lambda: reshape(index_put(filled((n,), 0, number.dtype), order, number), x.shape),
@@ -165,13 +190,13 @@ def _bounded(x: Tensor, size: int, fill_value: Any, asked: tuple[bool, ...]) -> 
     return (values, *rest) if rest else values
 
 
-def _starts(ordered: Tensor) -> Tensor:
+def _starts(ordered: Tensor, equal_nan: bool = True) -> Tensor:
     """Whether each element of a row in order differs from the one before; all NaN are one."""
-    before, here = ordered[:-1], ordered[1:]
-    differs = logical_not(equal(here, before))
-    if ordered.dtype.kind in "fcV":
+    before = apply(Shift(0), ordered)
+    differs = logical_not(equal(ordered, before))
+    if equal_nan and ordered.dtype.kind in "fcV":
         differs = logical_and(differs, equal(before, before))
-    return concat([as_tensor(np.ones(1, bool)), differs], 0)
+    return logical_or(differs, equal(arange(ordered.shape[0]), 0))
 
 
 @public
@@ -191,7 +216,7 @@ def unique_all(x: TensorLike, /) -> UniqueAll:
     Raises
     ------
     TraceError
-        While a graph is written.
+        In the body of a loop or of ``vmap``, where sizes cannot change.
 
     See Also
     --------
@@ -203,7 +228,10 @@ def unique_all(x: TensorLike, /) -> UniqueAll:
     >>> ag.unique_all(ag.tensor([3, 1, 3])).counts
     tensor([1, 2])
     """
-    x, data = _known(x)
+    x = as_tensor(x)
+    if not is_known(x):
+        return UniqueAll(*_found(x, (True, True, True), equal_nan=False))
+    data: Any = x.data
     _, first, inverse, counts = _unique(
         data, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
     )
@@ -228,7 +256,7 @@ def unique_counts(x: TensorLike, /) -> UniqueCounts:
     Raises
     ------
     TraceError
-        While a graph is written.
+        In the body of a loop or of ``vmap``, where sizes cannot change.
 
     See Also
     --------
@@ -261,7 +289,7 @@ def unique_inverse(x: TensorLike, /) -> UniqueInverse:
     Raises
     ------
     TraceError
-        While a graph is written.
+        In the body of a loop or of ``vmap``, where sizes cannot change.
 
     See Also
     --------
@@ -296,7 +324,7 @@ def unique_values(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     Raises
     ------
     TraceError
-        While a graph is written.
+        In the body of a loop or of ``vmap``, where sizes cannot change.
 
     See Also
     --------
@@ -357,9 +385,8 @@ def _row(x: Any) -> Tensor:
 def _different(x: Tensor, chosen: Any, size: int | None, fill_value: Any) -> Tensor:
     """The different elements of a vector for which ``chosen`` holds, in order."""
     ordered = sort(x)
-    starts = logical_and(_starts(ordered), chosen(ordered)) if x.size else chosen(ordered)
+    starts = logical_and(_starts(ordered), chosen(ordered))
     if size is None:
-        _known(x)
         return take(ordered, nonzero(starts)[0])
     place = first_places(starts, size, -1)
     fill = ordered[0] if fill_value is None else as_tensor(fill_value, x.dtype)
@@ -376,8 +403,7 @@ def union1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_val
     x1, x2 : array_like
         Of any shapes; taken flat.
     size : int or tuple of int, optional
-        How many to give: further ones are left out, missing ones are ``fill_value``. Works while
-        a graph is written, too.
+        How many to give: further ones are left out, missing ones are ``fill_value``.
     fill_value : number, optional
         What stands for missing ones; the least element by default.
     out : Tensor, optional
@@ -391,7 +417,7 @@ def union1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_val
     Raises
     ------
     TraceError
-        While a graph is written, without ``size``.
+        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
 
     See Also
     --------
@@ -417,8 +443,7 @@ def intersect1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill
     x1, x2 : array_like
         Of any shapes; taken flat.
     size : int or tuple of int, optional
-        How many to give: further ones are left out, missing ones are ``fill_value``. Works while
-        a graph is written, too.
+        How many to give: further ones are left out, missing ones are ``fill_value``.
     fill_value : number, optional
         What stands for missing ones; the least element by default.
     out : Tensor, optional
@@ -432,7 +457,7 @@ def intersect1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill
     Raises
     ------
     TraceError
-        While a graph is written, without ``size``.
+        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
 
     See Also
     --------
@@ -458,8 +483,7 @@ def setdiff1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_v
     x1, x2 : array_like
         Of any shapes; taken flat.
     size : int or tuple of int, optional
-        How many to give: further ones are left out, missing ones are ``fill_value``. Works while
-        a graph is written, too.
+        How many to give: further ones are left out, missing ones are ``fill_value``.
     fill_value : number, optional
         What stands for missing ones; the least element by default.
     out : Tensor, optional
@@ -473,7 +497,7 @@ def setdiff1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_v
     Raises
     ------
     TraceError
-        While a graph is written, without ``size``.
+        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
 
     See Also
     --------
@@ -499,8 +523,7 @@ def setxor1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_va
     x1, x2 : array_like
         Of any shapes; taken flat.
     size : int or tuple of int, optional
-        How many to give: further ones are left out, missing ones are ``fill_value``. Works while
-        a graph is written, too.
+        How many to give: further ones are left out, missing ones are ``fill_value``.
     fill_value : number, optional
         What stands for missing ones; the least element by default.
     out : Tensor, optional
@@ -514,7 +537,7 @@ def setxor1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_va
     Raises
     ------
     TraceError
-        While a graph is written, without ``size``.
+        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
 
     See Also
     --------

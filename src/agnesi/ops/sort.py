@@ -22,7 +22,8 @@ from agnesi.core.record import record
 from agnesi.core.sorting import first_few, sorting
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor, pair
-from agnesi.ops.index import Index, IndexSum, along, take, take_along_axis
+from agnesi.ops.elements import Index, IndexSum
+from agnesi.ops.index import along, take, take_along_axis
 from agnesi.ops.movement import reshape
 from agnesi.ops.order import comparable, first_places, sorted_rows, stable_order
 from agnesi.ops.ordering import key_expressions, keys
