@@ -64,6 +64,7 @@ newaxis = None
 _lend()
 
 if TYPE_CHECKING:
+    from agnesi import data as data
     from agnesi import distributed as distributed
     from agnesi import fft as fft
     from agnesi import func as func
@@ -152,6 +153,7 @@ _LATE = {
     "correlate": "agnesi.ops.convolve:correlate",
     "custom_jvp": "agnesi.autodiff.custom:custom_jvp",
     "custom_vjp": "agnesi.autodiff.custom:custom_vjp",
+    "data": "agnesi.data",
     "elementwise": "agnesi.api.kernels:elementwise",
     "fft": "agnesi.api.fft",
     "fftconvolve": "agnesi.ops.convolve:fftconvolve",

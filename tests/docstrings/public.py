@@ -11,7 +11,7 @@ from agnesi.compiler.jit import Jit
 from agnesi.compiler.shared import Shared
 
 MODULES = (
-    agnesi, agnesi.fft, agnesi.func, agnesi.inspect, agnesi.linalg, agnesi.nn,
+    agnesi, agnesi.data, agnesi.fft, agnesi.func, agnesi.inspect, agnesi.linalg, agnesi.nn,
     agnesi.nn.functional, agnesi.nn.init, agnesi.optim, agnesi.optim.lr_scheduler, agnesi.random,
     agnesi.rewrite, agnesi.saving, agnesi.sparse, agnesi.special,
     agnesi.symbolic, agnesi.testing, agnesi.tree,

@@ -22,7 +22,7 @@ set_grad_enabled : `ag.enable_grad()`, `ag.no_grad()`
 set_default_dtype get_default_dtype : `ag.config.default_float`
 save load : `ag.saving.save_file(model.state_dict(), path)` and `ag.saving.load_file(path)`; whole
     trainings: `ag.saving.save_checkpoint`
-utils : `numpy.savez(file, **model.state_dict())`
+utils : `ag.data.DataLoader`, `ag.data.Dataset`
 masked_select(x, b) | x[b]
 one_hot : `ag.eye(classes)[labels]`
 bucketize(x, ag.sort(v)) | ag.searchsorted(ag.sort(v), x)

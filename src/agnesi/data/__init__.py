@@ -1,0 +1,36 @@
+"""Data: datasets of arrays, files, texts and streams, and the loader that makes batches of them."""
+
+from typing import TYPE_CHECKING, Any
+
+from agnesi.core.errors import no_attribute as _no_attribute
+from agnesi.core.exports import shown as _shown
+from agnesi.data.collate import PadCollate as PadCollate
+from agnesi.data.collate import default_collate as default_collate
+from agnesi.data.dataset import ConcatDataset as ConcatDataset
+from agnesi.data.dataset import Dataset as Dataset
+from agnesi.data.dataset import MappedDataset as MappedDataset
+from agnesi.data.dataset import Subset as Subset
+from agnesi.data.dataset import TensorDataset as TensorDataset
+from agnesi.data.dataset import random_split as random_split
+from agnesi.data.loader import DataLoader as DataLoader
+from agnesi.data.samplers import BatchSampler as BatchSampler
+from agnesi.data.samplers import BucketBatchSampler as BucketBatchSampler
+from agnesi.data.samplers import RandomSampler as RandomSampler
+from agnesi.data.samplers import Sampler as Sampler
+from agnesi.data.samplers import SequentialSampler as SequentialSampler
+from agnesi.data.samplers import WeightedRandomSampler as WeightedRandomSampler
+from agnesi.data.streams import IterableDataset as IterableDataset
+from agnesi.data.streams import MappedStream as MappedStream
+from agnesi.data.text import CharTokenizer as CharTokenizer
+from agnesi.data.text import TextDataset as TextDataset
+from agnesi.data.text import TokenWindows as TokenWindows
+from agnesi.data.text import WordTokenizer as WordTokenizer
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise _no_attribute("module 'agnesi.data'", name)
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)

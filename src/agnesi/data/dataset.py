@@ -1,0 +1,364 @@
+"""Datasets: samples by number, whole batches of arrays at once, streams."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.errors import at, shown
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.data.draws import accepts_generator, batch_generator
+from agnesi.ops.generators import Generator
+from agnesi.ops.random import permutation
+
+
+def as_tensor(array: Any) -> Any:
+    """A tensor around an array; texts and objects stay arrays."""
+    return wrap(array) if array.dtype in (*dtypes.ALL, *dtypes.HALVES) else array
+
+
+class Dataset:
+    """Base of datasets: a subclass has ``__len__`` and ``__getitem__``, which gives one sample.
+
+    Where whole batches can be had at once, ``take(indices)`` gives them, and the loader calls no
+    Python for each sample.
+
+    See Also
+    --------
+    data.DataLoader, data.TensorDataset, data.IterableDataset
+
+    Examples
+    --------
+    >>> from agnesi import data
+    >>> class Squares(data.Dataset):
+    ...     def __len__(self):
+    ...         return 5
+    ...     def __getitem__(self, index):
+    ...         return index ** 2
+    >>> next(iter(data.DataLoader(Squares(), batch_size=3)))
+    tensor([0, 1, 4])
+    """
+
+    def __getitem__(self, index: int) -> Any:
+        raise NotImplementedError(at(f"{type(self).__name__} has no __getitem__(self, index), "
+                                     "which gives one sample"))
+
+    def map(self, function: Callable[..., Any], batched: bool = False) -> MappedDataset:
+        """The same samples, each changed by a function when it is fetched.
+
+        Parameters
+        ----------
+        function : callable
+            Takes what a sample consists of, one argument each, and gives a sample.  Where it has a
+            parameter ``generator``, it gets a :class:`numpy.random.Generator` of the batch, which
+            is the same in every run, on any number of workers.
+        batched : bool
+            Whether it takes and gives whole batches.
+
+        Returns
+        -------
+        MappedDataset
+            Of the same length.
+        """
+        return MappedDataset(self, function, batched)
+
+
+class TensorDataset(Dataset):
+    """Arrays whose rows are the samples; batches are taken from all of them at once.
+
+    Batches in order are read-only views; others are one gather each.  Memory-mapped arrays
+    (``numpy.load(path, mmap_mode="r")``) stay on disk, and their rows are read when they are taken.
+
+    Parameters
+    ----------
+    *arrays : array_like, or one dict of them
+        Of the same length along their first axis.
+
+    Attributes
+    ----------
+    arrays : tuple of numpy.ndarray
+        The arrays, not copied.
+
+    Raises
+    ------
+    ValueError
+        If there are none, or lengths differ.
+
+    See Also
+    --------
+    data.DataLoader, data.Dataset
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import data
+    >>> pairs = data.TensorDataset(ag.arange(6).reshape(3, 2), ag.arange(3))
+    >>> pairs[2]
+    (tensor([4, 5]), tensor(2))
+    >>> pairs.take([2, 0])
+    (tensor([[4, 5],
+           [0, 1]]), tensor([2, 0]))
+    """
+
+    def __init__(self, *arrays: Any) -> None:
+        named = arrays[0] if len(arrays) == 1 and isinstance(arrays[0], Mapping) else None
+        self._names = None if named is None else list(named)
+        self.arrays = tuple(map(_array, arrays if named is None else named.values()))
+        sizes = [a.shape[:1] for a in self.arrays]
+        if not sizes or () in sizes or len(set(sizes)) > 1:
+            raise ValueError(at("TensorDataset takes arrays with the same number of rows, not "
+                                f"{', '.join(map(typed, self.arrays)) or 'none'}"))
+        self._count = sizes[0][0]
+
+    def __len__(self) -> int:
+        return int(self._count)
+
+    def __getitem__(self, index: int) -> Any:
+        return self._shaped([as_tensor(_locked(a[index, ...])) for a in self.arrays])
+
+    def take(self, indices: Any) -> Any:
+        """A batch of samples.
+
+        Parameters
+        ----------
+        indices : slice or array_like of int
+            Which ones.
+
+        Returns
+        -------
+        tuple of Tensor, or dict of Tensor
+            Of shape (samples, ...) each.
+        """
+        if isinstance(indices, slice):
+            return self._shaped([as_tensor(_locked(a[indices])) for a in self.arrays])
+        return self._shaped([as_tensor(a.take(indices, 0)) for a in self.arrays])
+
+    def _shaped(self, parts: list[Any]) -> Any:
+        return tuple(parts) if self._names is None else dict(zip(self._names, parts, strict=True))
+
+    def __repr__(self) -> str:
+        told = [typed(a) for a in self.arrays]
+        if self._names is not None:
+            told = [f"{n}: {t}" for n, t in zip(self._names, told, strict=True)]
+        return f"TensorDataset({', '.join(told)})"
+
+
+def _array(value: Any) -> np.ndarray:
+    found = np.asanyarray(value.data if isinstance(value, Tensor) else value)
+    return found.view(np.ndarray)  # also of a memory-mapped array, whose rows are copied as others
+
+
+def _locked(view: np.ndarray) -> np.ndarray:
+    """A view that nobody can change the dataset by."""
+    view.flags.writeable = False
+    return view
+
+
+class MappedDataset(Dataset):
+    """A dataset whose samples a function changes when they are fetched: :meth:`Dataset.map`.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Where samples come from.
+    function : callable
+        Takes what a sample consists of, one argument each, and perhaps ``generator``.
+    batched : bool
+        Whether it takes and gives whole batches.
+
+    Raises
+    ------
+    TypeError
+        If ``function`` cannot be called, or whole batches cannot be had.
+
+    See Also
+    --------
+    data.Dataset, data.DataLoader
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from agnesi import data
+    >>> def noisy(x, generator):
+    ...     return x + generator.normal(size=x.shape)
+    >>> noised = data.TensorDataset(np.zeros((4, 3))).map(noisy)
+    >>> next(iter(data.DataLoader(noised, batch_size=2))).shape
+    (2, 3)
+    """
+
+    def __init__(self, dataset: Any, function: Callable[..., Any], batched: bool = False) -> None:
+        if not callable(function):
+            raise TypeError(at(f"a dataset is mapped by a function, not by {shown(function)}"))
+        if batched and not hasattr(dataset, "take"):
+            raise TypeError(at(f"{type(dataset).__name__} has no take(indices), which gives whole "
+                               "batches; map with batched=False"))
+        self.dataset, self.function, self.batched = dataset, function, batched
+        self._draws = accepts_generator(function)
+        if batched:
+            self.take = lambda indices: self._changed(dataset.take(indices))
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, index: int) -> Any:
+        if not self.batched:
+            return self._changed(self.dataset[index])
+        batch = self.take(np.array([index]))
+        return tuple(v[0] for v in batch) if isinstance(batch, tuple) else batch[0]
+
+    def __reduce__(self) -> Any:
+        return MappedDataset, (self.dataset, self.function, self.batched)
+
+    def _changed(self, sample: Any) -> Any:
+        args = sample if type(sample) is tuple else (sample,)
+        if self._draws:
+            return self.function(*args, generator=batch_generator())
+        return self.function(*args)
+
+
+class Subset(Dataset):
+    """Some samples of a dataset.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Where they come from.
+    indices : array_like of int
+        Which ones.
+
+    Raises
+    ------
+    IndexError
+        If one is out of range.
+
+    See Also
+    --------
+    data.random_split, data.ConcatDataset
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from agnesi import data
+    >>> data.Subset(data.TensorDataset(np.arange(5)), [4, 2])[0]
+    (tensor(4),)
+    """
+
+    def __init__(self, dataset: Any, indices: Any) -> None:
+        self.dataset, self.indices = dataset, np.asarray(indices, np.int64).reshape(-1)
+        if self.indices.size and not (
+                self.indices.min() >= 0 and self.indices.max() < len(dataset)):
+            raise IndexError(at(f"Subset: indices are from 0 to {len(dataset) - 1}, not "
+                                f"{self.indices.min()} to {self.indices.max()}"))
+        if hasattr(dataset, "take"):
+            self.take = self._take
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.dataset[int(self.indices[index])]
+
+    def __reduce__(self) -> Any:
+        return Subset, (self.dataset, self.indices)
+
+    def _take(self, indices: Any) -> Any:
+        return self.dataset.take(self.indices[indices])
+
+
+class ConcatDataset(Dataset):
+    """Datasets one behind the other.
+
+    Parameters
+    ----------
+    datasets : sequence of Dataset
+        At least one.
+
+    Raises
+    ------
+    ValueError
+        If there are none.
+
+    See Also
+    --------
+    data.Subset
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from agnesi import data
+    >>> a, b = data.TensorDataset(np.arange(2)), data.TensorDataset(np.arange(3))
+    >>> both = data.ConcatDataset([a, b])
+    >>> len(both), both[-1]
+    (5, (tensor(2),))
+    """
+
+    def __init__(self, datasets: Sequence[Any]) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise ValueError(at("ConcatDataset takes at least one dataset"))
+        self._ends = list(itertools.accumulate(map(len, self.datasets)))
+
+    def __len__(self) -> int:
+        return self._ends[-1]
+
+    def __getitem__(self, index: int) -> Any:
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(at(f"sample {index} of {len(self)}"))
+        which = bisect.bisect_right(self._ends, place)
+        return self.datasets[which][place - (self._ends[which - 1] if which else 0)]
+
+
+def random_split(dataset: Any, lengths: Sequence[float],
+                 generator: Generator | None = None) -> list[Subset]:
+    """Cut a dataset at random into parts that do not overlap.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        What to cut.
+    lengths : sequence of int or of float
+        Samples of each part; or its share, where they sum to 1.
+    generator : Generator, optional
+        Where random numbers come from; by default :func:`agnesi.random.default_generator`.
+
+    Returns
+    -------
+    list of Subset
+        One for each length.
+
+    Raises
+    ------
+    ValueError
+        If they do not sum to the length of the dataset, or to 1.
+
+    See Also
+    --------
+    data.Subset
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from agnesi import data
+    >>> [len(part) for part in data.random_split(data.TensorDataset(np.arange(10)), [0.75, 0.25])]
+    [8, 2]
+    """
+    count = len(dataset)
+    sizes = [int(n) for n in lengths]
+    if any(n != size for n, size in zip(lengths, sizes, strict=True)) or sum(sizes) != count:
+        if abs(sum(lengths) - 1) > 1e-6 or min(lengths) < 0:
+            raise ValueError(at(f"random_split: lengths must sum to {count}, or to 1, not "
+                                f"{list(lengths)}"))
+        sizes = [int(count * share) for share in lengths]
+        for k in range(count - sum(sizes)):
+            sizes[k % len(sizes)] += 1
+    order: Any = permutation(count, generator=generator).data
+    ends = list(itertools.accumulate(sizes))
+    return [Subset(dataset, order[end - size : end])
+            for size, end in zip(sizes, ends, strict=True)]

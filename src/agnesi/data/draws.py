@@ -1,0 +1,40 @@
+"""Random numbers of a batch: the same in every run, whoever makes the batch."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+class _Batch(threading.local):
+    """What a thread makes now: the seed of its batch, and the generator once it was asked for."""
+
+    seed: tuple[int, ...] | None = None
+    generator: np.random.Generator | None = None
+
+
+_BATCH = _Batch()
+
+
+def begin_batch(seed: tuple[int, ...] | None) -> None:
+    """This thread makes the batch of a seed from now on."""
+    _BATCH.seed, _BATCH.generator = seed, None
+
+
+def batch_generator() -> np.random.Generator:
+    """The generator of the batch that this thread makes; outside of loaders, some generator."""
+    if _BATCH.generator is None:
+        _BATCH.generator = np.random.default_rng(_BATCH.seed)
+    return _BATCH.generator
+
+
+def accepts_generator(function: Callable[..., Any]) -> bool:
+    """Whether a function has a parameter ``generator``."""
+    try:
+        return "generator" in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False

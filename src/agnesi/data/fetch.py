@@ -1,0 +1,68 @@
+"""One batch, from the numbers of its samples: what the loader or its workers run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agnesi.data.collate import default_collate
+from agnesi.data.dataset import as_tensor
+from agnesi.data.draws import begin_batch
+from agnesi.data.streams import MappedStream
+
+
+class Task(NamedTuple):
+    """A batch to make: its number in the epoch, its seed, and its samples or their numbers."""
+
+    number: int
+    seed: tuple[int, ...]
+    what: Any
+
+
+class Fetch:
+    """Makes batches of a dataset."""
+
+    def __init__(self, dataset: Any, collate: Callable[..., Any] | None, stream: bool,
+                 single: bool) -> None:
+        self.stream, self.single = stream, single
+        self.functions: list[MappedStream] = []
+        while isinstance(dataset, MappedStream):
+            self.functions.insert(0, dataset)
+            dataset = dataset.dataset
+        #: What samples come from.
+        self.source = dataset
+        self.whole = not stream and not single and collate is None and hasattr(dataset, "take")
+        self.collate = collate or (_alone if single else default_collate)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A stream is read in one place, and not sent to workers."""
+        return {**vars(self), "source": None if self.stream else self.source}
+
+    def __call__(self, task: Task) -> Any:
+        begin_batch(task.seed)
+        what = task.what
+        if self.whole:
+            if isinstance(what, range):
+                what = slice(what.start, what.stop)
+            return self.source.take(what)
+        if self.stream:
+            samples = list(what)
+        else:
+            numbers = what.tolist() if isinstance(what, np.ndarray) else what
+            samples = [self.source[k] for k in numbers]
+        for mapped in self.functions:
+            samples = [mapped.changed(sample) for sample in samples]
+        return self.collate(samples[0] if self.single else samples)
+
+
+def _alone(sample: Any) -> Any:
+    """One sample as a batch is given, without an axis for samples."""
+    if isinstance(sample, (np.ndarray, np.generic)):
+        return as_tensor(np.asarray(sample))
+    if type(sample) is tuple:
+        return tuple(map(_alone, sample))
+    if type(sample) is dict:
+        return {name: _alone(v) for name, v in sample.items()}
+    return sample

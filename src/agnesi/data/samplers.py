@@ -1,0 +1,332 @@
+"""Samplers: in which order samples come, and in which batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.errors import at
+from agnesi.ops.generators import Generator
+from agnesi.ops.random import permutation
+
+
+class Sampler:
+    """Base of samplers: a subclass gives the numbers of all samples of an epoch, in order.
+
+    An iterable of numbers serves as a sampler, too; what a subclass computes from the generator
+    that it is given can be repeated, so that a loader goes on in the middle of an epoch.
+
+    See Also
+    --------
+    data.DataLoader, data.RandomSampler, data.BucketBatchSampler
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from agnesi import data
+    >>> class Backwards(data.Sampler):
+    ...     def order(self, generator):
+    ...         return np.arange(4)[::-1]
+    >>> dataset = data.TensorDataset(np.arange(4))
+    >>> [x.tolist() for x, in data.DataLoader(dataset, batch_size=2, sampler=Backwards())]
+    [[3, 2], [1, 0]]
+    """
+
+    def order(self, generator: Generator) -> Any:
+        """Numbers of the samples of one epoch.
+
+        Parameters
+        ----------
+        generator : Generator
+            The only source of random numbers.
+
+        Returns
+        -------
+        numpy.ndarray of int
+            In order; of batch samplers, a list of arrays.
+
+        Raises
+        ------
+        NotImplementedError
+            Unless a subclass has its own.
+        """
+        raise NotImplementedError(at(f"{type(self).__name__} has no order(self, generator), which "
+                                     "gives the numbers of an epoch's samples"))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.order(Generator()))
+
+
+class SequentialSampler(Sampler):
+    """All samples in their order.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Whose length counts.
+
+    See Also
+    --------
+    data.RandomSampler
+
+    Examples
+    --------
+    >>> from agnesi import data
+    >>> list(data.SequentialSampler("abc"))
+    [0, 1, 2]
+    """
+
+    def __init__(self, dataset: Any) -> None:
+        self.count = len(dataset)
+
+    def order(self, generator: Generator) -> Any:
+        return range(self.count)
+
+    def __len__(self) -> int:
+        return self.count
+
+
+class RandomSampler(Sampler):
+    """Samples in random order.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Whose length counts.
+    replacement : bool
+        Whether a sample may come several times.
+    num_samples : int, optional
+        How many; by default as many as there are.
+
+    Raises
+    ------
+    ValueError
+        If more samples are wanted than there are, without replacement.
+
+    See Also
+    --------
+    data.SequentialSampler, data.WeightedRandomSampler
+
+    Examples
+    --------
+    >>> from agnesi import data
+    >>> sorted(map(int, data.RandomSampler("abc")))
+    [0, 1, 2]
+    """
+
+    def __init__(self, dataset: Any, replacement: bool = False,
+                 num_samples: int | None = None) -> None:
+        self.count, self.replacement = len(dataset), replacement
+        self.num_samples = self.count if num_samples is None else num_samples
+        if not replacement and self.num_samples > self.count:
+            raise ValueError(at(f"RandomSampler: there are {self.count} samples, fewer than "
+                                f"num_samples={self.num_samples}; set replacement=True"))
+
+    def order(self, generator: Generator) -> Any:
+        if self.replacement:
+            return generator.integers(0, self.count, size=self.num_samples).data
+        found: Any = permutation(self.count, generator=generator).data
+        return found[: self.num_samples]
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class WeightedRandomSampler(Sampler):
+    """Samples drawn with probabilities of their own.
+
+    Parameters
+    ----------
+    weights : array_like of float
+        One for each sample; they need not sum to 1.
+    num_samples : int
+        How many to draw.
+    replacement : bool
+        Whether a sample may come several times.
+
+    Raises
+    ------
+    ValueError
+        If weights are negative or all zero, or too few for drawing without replacement.
+
+    See Also
+    --------
+    data.RandomSampler
+
+    Examples
+    --------
+    >>> from agnesi import data
+    >>> set(data.WeightedRandomSampler([0.0, 1.0, 0.0], 5)) == {1}
+    True
+    """
+
+    def __init__(self, weights: Any, num_samples: int, replacement: bool = True) -> None:
+        self.weights = np.asarray(weights, np.float64)
+        self.num_samples, self.replacement = num_samples, replacement
+        if self.weights.ndim != 1 or not (self.weights >= 0).all() or not self.weights.sum() > 0:
+            raise ValueError(at("WeightedRandomSampler: weights must be a vector of numbers of at "
+                                "least 0, some of them above"))
+        if not replacement and num_samples > np.count_nonzero(self.weights):
+            raise ValueError(at(f"WeightedRandomSampler: {np.count_nonzero(self.weights)} weights "
+                                f"are above 0, fewer than num_samples={num_samples}"))
+
+    def order(self, generator: Generator) -> Any:
+        if self.replacement:
+            ends = np.cumsum(self.weights)
+            draws: Any = generator.random(self.num_samples, dtype="float64").data
+            return np.searchsorted(ends, draws * ends[-1], side="right").clip(
+                0, len(ends) - 1)
+        with np.errstate(divide="ignore"):  # the smallest of exponential times come first
+            times: Any = generator.exponential(size=len(self.weights), dtype="float64").data
+            return np.argsort(times / self.weights, kind="stable")[: self.num_samples]
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class BatchSampler(Sampler):
+    """Batches of what another sampler gives.
+
+    Parameters
+    ----------
+    sampler : Sampler or iterable of int
+        The order of samples.
+    batch_size : int
+        Samples of a batch.
+    drop_last : bool
+        Whether a last batch that is not full is left out.
+
+    Raises
+    ------
+    ValueError
+        If ``batch_size`` is less than 1.
+
+    See Also
+    --------
+    data.BucketBatchSampler
+
+    Examples
+    --------
+    >>> from agnesi import data
+    >>> [list(batch) for batch in data.BatchSampler(data.SequentialSampler("abc"), 2)]
+    [[0, 1], [2]]
+    """
+
+    def __init__(self, sampler: Any, batch_size: int, drop_last: bool = False) -> None:
+        if batch_size < 1:
+            raise ValueError(at(f"batch_size must be at least 1, not {batch_size}"))
+        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
+
+    def order(self, generator: Generator) -> Any:
+        order = ordered(self.sampler, generator)
+        if isinstance(order, Sequence) or hasattr(order, "shape"):
+            return _Cut(order, self.batch_size, self.drop_last)
+        return _gathered(order, self.batch_size, self.drop_last)
+
+    def __len__(self) -> int:
+        count = len(self.sampler)
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+
+class BucketBatchSampler(Sampler):
+    """Batches of samples of similar length, so that little is padded.
+
+    Samples are shuffled, sorted by length within large groups, and cut into batches, which come in
+    random order.
+
+    Parameters
+    ----------
+    lengths : array_like of int
+        The length of each sample.
+    batch_size : int
+        Samples of a batch.
+    shuffle : bool
+        Whether the order is random; else samples are sorted as they are.
+    drop_last : bool
+        Whether batches that are not full are left out.
+    batches_per_bucket : int
+        How many batches make a group: more need less padding, fewer mix better.
+
+    Raises
+    ------
+    ValueError
+        If a size is less than 1.
+
+    See Also
+    --------
+    data.PadCollate, data.BatchSampler
+
+    Examples
+    --------
+    >>> from agnesi import data
+    >>> sampler = data.BucketBatchSampler([5, 1, 4, 2], 2, shuffle=False)
+    >>> [list(map(int, batch)) for batch in sampler]
+    [[1, 3], [2, 0]]
+    """
+
+    def __init__(self, lengths: Any, batch_size: int, shuffle: bool = True,
+                 drop_last: bool = False, batches_per_bucket: int = 50) -> None:
+        if batch_size < 1 or batches_per_bucket < 1:
+            raise ValueError(at("BucketBatchSampler: batch_size and batches_per_bucket must be at "
+                                f"least 1, not {batch_size} and {batches_per_bucket}"))
+        self.lengths, self.batch_size = np.asarray(lengths).reshape(-1), batch_size
+        self.shuffle, self.drop_last = shuffle, drop_last
+        self.bucket = batch_size * batches_per_bucket
+
+    def order(self, generator: Generator) -> Any:
+        count = len(self.lengths)
+        order: Any = permutation(count, generator=generator).data if self.shuffle else (
+            np.arange(count))
+        batches = []
+        for begin in range(0, count, self.bucket):
+            group = order[begin : begin + self.bucket]
+            group = group[np.argsort(self.lengths[group], kind="stable")]
+            batches += [group[k : k + self.batch_size]
+                        for k in range(0, len(group), self.batch_size)]
+        if self.drop_last:
+            batches = [batch for batch in batches if len(batch) == self.batch_size]
+        if self.shuffle and batches:
+            turns: Any = permutation(len(batches), generator=generator).data
+            batches = [batches[k] for k in turns]
+        return batches
+
+    def __len__(self) -> int:
+        full, last = divmod(len(self.lengths), self.bucket)
+        each = self.bucket // self.batch_size
+        rest = last // self.batch_size if self.drop_last else -(-last // self.batch_size)
+        return full * each + rest
+
+
+def ordered(sampler: Any, generator: Generator) -> Any:
+    """What a sampler gives for one epoch; of an iterable, an iterator."""
+    return sampler.order(generator) if isinstance(sampler, Sampler) else iter(sampler)
+
+
+class _Cut:
+    """An order cut into batches, each of which is found at once."""
+
+    def __init__(self, order: Any, size: int, drop_last: bool) -> None:
+        self.order, self.size = order, size
+        self.count = len(order) // size if drop_last else -(-len(order) // size)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, k: int) -> Any:
+        if not 0 <= k < self.count:
+            raise IndexError(k)
+        return self.order[k * self.size : (k + 1) * self.size]
+
+
+def _gathered(order: Iterator[Any], size: int, drop_last: bool) -> Iterator[list[Any]]:
+    """Batches of what an iterator gives."""
+    batch: list[Any] = []
+    for sample in order:
+        batch.append(sample)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch and not drop_last:
+        yield batch

@@ -1,0 +1,102 @@
+"""Streams of samples that are changed on their way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from agnesi.core.errors import at, shown
+from agnesi.data.draws import accepts_generator, batch_generator
+
+
+class IterableDataset:
+    """Base of streams: a subclass has ``__iter__``, which gives samples.
+
+    The loader reads a stream in one place, in order; its workers transform and collate.
+
+    See Also
+    --------
+    data.DataLoader, data.Dataset
+
+    Examples
+    --------
+    >>> from agnesi import data
+    >>> class Countdown(data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter([3, 2, 1])
+    >>> [batch.tolist() for batch in data.DataLoader(Countdown(), batch_size=2)]
+    [[3, 2], [1]]
+    """
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError(at(f"{type(self).__name__} has no __iter__(self), which gives "
+                                     "samples"))
+
+    def map(self, function: Callable[..., Any]) -> MappedStream:
+        """The same samples, each changed by a function, which the loader's workers call.
+
+        Parameters
+        ----------
+        function : callable
+            Takes what a sample consists of, one argument each, and gives a sample; perhaps with
+            ``generator``, as in :meth:`agnesi.data.Dataset.map`.
+
+        Returns
+        -------
+        MappedStream
+            A stream.
+        """
+        return MappedStream(self, function)
+
+
+class MappedStream(IterableDataset):
+    """A stream whose samples a function changes: :meth:`IterableDataset.map`.
+
+    Parameters
+    ----------
+    dataset : iterable
+        Where samples come from.
+    function : callable
+        Takes what a sample consists of, and perhaps ``generator``.
+
+    Raises
+    ------
+    TypeError
+        If ``function`` cannot be called.
+
+    See Also
+    --------
+    data.IterableDataset, data.DataLoader
+
+    Examples
+    --------
+    >>> from agnesi import data
+    >>> list(data.MappedStream([1, 2], lambda x: 10 * x))
+    [10, 20]
+    """
+
+    def __init__(self, dataset: Any, function: Callable[..., Any]) -> None:
+        if not callable(function):
+            raise TypeError(at(f"a stream is mapped by a function, not by {shown(function)}"))
+        self.dataset, self.function = dataset, function
+        self._draws = accepts_generator(function)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.changed, self.dataset)
+
+    def changed(self, sample: Any) -> Any:
+        """A sample after the function.
+
+        Parameters
+        ----------
+        sample : object
+            What the function takes; a tuple holds several arguments.
+
+        Returns
+        -------
+        object
+            What it gives.
+        """
+        args = sample if type(sample) is tuple else (sample,)
+        return self.function(*args, generator=batch_generator()) if self._draws else (
+            self.function(*args))

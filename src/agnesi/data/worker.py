@@ -1,0 +1,67 @@
+"""What a worker process of a loader does: it makes batches until nobody asks for more."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import random
+import signal
+import traceback
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.control import set_num_threads
+from agnesi.data.fetch import Fetch, Task
+from agnesi.data.messages import send
+from agnesi.ops.generators import manual_seed
+
+
+class Failure:
+    """An error of a batch, on its way to the process that waits for the batch."""
+
+    def __init__(self, error: BaseException, told: str) -> None:
+        self.told = told
+        try:
+            self.error = pickle.dumps(error)
+        except Exception:
+            self.error = b""
+
+    def again(self, worker: str, number: int) -> Exception:
+        """The same error here, with a note of what happened there."""
+        error: Exception = RuntimeError(f"{worker} failed")
+        with contextlib.suppress(Exception):
+            found = pickle.loads(self.error)
+            error = found if isinstance(found, Exception) else error
+        error.add_note(f"{worker} raised it while it made batch {number}:\n{self.told}")
+        return error
+
+
+def work(k: int, connection: Connection, others: list[Connection], fetch: Fetch,
+         init: Callable[[int], Any] | None) -> None:
+    """Take tasks from a connection and send what becomes of them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asks ends this one
+    for other in others:  # so that every worker sees when that process is gone
+        other.close()
+    set_num_threads(1)
+    if init is not None:
+        init(k)
+    with contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
+        while (message := connection.recv()) is not None:
+            run, task = message
+            send(connection, (run, task.number, _made(fetch, task)))
+
+
+def _made(fetch: Fetch, task: Task) -> Any:
+    """A batch, or why there is none; global generators begin with the batch's seed."""
+    seed = [*task.seed]
+    word = int(np.random.SeedSequence(seed).generate_state(1)[0])
+    random.seed(word)
+    np.random.seed(word)
+    manual_seed(word)
+    try:
+        return fetch(task)
+    except Exception as error:
+        return Failure(error, traceback.format_exc())
