@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.api.random import Generator, exponential, integers, permutation, uniform
 from agnesi.core.errors import at
-from agnesi.ops.generators import Generator
-from agnesi.ops.random import permutation
 
 
 class Sampler:
@@ -126,7 +125,7 @@ class RandomSampler(Sampler):
 
     def order(self, generator: Generator) -> Any:
         if self.replacement:
-            return generator.integers(0, self.count, size=self.num_samples).data
+            return integers(0, self.count, self.num_samples, generator=generator).data
         found: Any = permutation(self.count, generator=generator).data
         return found[: self.num_samples]
 
@@ -175,11 +174,12 @@ class WeightedRandomSampler(Sampler):
     def order(self, generator: Generator) -> Any:
         if self.replacement:
             ends = np.cumsum(self.weights)
-            draws: Any = generator.random(self.num_samples, dtype="float64").data
+            draws: Any = uniform(size=self.num_samples, dtype="float64", generator=generator).data
             return np.searchsorted(ends, draws * ends[-1], side="right").clip(
                 0, len(ends) - 1)
         with np.errstate(divide="ignore"):  # the smallest of exponential times come first
-            times: Any = generator.exponential(size=len(self.weights), dtype="float64").data
+            times: Any = exponential(
+                size=len(self.weights), dtype="float64", generator=generator).data
             return np.argsort(times / self.weights, kind="stable")[: self.num_samples]
 
     def __len__(self) -> int:
