@@ -15,9 +15,10 @@ from agnesi.core.exports import exported
 
 MODULES = {
     name: importlib.import_module(f"agnesi.{name}".rstrip(".")) for name in (
-        "", "data", "distributed", "fft", "func", "inspect", "linalg", "nn", "nn.functional", "nn.init",
-        "nn.utils", "optim", "optim.flat", "optim.lr_scheduler", "optim.swa_utils", "random",
-        "rewrite", "saving", "sparse", "special", "symbolic", "testing", "tree",
+        "", "data", "distributed", "fft", "func", "inspect", "linalg", "nn",
+        "nn.functional", "nn.init", "nn.utils", "optim", "optim.flat", "optim.lr_scheduler",
+        "optim.swa_utils", "random", "rewrite", "saving", "sparse", "special", "symbolic",
+        "testing", "tree",
     )
 }
 #: Modules that are public themselves.
