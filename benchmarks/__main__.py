@@ -17,11 +17,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import peers, report, suites
+from benchmarks import peers, picture, report, suites
 from benchmarks.harness import Result
 
 Table = tuple[str, list[Result]]
 RESULTS = Path(__file__).parent / "results"
+#: The picture of all suites, which the README shows.
+PICTURE = Path(__file__).parents[1] / "docs" / "speed.svg"
 
 
 def main() -> int:
@@ -34,7 +36,12 @@ def main() -> int:
     print("\n" + report.summary(tables))
     if scaled := report.scaling(tables):
         print("\n" + scaled)
-    print(f"\nwritten to {write(machine, limits, tables, args.quick)}")
+    path = write(machine, limits, tables, args.quick)
+    print(f"\nwritten to {path}")
+    if drawn := picture.draw(tables, machine["cpu"]):
+        path.with_suffix(".svg").write_text(drawn)
+        if set(args.suites) == set(suites.NAMES):
+            PICTURE.write_text(drawn)
     return 0
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 
-from benchmarks import limits, report
+from benchmarks import limits, picture, report
 from benchmarks.harness import Case, Contender, Context, Result, check_answer, to_numpy
 from benchmarks.suites import _mlp, elementwise, matmul, rows
 
@@ -118,3 +120,19 @@ def test_the_hand_written_step_follows_the_gradient():
     # To first order a step of gradient descent lowers the loss by |update|² / rate.
     moved = sum(((a - b) ** 2).sum() for a, b in zip(weights, problem.weights, strict=True))
     assert base - step(problem.x, problem.y) == pytest.approx(moved / _mlp.RATE, rel=0.1)
+
+
+def test_the_picture_has_a_bar_from_one_to_the_median_of_each_suite():
+    def table(title, *ratios):
+        return title, [result({"agnesi": 1.0, "a": ratio}) for ratio in ratios]
+
+    drawn = picture.draw(
+        [table("sums & means", 0.5, 4.0, 8.0), table("slow", 0.8), table("none")], "a processor")
+    root = ElementTree.fromstring(drawn)
+    bars = [e for e in root if e.tag.endswith("rect")]
+    assert ["slow" in bar.get("class") for bar in bars] == [False, True]
+    assert [e.text.strip() for e in root if e.text and "&" in e.text] == ["sums & means"]
+    one = next(float(e.get("x1")) for e in root if e.get("class") == "one")
+    assert float(bars[0].get("x")) == one
+    assert abs(float(bars[1].get("x")) + float(bars[1].get("width")) - one) < 0.2
+    assert picture.draw([table("none")], "a processor") == ""
