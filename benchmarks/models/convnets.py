@@ -157,7 +157,7 @@ def resnet50(lib: Any) -> Any:
     return nn.Sequential(*layers, nn.AvgPool2d(7), nn.Flatten(), nn.Linear(channels, CLASSES))
 
 
-#: The five networks with the batches of the table in the README.
+#: The five networks with the batches of the table in docs/benchmarks.md.
 IMAGENET = (
     Net("AlexNet", alexnet, 16, 3, 224),
     Net("OverFeat", overfeat, 16, 3, 231),
