@@ -4,6 +4,7 @@
 # make test-all    every case of make test, of some of which it runs a share; random programs, the array API's tests
 # make bench  the speed table beside the peers (SUITES="calls rows" to choose, QUICK=1 for a short run)
 # make peers  values and gradients of networks beside PyTorch's
+# make names  which of PyTorch's names for networks there are; writes docs/torch-names.md
 # make conformance  the public tests of the array API standard (EXAMPLES=100 for more of each)
 # make coverage  which functions of NumPy and SciPy there are, with gradients, compiled natively
 # make fuzz   20 000 random programs, always the same (PROGRAMS=2000 for fewer)
@@ -35,7 +36,7 @@ PIP_FLAGS := -qq --disable-pip-version-check --no-input
 VENV := .venv
 BENCH := .venv-bench
 
-.PHONY: demo test test-quick test-all lint bench peers conformance coverage fuzz fuzz-new growth hostile clean
+.PHONY: demo test test-quick test-all lint bench peers names conformance coverage fuzz fuzz-new growth hostile clean
 
 demo: $(VENV)/.ready
 	$(VENV)/bin/python examples/digits.py
@@ -79,6 +80,9 @@ conformance: $(VENV)/.ready
 	$(VENV)/bin/python -m pip install $(PIP_FLAGS) --editable '.[conformance]'
 	$(VENV)/bin/python tools/conformance.py --max-examples $(EXAMPLES)
 	$(VENV)/bin/python tools/conformance.py --max-examples $(EXAMPLES) --jit
+
+names: $(BENCH)/.ready
+	$(BENCH)/bin/python -m benchmarks.names
 
 coverage: $(VENV)/.ready
 	$(VENV)/bin/python tools/names.py $(if $(LIST),--list)

@@ -100,7 +100,7 @@ def test_forms_of_names_tell_what_exists() -> None:
     for owner, name, words in (
         (ag, "cudnn_convolution", "nn.functional"), (ag, "add_p", "`ag.op`"),
         (ag, "quantized_lstm", "there are no quantized tensors"), (symbolic, "dcols", "`T.col("),
-        (nn.functional, "leaky_relu_", "inplace=True"), (ag, "sym_max", "`ag.Dim`"),
+        (nn.functional, "mish_", "inplace=True"), (ag, "sym_max", "`ag.Dim`"),
     ):
         with pytest.raises(AttributeError, match=re.escape(words)):
             getattr(owner, name)
@@ -138,7 +138,7 @@ def test_classes_are_named_as_they_are() -> None:
 
     with pytest.raises(AttributeError, match=r"^'Net' object has no attribute 'hidden'$"):
         Net()(W)
-    with pytest.raises(AttributeError, match=r"^'SGD' object .* 'param_groups'; use `optimizer.lr"):
+    with pytest.raises(AttributeError, match=r"^'SGD' object .* 'state'; use `optimizer.slots"):
         optim.SGD([W], 0.1).param_groups  # noqa: B018
 
 

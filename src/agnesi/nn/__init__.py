@@ -38,6 +38,7 @@ from agnesi.nn.borders import ZeroPad3d as ZeroPad3d
 from agnesi.nn.cells import GRUCell as GRUCell
 from agnesi.nn.cells import LSTMCell as LSTMCell
 from agnesi.nn.cells import RNNCell as RNNCell
+from agnesi.nn.cells import RNNCellBase as RNNCellBase
 from agnesi.nn.columns import Fold as Fold
 from agnesi.nn.columns import Unfold as Unfold
 from agnesi.nn.containers import ModuleDict as ModuleDict
@@ -70,6 +71,10 @@ from agnesi.nn.elementary import WeightedEuclidean as WeightedEuclidean
 from agnesi.nn.embedding import Embedding as Embedding
 from agnesi.nn.embedding import EmbeddingBag as EmbeddingBag
 from agnesi.nn.embedding import SparseLinear as SparseLinear
+from agnesi.nn.fractional import FractionalMaxPool2d as FractionalMaxPool2d
+from agnesi.nn.fractional import FractionalMaxPool3d as FractionalMaxPool3d
+from agnesi.nn.hierarchies import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
+from agnesi.nn.hierarchies import BinaryHierarchicalSoftmax as BinaryHierarchicalSoftmax
 from agnesi.nn.layers import CrossEntropyLoss as CrossEntropyLoss
 from agnesi.nn.layers import Dropout as Dropout
 from agnesi.nn.layers import Dropout1d as Dropout1d
@@ -100,6 +105,9 @@ from agnesi.nn.losses.regression import PoissonNLLLoss as PoissonNLLLoss
 from agnesi.nn.losses.regression import SmoothL1Loss as SmoothL1Loss
 from agnesi.nn.maps import ConvMap2d as ConvMap2d
 from agnesi.nn.module import Module as Module
+from agnesi.nn.noise import AlphaDropout as AlphaDropout
+from agnesi.nn.noise import FeatureAlphaDropout as FeatureAlphaDropout
+from agnesi.nn.noise import RReLU as RReLU
 from agnesi.nn.norms import BatchNorm1d as BatchNorm1d
 from agnesi.nn.norms import BatchNorm2d as BatchNorm2d
 from agnesi.nn.norms import BatchNorm3d as BatchNorm3d
@@ -110,6 +118,12 @@ from agnesi.nn.norms import InstanceNorm3d as InstanceNorm3d
 from agnesi.nn.norms import LayerNorm as LayerNorm
 from agnesi.nn.norms import LocalResponseNorm as LocalResponseNorm
 from agnesi.nn.norms import RMSNorm as RMSNorm
+from agnesi.nn.norms import SyncBatchNorm as SyncBatchNorm
+from agnesi.nn.olders import Buffer as Buffer
+from agnesi.nn.olders import Container as Container
+from agnesi.nn.olders import CrossMapLRN2d as CrossMapLRN2d
+from agnesi.nn.olders import LinearCrossEntropyLoss as LinearCrossEntropyLoss
+from agnesi.nn.olders import NLLLoss2d as NLLLoss2d
 from agnesi.nn.pairs import Bilinear as Bilinear
 from agnesi.nn.pairs import CosineSimilarity as CosineSimilarity
 from agnesi.nn.pairs import PairwiseDistance as PairwiseDistance
@@ -135,9 +149,13 @@ from agnesi.nn.positions import KeyValueCache as KeyValueCache
 from agnesi.nn.recurrent import GRU as GRU
 from agnesi.nn.recurrent import LSTM as LSTM
 from agnesi.nn.recurrent import RNN as RNN
+from agnesi.nn.recurrent import RNNBase as RNNBase
 from agnesi.nn.resize import PixelShuffle as PixelShuffle
 from agnesi.nn.resize import PixelUnshuffle as PixelUnshuffle
 from agnesi.nn.resize import Upsample as Upsample
+from agnesi.nn.shuffles import ChannelShuffle as ChannelShuffle
+from agnesi.nn.shuffles import UpsamplingBilinear2d as UpsamplingBilinear2d
+from agnesi.nn.shuffles import UpsamplingNearest2d as UpsamplingNearest2d
 from agnesi.nn.steps import Hardshrink as Hardshrink
 from agnesi.nn.steps import Hardsigmoid as Hardsigmoid
 from agnesi.nn.steps import Hardswish as Hardswish

@@ -98,10 +98,10 @@ def recurrent_sizes(module: Module, inputs: Any, hidden: Any) -> tuple[int, int]
     return size_of(module, inputs, "input_size"), size_of(module, hidden, "hidden_size")
 
 
-def add_weights(module: Module, kind: Kind, inputs: int, hidden: int, suffix: str, bias: bool,
+def add_weights(module: Module, gates: int, inputs: int, hidden: int, suffix: str, bias: bool,
                 dtype: Any, projected: int = 0) -> None:
     """Give a module the weights and biases of one layer in one direction."""
-    rows = kind.gates * hidden
+    rows = gates * hidden
     shapes: dict[str, tuple[int, ...]] = {
         "weight_ih": (rows, inputs), "weight_hh": (rows, projected or hidden),
     }
@@ -145,14 +145,55 @@ def given_as(state: State) -> Any:
     return state[0] if len(state) == 1 else state
 
 
-class _Cell(Module):
+class RNNCellBase(Module):
+    """Weights of one step of a recurrent network: base of cells, whose ``forward`` uses them.
+
+    Parameters
+    ----------
+    input_size, hidden_size : int
+        Sizes of the input and of the state.
+    bias : bool
+        Whether there are biases.
+    num_chunks : int
+        How many gates there are.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Attributes
+    ----------
+    weight_ih, weight_hh : Tensor
+        Of shapes (num_chunks hidden_size, input_size) and (num_chunks hidden_size, hidden_size).
+    bias_ih, bias_hh : Tensor
+        Of shape (num_chunks hidden_size,).
+
+    See Also
+    --------
+    nn.RNNCell, nn.LSTMCell, nn.GRUCell
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.RNNCellBase(3, 4, True, 2).weight_ih.shape
+    (8, 3)
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, *,
+                 dtype: DTypeLike = None) -> None:
+        self.input_size, self.hidden_size = recurrent_sizes(self, input_size, hidden_size)
+        self.bias = bias
+        add_weights(self, num_chunks, self.input_size, self.hidden_size, "", bias, dtype)
+
+    def extra_repr(self) -> str:
+        return f"{self.input_size}, {self.hidden_size}" + ", bias=False" * (not self.bias)
+
+
+class _Cell(RNNCellBase):
     """One step of a recurrent network."""
 
     def __init__(self, kind: Kind, input_size: int, hidden_size: int, bias: bool,
                  dtype: Any) -> None:
-        self.input_size, self.hidden_size = recurrent_sizes(self, input_size, hidden_size)
-        self.bias, self._kind = bias, kind
-        add_weights(self, kind, self.input_size, self.hidden_size, "", bias, dtype)
+        super().__init__(input_size, hidden_size, bias, kind.gates, dtype=dtype)
+        self._kind = kind
 
     def forward(self, x: Tensor, state: Any = None) -> Any:
         x = as_tensor(x)
@@ -178,9 +219,6 @@ class _Cell(Module):
         given, own = shares(self, self._kind, x, "")
         after = self._kind.step(given, own(before[0]), before)
         return given_as(tuple(squeeze(s, 0) for s in after) if single else after)
-
-    def extra_repr(self) -> str:
-        return f"{self.input_size}, {self.hidden_size}" + ", bias=False" * (not self.bias)
 
 
 class RNNCell(_Cell):

@@ -22,6 +22,16 @@ from agnesi.nn.forms import pad as pad
 from agnesi.nn.forms import relu as relu
 from agnesi.nn.forms import softmax as softmax
 from agnesi.nn.forms import softplus as softplus
+from agnesi.nn.fractional import fractional_max_pool2d as fractional_max_pool2d
+from agnesi.nn.fractional import (
+    fractional_max_pool2d_with_indices as fractional_max_pool2d_with_indices,
+)
+from agnesi.nn.fractional import fractional_max_pool3d as fractional_max_pool3d
+from agnesi.nn.fractional import (
+    fractional_max_pool3d_with_indices as fractional_max_pool3d_with_indices,
+)
+from agnesi.nn.grids import affine_grid as affine_grid
+from agnesi.nn.grids import grid_sample as grid_sample
 from agnesi.nn.losses.binary import binary_cross_entropy as binary_cross_entropy
 from agnesi.nn.losses.binary import (
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
@@ -43,8 +53,36 @@ from agnesi.nn.losses.regression import huber_loss as huber_loss
 from agnesi.nn.losses.regression import l1_loss as l1_loss
 from agnesi.nn.losses.regression import poisson_nll_loss as poisson_nll_loss
 from agnesi.nn.losses.regression import smooth_l1_loss as smooth_l1_loss
+from agnesi.nn.noise import alpha_dropout as alpha_dropout
+from agnesi.nn.noise import feature_alpha_dropout as feature_alpha_dropout
+from agnesi.nn.noise import rrelu as rrelu
 from agnesi.nn.positions import alibi as alibi
 from agnesi.nn.positions import rotary as rotary
+from agnesi.nn.shuffles import channel_shuffle as channel_shuffle
+from agnesi.nn.shuffles import upsample_bilinear as upsample_bilinear
+from agnesi.nn.shuffles import upsample_nearest as upsample_nearest
+from agnesi.nn.spellings import (
+    adaptive_max_pool1d_with_indices as adaptive_max_pool1d_with_indices,
+)
+from agnesi.nn.spellings import (
+    adaptive_max_pool2d_with_indices as adaptive_max_pool2d_with_indices,
+)
+from agnesi.nn.spellings import (
+    adaptive_max_pool3d_with_indices as adaptive_max_pool3d_with_indices,
+)
+from agnesi.nn.spellings import celu_ as celu_
+from agnesi.nn.spellings import conv_tbc as conv_tbc
+from agnesi.nn.spellings import elu_ as elu_
+from agnesi.nn.spellings import hardtanh_ as hardtanh_
+from agnesi.nn.spellings import leaky_relu_ as leaky_relu_
+from agnesi.nn.spellings import linear_cross_entropy as linear_cross_entropy
+from agnesi.nn.spellings import max_pool1d_with_indices as max_pool1d_with_indices
+from agnesi.nn.spellings import max_pool2d_with_indices as max_pool2d_with_indices
+from agnesi.nn.spellings import max_pool3d_with_indices as max_pool3d_with_indices
+from agnesi.nn.spellings import relu_ as relu_
+from agnesi.nn.spellings import rrelu_ as rrelu_
+from agnesi.nn.spellings import selu_ as selu_
+from agnesi.nn.spellings import threshold_ as threshold_
 from agnesi.nn.steps import hardshrink as hardshrink
 from agnesi.nn.steps import hardsigmoid as hardsigmoid
 from agnesi.nn.steps import hardswish as hardswish
@@ -123,6 +161,9 @@ from agnesi.ops.random import dropout as dropout
 from agnesi.ops.sequences import pad_sequence as pad_sequence
 from agnesi.ops.sequences import unpad_sequence as unpad_sequence
 from agnesi.ops.unpool import max_unpool as max_unpool
+
+native_channel_shuffle = channel_shuffle
+upsample = interpolate
 
 if not TYPE_CHECKING:
 

@@ -20,7 +20,8 @@ from agnesi.nn.initial import trunc_normal_ as trunc_normal_
 from agnesi.nn.initial import written as _written
 from agnesi.nn.initial import xavier_normal_ as xavier_normal_
 from agnesi.ops.generators import Generator
-from agnesi.ops.random import normal, uniform
+from agnesi.ops.random import normal as _normal
+from agnesi.ops.random import uniform as _uniform
 
 
 def uniform_(t: Tensor, low: float = 0.0, high: float = 1.0, *,
@@ -58,7 +59,7 @@ def uniform_(t: Tensor, low: float = 0.0, high: float = 1.0, *,
     (True, True)
     """
     _written("uniform_", t)
-    return _filled(t, uniform(t.shape, low, high, dtype=t.dtype, generator=generator))
+    return _filled(t, _uniform(t.shape, low, high, dtype=t.dtype, generator=generator))
 
 
 def normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, *,
@@ -97,7 +98,7 @@ def normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, *,
     tensor([5., 5., 5.])
     """
     _written("normal_", t)
-    return _filled(t, normal(t.shape, mean, std, dtype=t.dtype, generator=generator))
+    return _filled(t, _normal(t.shape, mean, std, dtype=t.dtype, generator=generator))
 
 
 def constant_(t: Tensor, value: float) -> Tensor:
@@ -284,6 +285,13 @@ def kaiming_uniform_(t: Tensor, a: float = 0.0, mode: str = "fan_in",
     _written("kaiming_uniform_", t)
     bound = math.sqrt(3) * _kaiming_std(t, a, mode, nonlinearity)
     return uniform_(t, -bound, bound, generator=generator)
+
+
+#: PyTorch's older names of the functions that write in place.
+constant, dirac, eye, orthogonal, sparse = constant_, dirac_, eye_, orthogonal_, sparse_
+normal, uniform = normal_, uniform_
+kaiming_normal, kaiming_uniform = kaiming_normal_, kaiming_uniform_
+xavier_normal, xavier_uniform = xavier_normal_, xavier_uniform_
 
 
 def __dir__() -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from agnesi.api import functions as F
@@ -24,14 +23,20 @@ _LEAST = -1.7580993408473766
 
 def _dropped(name: str, x: Any, p: float, training: bool, shape: Any,
              generator: Generator | None) -> Tensor:
-    (p,) = chance(name, p=p)
-    if not training or p == 0:
-        return as_tensor(x)
-    if p == 1:
-        return as_tensor(x) * 0
-    scale = 1 / math.sqrt((_LEAST**2 * p + 1) * (1 - p))
-    kept = F.where(survivors(shape, p, generator), x, _LEAST)
-    return scale * kept - scale * _LEAST * p
+    share: Any
+    (share,) = chance(name, p=p)
+    x = as_tensor(x)
+    known = not isinstance(share, Tensor)
+    if not training or (known and share == 0):
+        return x
+    if known and share == 1:
+        return x * 0
+    scale = ((_LEAST**2 * share + 1) * (1 - share)) ** -0.5
+    shift = scale * _LEAST * share
+    if not known:
+        scale, shift = F.astype(scale, x.dtype), F.astype(shift, x.dtype)
+    kept = F.where(survivors(shape, share, generator), x, _LEAST)
+    return scale * kept - shift
 
 
 @public

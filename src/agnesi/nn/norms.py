@@ -300,6 +300,56 @@ class BatchNorm3d(BatchNorm1d):
     ranks = (3,)
 
 
+class SyncBatchNorm(BatchNorm1d):
+    """Batch normalisation of any number of axes over a group of processes, which is one here.
+
+    Parameters
+    ----------
+    num_features : int
+        Number of channels: the size of the second axis.
+    eps : float
+        Added to the variance.
+    momentum : float or None
+        Share of the present batch in the running mean and variance.
+    affine : bool
+        Whether there are a learned scale and shift.
+    track_running_stats : bool
+        Whether there are a running mean and variance.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    See Also
+    --------
+    nn.BatchNorm1d, nn.BatchNorm2d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.SyncBatchNorm(3)(ag.ones((2, 3, 4, 4))).shape
+    (2, 3, 4, 4)
+    """
+
+    ranks = (0, 1, 2, 3)
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """The module itself: its normalisations are over all processes already.
+
+        Parameters
+        ----------
+        module : Module
+            Any.
+        process_group : object, optional
+            Not needed.
+
+        Returns
+        -------
+        Module
+            ``module``.
+        """
+        return module
+
+
 class GroupNorm(Module):
     """Mean 0 and variance 1 of groups of channels, then a learned scale and shift.
 

@@ -6,6 +6,7 @@ one product for all gates, and what follows element by element.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from agnesi.api.loops import scan
@@ -28,6 +29,7 @@ from agnesi.nn.cells import (
 )
 from agnesi.nn.functional import dropout
 from agnesi.nn.module import Module, size_of
+from agnesi.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 from agnesi.ops.convert import as_tensor
 from agnesi.ops.creation import zeros
 from agnesi.ops.demands import demanded
@@ -37,15 +39,63 @@ from agnesi.ops.movement import expand_dims, squeeze, swapaxes
 from agnesi.ops.ranges import arange
 from agnesi.ops.select import where
 
+_KINDS: dict[str, Callable[[], Kind]] = {
+    "RNN_TANH": lambda: Simple("tanh"), "RNN_RELU": lambda: Simple("relu"),
+    "LSTM": LongShort, "GRU": Gated,
+}
 
-class _Layers(Module):
-    """Recurrent layers over whole sequences."""
 
-    proj_size = 0
+class RNNBase(Module):
+    """Recurrent layers over whole sequences: base of RNN, LSTM and GRU.
 
-    def __init__(self, kind: Kind, input_size: int, hidden_size: int, num_layers: int,
-                 bias: bool, batch_first: bool, dropout: float, bidirectional: bool,
-                 dtype: Any) -> None:
+    Parameters
+    ----------
+    mode : {"RNN_TANH", "RNN_RELU", "LSTM", "GRU"}
+        What a step is.
+    input_size, hidden_size, num_layers : int
+        Sizes of the inputs and of the states; how many layers.
+    bias : bool
+        Whether to add biases.
+    batch_first : bool
+        Whether sequences come as (batch, length, features) instead of (length, batch, features).
+    dropout : float
+        Share of each layer's outputs but the last one's that become zero in training.
+    bidirectional : bool
+        Whether there are weights for the other direction too; outputs lie side by side then.
+    proj_size : int
+        Size to which outputs of an LSTM are brought; 0 for none.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Raises
+    ------
+    ValueError
+        If there is no such mode, or a size is out of its range.
+
+    See Also
+    --------
+    nn.RNN, nn.LSTM, nn.GRU, nn.utils.rnn.PackedSequence
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> outputs, last = ag.nn.RNNBase("GRU", 3, 4)(ag.ones((5, 2, 3)))
+    >>> outputs.shape
+    (5, 2, 4)
+    """
+
+    def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1,
+                 bias: bool = True, batch_first: bool = False, dropout: float = 0.0,
+                 bidirectional: bool = False, proj_size: int = 0, *, dtype: DTypeLike = None
+                 ) -> None:
+        if mode not in _KINDS:
+            raise ValueError(at(f"RNNBase: mode must be one of {list(_KINDS)}, not {mode!r}"))
+        if proj_size and not (mode == "LSTM" and 0 < proj_size < hidden_size):
+            raise ValueError(at(
+                f"LSTM: proj_size must be smaller than hidden_size={hidden_size}, not {proj_size}"
+            ))
+        kind = _KINDS[mode]()
+        self.mode, self.proj_size = mode, proj_size
         num_layers = size_of(self, num_layers, "num_layers")
         input_size, hidden_size = recurrent_sizes(self, input_size, hidden_size)
         if not 0 <= dropout <= 1:
@@ -58,12 +108,13 @@ class _Layers(Module):
         for layer in range(num_layers):
             inputs = outputs if layer else input_size
             for suffix in self._suffixes(layer):
-                add_weights(self, kind, inputs, hidden_size, suffix, bias, dtype, self.proj_size)
+                add_weights(self, kind.gates, inputs, hidden_size, suffix, bias, dtype,
+                            proj_size)
 
     def _suffixes(self, layer: int) -> tuple[str, ...]:
         return (f"_l{layer}", f"_l{layer}_reverse")[: 1 + self.bidirectional]
 
-    def forward(self, x: Tensor, state: Any = None, lengths: Any = None) -> Any:
+    def forward(self, x: Tensor | PackedSequence, state: Any = None, lengths: Any = None) -> Any:
         """Outputs of all steps, and the last states of all layers and directions.
 
         ``lengths`` are those of sequences which differ in length and are filled up to one: what
@@ -74,7 +125,7 @@ class _Layers(Module):
         ----------
         x : Tensor
             (length, batch, features), (batch, length, features) with ``batch_first``, or (length,
-            features).
+            features); or a PackedSequence, as which outputs come then, too.
         state : Tensor or pair of Tensor, optional
             The first states, (layers * directions, batch, hidden_size); zeros by default. A pair
             ``h, c`` for an LSTM.
@@ -93,6 +144,8 @@ class _Layers(Module):
         ShapeError
             If ``x`` or a state has another shape.
         """
+        if isinstance(x, PackedSequence):
+            return self._packed(x, state)
         x = as_tensor(x)
         if x.ndim not in (2, 3) or x.shape[-1] != self.input_size:
             raise ShapeError(at(
@@ -114,6 +167,15 @@ class _Layers(Module):
         if single:
             return squeeze(x, 1), given_as(tuple(squeeze(s, 1) for s in after))
         return swapaxes(x, 0, 1) if self.batch_first else x, given_as(after)
+
+    def _packed(self, x: PackedSequence, state: Any) -> Any:
+        """Outputs packed as the inputs are."""
+        padded, _ = pad_packed_sequence(x, self.batch_first)
+        counts = x.lengths
+        outputs, last = self.forward(padded, state, counts)
+        packed = pack_padded_sequence(outputs, counts, self.batch_first,
+                                      x.sorted_indices is None)
+        return packed, last
 
     def _first(self, x: Tensor, state: Any, single: bool) -> State:
         """The first states of all layers, of shape (layers * directions, batch, hidden)."""
@@ -192,7 +254,7 @@ class _Layers(Module):
         )
 
 
-class RNN(_Layers):
+class RNN(RNNBase):
     """Simple recurrent layers over sequences; a step is that of :class:`RNNCell`.
 
     Parameters
@@ -248,11 +310,13 @@ class RNN(_Layers):
                  nonlinearity: str = "tanh", bias: bool = True, batch_first: bool = False,
                  dropout: float = 0.0, bidirectional: bool = False, *, dtype: DTypeLike = None
                  ) -> None:
-        super().__init__(Simple(nonlinearity), input_size, hidden_size, num_layers, bias,
-                         batch_first, dropout, bidirectional, dtype)
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(at(f"nonlinearity must be 'tanh' or 'relu', not {nonlinearity!r}"))
+        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, bias,
+                         batch_first, dropout, bidirectional, dtype=dtype)
 
 
-class LSTM(_Layers):
+class LSTM(RNNBase):
     """LSTM layers over sequences; a step is that of :class:`LSTMCell`.
 
     Parameters
@@ -293,16 +357,11 @@ class LSTM(_Layers):
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
                  batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
                  proj_size: int = 0, *, dtype: DTypeLike = None) -> None:
-        if proj_size and not 0 < proj_size < hidden_size:
-            raise ValueError(at(
-                f"LSTM: proj_size must be smaller than hidden_size={hidden_size}, not {proj_size}"
-            ))
-        self.proj_size = proj_size
-        super().__init__(LongShort(), input_size, hidden_size, num_layers, bias, batch_first,
-                         dropout, bidirectional, dtype)
+        super().__init__("LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout,
+                         bidirectional, proj_size, dtype=dtype)
 
 
-class GRU(_Layers):
+class GRU(RNNBase):
     """Gated recurrent units over sequences; a step is that of :class:`GRUCell`.
 
     Parameters
@@ -335,5 +394,5 @@ class GRU(_Layers):
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
                  batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, *,
                  dtype: DTypeLike = None) -> None:
-        super().__init__(Gated(), input_size, hidden_size, num_layers, bias, batch_first, dropout,
-                         bidirectional, dtype)
+        super().__init__("GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout,
+                         bidirectional, dtype=dtype)

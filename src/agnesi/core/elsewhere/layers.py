@@ -6,22 +6,12 @@ A line is ``call | what it is here``, or ``names : what to use``; operands are n
 
 NN = """
 UninitializedParameter : `ag.tensor(data, requires_grad=True)`, an attribute
-Buffer UninitializedBuffer : `self.register_buffer(name, tensor)`
-Container : `nn.Module`, `nn.Sequential`
-RNNBase RNNCellBase : `nn.RNN`, `nn.LSTM`, `nn.GRU` and their cells
+UninitializedBuffer : `self.register_buffer(name, tensor)`
 DataParallel : nothing: there is one device, the CPU; `ag.set_num_threads(n)` for threads
 parallel quantized qat intrinsic quantizable : nothing: there is one device, and no quantized
     tensors
 common_types grad modules factory_kwargs : `ag.Tensor`
-UpsamplingNearest2d : `nn.Upsample(scale_factor=2)`
-UpsamplingBilinear2d : `nn.Upsample(scale_factor=2, mode='bilinear', align_corners=True)`
-CrossMapLRN2d : `nn.LocalResponseNorm`
-SyncBatchNorm : `nn.BatchNorm2d`
-AdaptiveLogSoftmaxWithLoss LinearCrossEntropyLoss LinearCrossEntropyOptions : `nn.CrossEntropyLoss`
-    of a `nn.Linear`
-AlphaDropout FeatureAlphaDropout : `nn.Dropout`
-FractionalMaxPool2d FractionalMaxPool3d : `nn.AdaptiveMaxPool2d`, `nn.AdaptiveMaxPool3d`, whose
-    regions are regular
+LinearCrossEntropyOptions : nothing: `ag.jit` decides how `nn.LinearCrossEntropyLoss` is computed
 LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d : `nn.BatchNorm1d`, `nn.BatchNorm2d`,
     `nn.BatchNorm3d` with the number of channels
 LazyConv1d LazyConv2d LazyConv3d : `nn.Conv1d`, `nn.Conv2d`, `nn.Conv3d` with the number of channels
@@ -30,34 +20,12 @@ LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d : `nn.ConvTranspose1
 LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d : `nn.InstanceNorm1d`,
     `nn.InstanceNorm2d`, `nn.InstanceNorm3d` with the number of channels
 LazyLinear : `nn.Linear(in_features, out_features)`
-RReLU(0.25, 0.25)(x) | nn.LeakyReLU(0.25)(x)
-ChannelShuffle(1)(c[..., None]) | c[..., None]
-NLLLoss2d : `nn.functional.nll_loss`
 """
 
 FUNCTIONAL = """
-linear_cross_entropy : `nn.functional.cross_entropy` of `nn.functional.linear`
 swish : `nn.functional.silu`
-rrelu(x, 0.25, 0.25) | nn.functional.leaky_relu(x, 0.25)
-channel_shuffle(c[..., None], 1) | c[..., None]
 log_sigmoid : `ag.special.log_expit(x)`
-upsample : `nn.functional.interpolate`
-upsample_nearest(c, scale_factor=2) | nn.functional.interpolate(c, scale_factor=2)
-upsample_bilinear : `nn.functional.interpolate(x, scale_factor=2, mode='bilinear',
-    align_corners=True)`
-conv_tbc : `ag.conv1d`, whose batch is the first axis
-affine_grid grid_sample : `nn.functional.interpolate` for regular grids; else `x[..., rows,
-    columns]` with weights
-alpha_dropout feature_alpha_dropout : `nn.functional.dropout(x, p)`
-fractional_max_pool2d fractional_max_pool3d fractional_max_pool2d_with_indices
-    fractional_max_pool3d_with_indices : `nn.functional.adaptive_max_pool2d`,
-    `nn.functional.adaptive_max_pool3d`, whose regions are regular
-max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices :
-    `nn.functional.max_pool2d(x, kernel, return_indices=True)`
-adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices
-    : `nn.functional.adaptive_max_pool2d(x, size, return_indices=True)`
 multi_head_attention_forward : `nn.MultiheadAttention`, `nn.functional.scaled_dot_product_attention`
-native_channel_shuffle : `x.reshape(n, groups, -1, h, w).swapaxes(1, 2).reshape(n, -1, h, w)`
 grouped_mm scaled_mm scaled_grouped_mm : `ag.matmul`
 """
 

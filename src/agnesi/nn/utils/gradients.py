@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from agnesi.api import functions as F
 from agnesi.api.linalg import vector_norm
@@ -11,6 +12,8 @@ from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.convert import as_tensor
+from agnesi.ops.generators import Generator
+from agnesi.ops.random import normal
 
 
 def _listed(parameters: Iterable[Tensor] | Tensor) -> list[Tensor]:
@@ -139,6 +142,10 @@ def clip_grad_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: float,
     return total
 
 
+#: PyTorch's older name.
+clip_grad_norm = clip_grad_norm_
+
+
 def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float) -> None:
     """Hold every element of all gradients between ``-clip_value`` and ``clip_value``.
 
@@ -166,6 +173,41 @@ def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float) -
         for p in _listed(parameters):
             if p.grad is not None:
                 p.grad = F.clip(p.grad, -clip_value, clip_value)
+
+
+def add_grad_noise_(parameters: Iterable[Tensor] | Tensor, std: Any, *,
+                    generator: Generator | None = None) -> None:
+    """Add Gaussian noise to all gradients; also inside of a compiled step.
+
+    Neelakantan et al. (2015) take ``std = (eta / (1 + t) ** 0.55) ** 0.5`` in step t.
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        Whose ``grad`` is changed.
+    std : float or Tensor
+        The noise's standard deviation.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+
+    See Also
+    --------
+    nn.utils.clip_grad_norm_
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.zeros(3, requires_grad=True)
+    >>> w.grad = ag.ones(3)
+    >>> ag.nn.utils.add_grad_noise_([w], 0.1)
+    >>> bool((w.grad != 1).all())
+    True
+    """
+    with no_grad():
+        for p in _listed(parameters):
+            if p.grad is not None:
+                noise = normal(p.grad.shape, dtype=p.grad.dtype, generator=generator)
+                p.grad = p.grad + F.astype(as_tensor(std), p.grad.dtype) * noise
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:

@@ -1,0 +1,379 @@
+"""Parameters that are functions of others: each by a module that computes it (PyTorch's)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from agnesi.autodiff.recording import no_grad
+from agnesi.core.errors import at
+from agnesi.core.exports import shown as _shown
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.nn.containers import ModuleDict, ModuleList
+from agnesi.nn.module import Module
+from agnesi.nn.utils.computed import base_of, compute, held, is_computed
+
+M = TypeVar("M", bound=Module)
+
+#: Values by list of parametrizations, while they are kept.
+_kept: list[dict[int, Any]] = []
+
+
+class ParametrizationList(ModuleList):
+    """What a parameter is computed by, and what from.
+
+    Parameters
+    ----------
+    modules : iterable of Module
+        Applied one after the other.
+    original : Tensor
+        The parameter as it was.
+
+    Attributes
+    ----------
+    original : Tensor
+        What it is computed from; ``original0``, ``original1`` and so on if that is several.
+
+    See Also
+    --------
+    nn.utils.parametrize.register_parametrization
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> layer = ag.nn.utils.parametrizations.weight_norm(ag.nn.Linear(3, 2))
+    >>> type(layer.parametrizations.weight).__name__
+    'ParametrizationList'
+    """
+
+    def __init__(self, modules: Any, original: Tensor) -> None:
+        super().__init__(modules)
+        value: Any = original
+        with no_grad():
+            for module in reversed(self.entries):
+                if hasattr(module, "right_inverse"):
+                    value = module.right_inverse(value)
+        several = isinstance(value, (tuple, list))
+        parts = list(value) if several else [value]
+        self.names = tuple(f"original{k}" * several or "original" for k in range(len(parts)))
+        for name, part in zip(self.names, parts, strict=True):
+            if part is not original:
+                part = wrap(np.array(part.data)).requires_grad_(original.requires_grad)
+            setattr(self, name, part)
+
+    def _entries(self) -> Iterator[tuple[str, Any]]:
+        for name in vars(self).get("names", ()):
+            if name in vars(self):
+                yield name, vars(self)[name]
+        yield from super()._entries()
+
+    def forward(self) -> Tensor:
+        first, *rest = self.entries
+        value = first(*(getattr(self, name) for name in self.names))
+        for module in rest:
+            value = module(value)
+        found: Tensor = value
+        return found
+
+    @no_grad()
+    def right_inverse(self, value: Tensor) -> None:
+        """Set what the parameter is computed from, so that it becomes a value.
+
+        Parameters
+        ----------
+        value : Tensor
+            Of the parameter's shape.
+
+        Raises
+        ------
+        NotImplementedError
+            If a parametrization has no ``right_inverse``.
+        """
+        found: Any = value
+        for module in reversed(self.entries):
+            if not hasattr(module, "right_inverse"):
+                raise NotImplementedError(at(f"{type(module).__name__} has no right_inverse, which "
+                                             "tells what a value is computed from"))
+            found = module.right_inverse(found)
+        for name, part in zip(self.names, found if isinstance(found, (tuple, list)) else [found],
+                              strict=True):
+            getattr(self, name).copy_(part)
+
+
+class _Parametrizations(ModuleDict):
+    """The lists of a module's parameters, as attributes too."""
+
+    def __getattr__(self, name: str) -> Any:
+        entries = vars(self).get("entries", {})
+        if name in entries:
+            return entries[name]
+        return super().__getattr__(name)  # type: ignore[misc]
+
+
+def _get(module: Any, name: str) -> Any:
+    known = vars(module)["parametrizations"][name]
+    if not _kept:
+        return known()
+    values = _kept[-1]
+    if id(known) not in values:
+        values[id(known)] = known()
+    return values[id(known)]
+
+
+def _set(module: Any, value: Any, name: str) -> None:
+    vars(module)["parametrizations"][name].right_inverse(value)
+
+
+def register_parametrization(module: M, tensor_name: str, parametrization: Module, *,
+                             unsafe: bool = False) -> M:
+    """Let a parameter be computed by a module, from what the module's ``right_inverse`` gives.
+
+    Parameters
+    ----------
+    module : Module
+        Whose parameter it is.
+    tensor_name : str
+        Of the parameter.
+    parametrization : Module
+        Called with the original, or with what was computed so far.
+    unsafe : bool
+        Whether shape and dtype may become others.
+
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Raises
+    ------
+    ValueError
+        If there is no such tensor, or shape or dtype become others.
+
+    See Also
+    --------
+    nn.utils.parametrize.remove_parametrizations
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> class Symmetric(ag.nn.Module):
+    ...     def forward(self, x):
+    ...         return ag.triu(x) + ag.triu(x, 1).T
+    >>> layer = ag.nn.Linear(3, 3)
+    >>> layer = ag.nn.utils.parametrize.register_parametrization(layer, "weight", Symmetric())
+    >>> bool((layer.weight == layer.weight.T).all())
+    True
+    """
+    if is_parametrized(module, tensor_name):
+        known = vars(module)["parametrizations"][tensor_name]
+        before = getattr(module, tensor_name)
+        known.append(parametrization)
+        after = getattr(module, tensor_name)
+    else:
+        before = getattr(module, tensor_name, None)
+        if not isinstance(before, Tensor):
+            raise ValueError(at(f"register_parametrization: {type(module).__name__} has no tensor "
+                                f"{tensor_name!r}"))
+        known = ParametrizationList([parametrization], before)
+        after = known()
+    if not unsafe and (before.shape, before.dtype) != (after.shape, after.dtype):
+        raise ValueError(at(f"register_parametrization: {tensor_name!r} would become {typed(after)}"
+                            f", but was {typed(before)}; unsafe=True allows it"))
+    if not is_parametrized(module, tensor_name):
+        if "parametrizations" not in vars(module):
+            module.parametrizations = _Parametrizations()
+        compute(module, tensor_name, partial(_get, name=tensor_name),
+                partial(_set, name=tensor_name))
+        vars(module)["parametrizations"][tensor_name] = known
+    return module
+
+
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
+    """Whether a module has a parameter that is computed, or a certain one is.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+    tensor_name : str, optional
+        Of the parameter.
+
+    Returns
+    -------
+    bool
+        Whether there is one.
+
+    See Also
+    --------
+    nn.utils.parametrize.register_parametrization
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.utils.parametrize.is_parametrized(ag.nn.Linear(3, 3))
+    False
+    """
+    known = vars(module).get("parametrizations", ())
+    return bool(len(known)) if tensor_name is None else (
+        tensor_name in known and is_computed(module, tensor_name))
+
+
+def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: bool = True) -> M:
+    """Let a parameter be one again.
+
+    Parameters
+    ----------
+    module : Module
+        Whose parameter it is.
+    tensor_name : str
+        Of the parameter.
+    leave_parametrized : bool
+        Whether it keeps its present value instead of the original one.
+
+    Returns
+    -------
+    Module
+        The module itself.
+
+    Raises
+    ------
+    ValueError
+        If the parameter is not computed, or has several originals to go back to.
+
+    See Also
+    --------
+    nn.utils.parametrize.register_parametrization
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> layer = ag.nn.utils.parametrizations.weight_norm(ag.nn.Linear(3, 2))
+    >>> layer = ag.nn.utils.parametrize.remove_parametrizations(layer, "weight")
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'weight']
+    """
+    if not is_parametrized(module, tensor_name):
+        raise ValueError(at(f"remove_parametrizations: {type(module).__name__}.{tensor_name} is "
+                            "not computed by a parametrization"))
+    known = vars(module)["parametrizations"][tensor_name]
+    if not leave_parametrized and len(known.names) > 1:
+        raise ValueError(at("remove_parametrizations: there are several originals; only "
+                            "leave_parametrized=True is possible"))
+    original = getattr(known, known.names[0])
+    value = original
+    if leave_parametrized:
+        with no_grad():
+            value = wrap(np.array(getattr(module, tensor_name).data))
+        value.requires_grad = original.requires_grad
+    held(module, tensor_name, value)
+    del vars(module)["parametrizations"][tensor_name]
+    if not len(vars(module)["parametrizations"]):
+        del vars(module)["parametrizations"]
+    return module
+
+
+@contextmanager
+def cached() -> Iterator[None]:
+    """Compute each parameter once within, however often it is read.
+
+    Yields
+    ------
+    None
+        Nothing.
+
+    See Also
+    --------
+    nn.utils.parametrize.register_parametrization
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> layer = ag.nn.utils.parametrizations.weight_norm(ag.nn.Linear(3, 2))
+    >>> with ag.nn.utils.parametrize.cached():
+    ...     same = layer.weight is layer.weight
+    >>> same
+    True
+    """
+    _kept.append({})
+    try:
+        yield
+    finally:
+        _kept.pop()
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """The class of a module before a parameter of it was computed.
+
+    Parameters
+    ----------
+    module : Module
+        The module.
+
+    Returns
+    -------
+    type
+        Its class.
+
+    See Also
+    --------
+    nn.utils.parametrize.is_parametrized
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> layer = ag.nn.utils.parametrizations.weight_norm(ag.nn.Linear(3, 2))
+    >>> ag.nn.utils.parametrize.type_before_parametrizations(layer) is ag.nn.Linear
+    True
+    """
+    return base_of(module)
+
+
+def transfer_parametrizations_and_params(from_module: Module, to_module: M,
+                                         tensor_name: str | None = None) -> M:
+    """Let a module's parameters be computed as another one's are, from the same originals.
+
+    Parameters
+    ----------
+    from_module : Module
+        Whose parametrizations are taken.
+    to_module : Module
+        Gets them.
+    tensor_name : str, optional
+        Of the only parameter to transfer.
+
+    Returns
+    -------
+    Module
+        ``to_module``.
+
+    See Also
+    --------
+    nn.utils.parametrize.register_parametrization
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> one = ag.nn.utils.parametrizations.weight_norm(ag.nn.Linear(3, 2))
+    >>> two = ag.nn.utils.parametrize.transfer_parametrizations_and_params(one, ag.nn.Linear(3, 2))
+    >>> bool((one.weight == two.weight).all())
+    True
+    """
+    for name in list(vars(from_module).get("parametrizations", ())):
+        if tensor_name not in (None, name):
+            continue
+        known = vars(from_module)["parametrizations"][name]
+        for part in known:
+            register_parametrization(to_module, name, part, unsafe=True)
+        there = vars(to_module)["parametrizations"][name]
+        for own in known.names:
+            setattr(there, own, getattr(known, own))
+    return to_module
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)
