@@ -58,9 +58,9 @@ from agnesi.nn.noise import feature_alpha_dropout as feature_alpha_dropout
 from agnesi.nn.noise import rrelu as rrelu
 from agnesi.nn.positions import alibi as alibi
 from agnesi.nn.positions import rotary as rotary
-from agnesi.nn.shuffles import channel_shuffle as channel_shuffle
-from agnesi.nn.shuffles import upsample_bilinear as upsample_bilinear
-from agnesi.nn.shuffles import upsample_nearest as upsample_nearest
+from agnesi.nn.rearranged import channel_shuffle as channel_shuffle
+from agnesi.nn.rearranged import upsample_bilinear as upsample_bilinear
+from agnesi.nn.rearranged import upsample_nearest as upsample_nearest
 from agnesi.nn.spellings import (
     adaptive_max_pool1d_with_indices as adaptive_max_pool1d_with_indices,
 )

@@ -1,0 +1,118 @@
+"""Channels in another order, and older names of functions that make images larger."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.core.accepted import ShapeLike, TensorLike
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.interpolate import interpolate
+from agnesi.ops.movement import reshape, swapaxes
+
+
+@public
+def channel_shuffle(input: TensorLike, groups: int) -> Tensor:
+    """Channels of groups one beside the other, as cards are shuffled (Zhang et al., 2018).
+
+    Parameters
+    ----------
+    input : array_like
+        (batch, channels, ...).
+    groups : int
+        Into how many the channels are divided.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input``.
+
+    Raises
+    ------
+    ShapeError
+        If the channels do not divide into so many groups.
+
+    See Also
+    --------
+    nn.ChannelShuffle, nn.functional.pixel_shuffle
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.reshape(ag.arange(4.0), (1, 4, 1, 1))
+    >>> ag.nn.functional.channel_shuffle(x, 2)[0, :, 0, 0]
+    tensor([0., 2., 1., 3.])
+    """
+    x = as_tensor(input)
+    if x.ndim < 3 or groups < 1 or x.shape[1] % groups:
+        raise ShapeError(f"the channels of {typed(x)}, which must be (batch, channels, ...), do "
+                         f"not divide into {groups} groups")
+    parted = reshape(x, (x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]))
+    return reshape(swapaxes(parted, 1, 2), x.shape)
+
+
+@public
+def upsample_nearest(input: TensorLike, size: ShapeLike | None = None, scale_factor: Any = None
+                     ) -> Tensor:
+    """Images of another size by their nearest elements: ``interpolate(mode="nearest")``.
+
+    Parameters
+    ----------
+    input : array_like
+        (batch, channels, ...).
+    size : int or tuple of int, optional
+        The size wanted on each axis.
+    scale_factor : float or tuple of float, optional
+        How many times as large, instead of ``size``.
+
+    Returns
+    -------
+    Tensor
+        Of the size wanted.
+
+    See Also
+    --------
+    nn.functional.interpolate
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.upsample_nearest(ag.ones((1, 1, 2, 2)), scale_factor=2).shape
+    (1, 1, 4, 4)
+    """
+    return interpolate(input, size, scale_factor)
+
+
+@public
+def upsample_bilinear(input: TensorLike, size: ShapeLike | None = None, scale_factor: Any = None
+                      ) -> Tensor:
+    """Images of another size between their elements, with corners upon each other.
+
+    Parameters
+    ----------
+    input : array_like
+        (batch, channels, height, width).
+    size : int or tuple of int, optional
+        The size wanted on each axis.
+    scale_factor : float or tuple of float, optional
+        How many times as large, instead of ``size``.
+
+    Returns
+    -------
+    Tensor
+        Of the size wanted.
+
+    See Also
+    --------
+    nn.functional.interpolate
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.upsample_bilinear(ag.ones((1, 1, 2, 2)), scale_factor=2).shape
+    (1, 1, 4, 4)
+    """
+    return interpolate(input, size, scale_factor, "bilinear", True)
