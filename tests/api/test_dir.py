@@ -16,9 +16,10 @@ from agnesi.core.exports import exported
 MODULES = {
     name: importlib.import_module(f"agnesi.{name}".rstrip(".")) for name in (
         "", "data", "distributed", "fft", "func", "inspect", "linalg", "nn",
-        "nn.functional", "nn.init", "nn.utils", "optim", "optim.flat", "optim.lr_scheduler",
-        "optim.swa_utils", "random", "rewrite", "saving", "sparse", "special", "symbolic",
-        "testing", "tree",
+        "nn.functional", "nn.init", "nn.utils", "nn.utils.parametrizations",
+        "nn.utils.parametrize", "nn.utils.rnn", "nn.utils.stateless", "optim", "optim.flat",
+        "optim.lr_scheduler", "optim.swa_utils", "random", "rewrite", "saving", "sparse", "special",
+        "symbolic", "testing", "tree",
     )
 }
 #: Modules that are public themselves.

@@ -95,10 +95,10 @@ class NLLLoss2d(NLLLoss):
     ----------
     weight : array_like, optional
         Of the classes.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses.
     ignore_index : int
         A class that does not count.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
 
     See Also
     --------

@@ -41,6 +41,8 @@ def _in_place(function: Callable[..., Tensor], example: str) -> Callable[..., Te
     change.__name__ = change.__qualname__ = name
     change.__module__ = __name__
     change.__signature__ = signature.replace(parameters=[first, *rest])  # type: ignore[attr-defined]
+    _, head, raised = (function.__doc__ or "").partition("    Raises\n")
+    raises = head + raised.partition("\n\n")[0] + "\n\n" if head else ""
     told = "".join(f"\n    {p.name} : object\n        As there." for p in rest)
     change.__doc__ = f"""{function.__name__} in place: see :func:`{function.__name__}`.
 
@@ -54,7 +56,7 @@ def _in_place(function: Callable[..., Tensor], example: str) -> Callable[..., Te
     Tensor
         ``input`` itself.
 
-    See Also
+{raises}    See Also
     --------
     nn.functional.{function.__name__}
 
