@@ -12,7 +12,9 @@ from agnesi.compiler.shared import Shared
 
 MODULES = (
     agnesi, agnesi.data, agnesi.fft, agnesi.func, agnesi.inspect, agnesi.linalg, agnesi.nn,
-    agnesi.nn.functional, agnesi.nn.init, agnesi.optim, agnesi.optim.lr_scheduler, agnesi.random,
+    agnesi.nn.functional, agnesi.nn.init, agnesi.nn.utils, agnesi.nn.utils.parametrizations,
+    agnesi.nn.utils.parametrize, agnesi.nn.utils.rnn, agnesi.nn.utils.stateless, agnesi.optim,
+    agnesi.optim.flat, agnesi.optim.lr_scheduler, agnesi.optim.swa_utils, agnesi.random,
     agnesi.rewrite, agnesi.saving, agnesi.sparse, agnesi.special,
     agnesi.symbolic, agnesi.testing, agnesi.tree,
 )

@@ -75,6 +75,7 @@ from agnesi.nn.fractional import FractionalMaxPool2d as FractionalMaxPool2d
 from agnesi.nn.fractional import FractionalMaxPool3d as FractionalMaxPool3d
 from agnesi.nn.hierarchies import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
 from agnesi.nn.hierarchies import BinaryHierarchicalSoftmax as BinaryHierarchicalSoftmax
+from agnesi.nn.hooks import RemovableHandle as RemovableHandle
 from agnesi.nn.layers import CrossEntropyLoss as CrossEntropyLoss
 from agnesi.nn.layers import Dropout as Dropout
 from agnesi.nn.layers import Dropout1d as Dropout1d
@@ -162,6 +163,9 @@ from agnesi.nn.steps import Hardswish as Hardswish
 from agnesi.nn.steps import Hardtanh as Hardtanh
 from agnesi.nn.steps import Softshrink as Softshrink
 from agnesi.nn.steps import Threshold as Threshold
+from agnesi.nn.summaries import Line as Line
+from agnesi.nn.summaries import Summary as Summary
+from agnesi.nn.summaries import summary as summary
 from agnesi.nn.transformers import Transformer as Transformer
 from agnesi.nn.transformers import TransformerDecoder as TransformerDecoder
 from agnesi.nn.transformers import TransformerDecoderLayer as TransformerDecoderLayer

@@ -16,6 +16,8 @@ from agnesi.core.public import check_call, is_device, on_host
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import current_reads, is_tracing
 from agnesi.nn.copies import ordered
+from agnesi.nn.hooks import Hooked, called
+from agnesi.nn.lookups import Lookups
 from agnesi.nn.owned import begins, followed, is_owned, is_parameter, is_saved, refused
 from agnesi.nn.paths import told
 from agnesi.nn.tree import containers, dotted, entries, refuse_depth, replaced, table
@@ -35,7 +37,7 @@ class _Forward(Protocol[P, R]):
     def forward(self, *args: P.args, **keywords: P.kwargs) -> R: ...
 
 
-class Module:
+class Module(Hooked, Lookups):
     """Base of layers and models: an object with tensors, and a ``forward``.
 
     Attributes are plain: a tensor that requires grad and was not computed is a parameter; other
@@ -63,7 +65,7 @@ class Module:
     """
 
     __slots__ = (
-        "__dict__", "__weakref__", "_lent", "_made", "_owned", "_training",
+        "__dict__", "__weakref__", "_hooks", "_lent", "_made", "_owned", "_training",
     )
 
     _training: bool
@@ -79,12 +81,15 @@ class Module:
         self._training, self._made = True, cls.__init__ is object.__init__
         if not self._made:
             cls.__init__ = followed(cls.__init__)  # type: ignore[method-assign]
-        self._owned, self._lent = {}, frozenset()
+        self._owned, self._lent, self._hooks = {}, frozenset(), ()
         return self
 
     def __call__(self: _Forward[P, R], *args: P.args, **keywords: P.kwargs) -> R:
         """Run ``forward``; the types are those of ``forward``."""
         try:
+            if self._hooks:  # type: ignore[attr-defined]
+                found: R = called(self, args, keywords)
+                return found
             return self.forward(*args, **keywords)
         except RecursionError:
             refuse_depth(Module.__call__.__code__)

@@ -40,21 +40,15 @@ EPOCH_DEPRECATION_WARNING : `optim.lr_scheduler.Scheduler`
 """
 
 MODULE = """
-add_module register_module set_submodule : `self.name = module`
-register_parameter : `self.name = ag.tensor(data, requires_grad=True)`
-get_buffer get_parameter get_submodule : `dict(model.named_parameters())`,
-    `dict(model.named_modules())`
+set_submodule : `self.name = module`
 cuda cpu ipu xpu mtia : nothing: there is one device, the CPU
 share_memory to_empty : nothing: there is one device, the CPU
 double type : `model.to(ag.float64)`
-requires_grad_ : `p.requires_grad_(False)` for each of model.parameters()
-named_children : `model.children()`, `model.named_modules()`
 compile : `ag.jit(model)`
 get_extra_state set_extra_state : `model.state_dict()`: tensors among the attributes are saved
-register_forward_hook register_forward_pre_hook register_backward_hook register_full_backward_hook
-    register_full_backward_pre_hook register_state_dict_pre_hook register_state_dict_post_hook
-    register_load_state_dict_pre_hook register_load_state_dict_post_hook : a subclass of
-    `nn.Module` whose forward calls this one
+register_backward_hook : `model.register_full_backward_hook(hook)`
+register_state_dict_pre_hook register_state_dict_post_hook register_load_state_dict_pre_hook
+    register_load_state_dict_post_hook : a subclass of `nn.Module` with its own state_dict
 T_destination call_super_init dump_patches : `model.state_dict()`
 """
 

@@ -1,0 +1,267 @@
+"""Hooks: functions that see a module's inputs, outputs and gradients, and may change them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from agnesi.autodiff.custom import custom_vjp
+from agnesi.core import tree
+from agnesi.core.errors import at
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor
+
+_number = itertools.count().__next__
+
+
+class Hook(NamedTuple):
+    """A function and when it is called."""
+
+    kind: str
+    number: int
+    function: Callable[..., Any]
+    with_kwargs: bool = False
+    always: bool = False
+
+
+class RemovableHandle:
+    """What a ``register_..._hook`` gives: it takes the hook away again.
+
+    Parameters
+    ----------
+    module : Module
+        Whose hook it is.
+    number : int
+        The hook's.
+
+    See Also
+    --------
+    nn.Module
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> net = ag.nn.Tanh()
+    >>> with net.register_forward_hook(lambda module, args, output: output + 1):
+    ...     net(ag.zeros(1))
+    tensor([1.])
+    >>> net(ag.zeros(1))
+    tensor([0.])
+    """
+
+    def __init__(self, module: Any, number: int) -> None:
+        self._module, self._number = module, number
+
+    def remove(self) -> None:
+        """Take the hook away; nothing happens where it is gone."""
+        module = self._module
+        module._hooks = tuple(h for h in module._hooks if h.number != self._number)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.remove()
+
+
+class Hooked:
+    """Base of modules: the methods that register hooks."""
+
+    __slots__ = ()
+
+    _hooks: tuple[Hook, ...]
+
+    def _register(self, kind: str, function: Any, prepend: bool, **options: bool
+                  ) -> RemovableHandle:
+        if not callable(function):
+            raise TypeError(at(f"a {kind} hook is a function, not {typed(function)}"))
+        hook = Hook(kind, _number(), function, **options)
+        self._hooks = (hook, *self._hooks) if prepend else (*self._hooks, hook)
+        return RemovableHandle(self, hook.number)
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False,
+                                  with_kwargs: bool = False) -> RemovableHandle:
+        """Call a function with the arguments before each ``forward``; it may give others.
+
+        Parameters
+        ----------
+        hook : callable
+            ``hook(module, args)``, or ``hook(module, args, kwargs)``: gives None, or other
+            arguments (and a pair of them and those by name).
+        prepend : bool
+            Whether it comes before those that there are.
+        with_kwargs : bool
+            Whether it gets arguments by name, too.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` takes the hook away.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> net = ag.nn.Identity()
+        >>> handle = net.register_forward_pre_hook(lambda module, args: (args[0] * 2,))
+        >>> net(ag.ones(1))
+        tensor([2.])
+        """
+        return self._register("forward_pre", hook, prepend, with_kwargs=with_kwargs)
+
+    def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False,
+                              with_kwargs: bool = False, always_call: bool = False
+                              ) -> RemovableHandle:
+        """Call a function with what each ``forward`` gives; it may give something else.
+
+        Parameters
+        ----------
+        hook : callable
+            ``hook(module, args, output)``, or ``hook(module, args, kwargs, output)``: gives None,
+            or another output.
+        prepend : bool
+            Whether it comes before those that there are.
+        with_kwargs : bool
+            Whether it gets arguments by name, too.
+        always_call : bool
+            Whether it is called, with None, where ``forward`` fails.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` takes the hook away.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> net, seen = ag.nn.Tanh(), []
+        >>> handle = net.register_forward_hook(lambda module, args, output: seen.append(output))
+        >>> y = net(ag.zeros(2))
+        >>> seen
+        [tensor([0., 0.])]
+        """
+        return self._register("forward", hook, prepend, with_kwargs=with_kwargs,
+                              always=always_call)
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False
+                                        ) -> RemovableHandle:
+        """Call a function with the gradients of the outputs; it may give others.
+
+        Parameters
+        ----------
+        hook : callable
+            ``hook(module, grad_output)``, a tuple: gives None, or another tuple.
+        prepend : bool
+            Whether it comes before those that there are.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` takes the hook away.
+        """
+        return self._register("backward_pre", hook, prepend)
+
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False
+                                    ) -> RemovableHandle:
+        """Call a function with the gradients of inputs and outputs; it may give other ones.
+
+        Parameters
+        ----------
+        hook : callable
+            ``hook(module, grad_input, grad_output)``, tuples: gives None, or another
+            ``grad_input``.
+        prepend : bool
+            Whether it comes before those that there are.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` takes the hook away.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> net = ag.nn.Identity()
+        >>> handle = net.register_full_backward_hook(lambda module, gx, gy: (gx[0] * 10,))
+        >>> ag.grad(lambda x: net(x).sum())(ag.ones(2))
+        tensor([10., 10.])
+        """
+        return self._register("backward", hook, prepend)
+
+
+def called(module: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """A call of a module that has hooks."""
+    hooks: tuple[Hook, ...] = module._hooks
+    for hook in hooks:
+        if hook.kind == "forward_pre":
+            args, keywords = _before(module, hook, args, keywords)
+    heard: dict[str, tuple[Tensor, ...]] = {}
+    backward = [h for h in hooks if h.kind.startswith("backward")]
+    if any(h.kind == "backward" for h in backward):
+        args = _tapped(args, lambda gs: _gradients(module, backward, gs, heard))
+    try:
+        output = module.forward(*args, **keywords)
+    except Exception:
+        for hook in hooks:
+            if hook.always:
+                _behind(module, hook, args, keywords, None)
+        raise
+    for hook in hooks:
+        if hook.kind == "forward":
+            found = _behind(module, hook, args, keywords, output)
+            output = output if found is None else found
+    if backward:
+        output = _tapped(output, lambda gs: _outputs(module, backward, gs, heard))
+    return output
+
+
+def _before(module: Any, hook: Hook, args: Any, keywords: Any) -> tuple[Any, dict[str, Any]]:
+    if hook.with_kwargs:
+        found = hook.function(module, args, keywords)
+        return (args, keywords) if found is None else found
+    found = hook.function(module, args)
+    if found is None:
+        return args, keywords
+    return found if isinstance(found, tuple) else (found,), keywords
+
+
+def _behind(module: Any, hook: Hook, args: Any, keywords: Any, output: Any) -> Any:
+    if hook.with_kwargs:
+        return hook.function(module, args, keywords, output)
+    return hook.function(module, args, output)
+
+
+def _outputs(module: Any, hooks: list[Hook], gs: tuple[Any, ...], heard: dict[str, Any]) -> Any:
+    for hook in hooks:
+        if hook.kind == "backward_pre":
+            found = hook.function(module, gs)
+            gs = gs if found is None else found
+    heard["outputs"] = gs
+    return gs
+
+
+def _gradients(module: Any, hooks: list[Hook], gs: tuple[Any, ...], heard: dict[str, Any]) -> Any:
+    for hook in hooks:
+        if hook.kind == "backward":
+            found = hook.function(module, gs, heard.get("outputs", ()))
+            gs = gs if found is None else found
+    return gs
+
+
+def _tapped(nest: Any, changed: Callable[[tuple[Any, ...]], Any]) -> Any:
+    """The same values, through which gradients come in the form that a function gives."""
+    leaves, shape = tree.flatten(nest)
+    places = [i for i, x in enumerate(leaves) if isinstance(x, Tensor) and x.dtype.kind in "fcV"]
+
+    @custom_vjp
+    def same(*xs: Tensor) -> tuple[Tensor, ...]:
+        return xs
+
+    def backward(_: Any, gs: tuple[Any, ...]) -> tuple[Any, ...]:
+        found = changed(tuple(gs))
+        return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+
+    same.defvjp(lambda *xs: (xs, ()), backward)
+    for i, x in zip(places, same(*(leaves[i] for i in places)), strict=True):
+        leaves[i] = x
+    return shape.build(leaves)

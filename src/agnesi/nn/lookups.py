@@ -1,0 +1,181 @@
+"""What modules hold, by name: found, added, and frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Self
+
+from agnesi.core.errors import StateError, at
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from agnesi.nn.module import Module
+
+
+class Lookups:
+    """Base of modules: methods that go by names."""
+
+    __slots__ = ()
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """Modules directly inside, with their names.
+
+        Returns
+        -------
+        Iterator of (str, Module)
+            In the order in which they were assigned.
+        """
+        this: Any = self
+        return ((name, v) for name, v in this._entries() if not isinstance(v, Tensor))
+
+    def _of(self, kind: str, known: dict[str, Any], target: str) -> Any:
+        if target not in known:
+            names = [name for name in known if name]
+            raise StateError(at(f"{type(self).__name__} has no {kind} {target!r}, but {names}"))
+        return known[target]
+
+    def get_submodule(self, target: str) -> Module:
+        """The module of a dotted name.
+
+        Parameters
+        ----------
+        target : str
+            The name; ``""`` is the module itself.
+
+        Returns
+        -------
+        Module
+            The one inside.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        this: Any = self
+        found: Module = self._of("module", dict(this.named_modules()), target)
+        return found
+
+    def get_parameter(self, target: str) -> Tensor:
+        """The parameter of a dotted name.
+
+        Parameters
+        ----------
+        target : str
+            The name.
+
+        Returns
+        -------
+        Tensor
+            The parameter itself.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        this: Any = self
+        found: Tensor = self._of("parameter", dict(this.named_parameters()), target)
+        return found
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer of a dotted name.
+
+        Parameters
+        ----------
+        target : str
+            The name.
+
+        Returns
+        -------
+        Tensor
+            The buffer itself.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        this: Any = self
+        found: Tensor = self._of("buffer", dict(this.named_buffers()), target)
+        return found
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Set an attribute that is a module.
+
+        Parameters
+        ----------
+        name : str
+            Of the attribute.
+        module : Module or None
+            Its value.
+
+        Raises
+        ------
+        TypeError
+            If it is no module.
+        """
+        if module is not None and not hasattr(module, "named_parameters"):
+            raise TypeError(at(f"add_module: {name!r} must be a module, not {typed(module)}"))
+        setattr(self, name, module)
+
+    register_module = add_module
+
+    def register_parameter(self, name: str, param: Tensor | None) -> None:
+        """Set an attribute that is a parameter.
+
+        Parameters
+        ----------
+        name : str
+            Of the attribute.
+        param : Tensor or None
+            Its value.
+
+        Raises
+        ------
+        TypeError
+            If it is no tensor that requires grad.
+        """
+        if param is not None and not (isinstance(param, Tensor) and param.requires_grad):
+            raise TypeError(at(f"parameter {name!r} must be a tensor that requires grad, not "
+                               f"{typed(param)}"))
+        setattr(self, name, param)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Let gradients flow to all parameters inside, or to none: they are buffers then.
+
+        Parameters
+        ----------
+        requires_grad : bool
+            Whether they flow.
+
+        Returns
+        -------
+        Module
+            The module itself.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> net = ag.nn.Linear(2, 1).requires_grad_(False)
+        >>> list(net.parameters()), len(list(net.requires_grad_().parameters()))
+        ([], 2)
+        """
+        this: Any = self
+        for _, t, owner, name in list(this._held()):
+            frozen = name in _frozen(owner)
+            if requires_grad and frozen:
+                t.requires_grad_()
+                owner._owned[name] = True
+                vars(owner)["_frozen"] = _frozen(owner) - {name}
+            elif not requires_grad and t.requires_grad:
+                t.requires_grad_(False)
+                vars(owner)["_frozen"] = _frozen(owner) | {name}
+        return self
+
+
+def _frozen(module: Any) -> frozenset[str]:
+    """Names of parameters that ``requires_grad_(False)`` made buffers."""
+    found: frozenset[str] = vars(module).get("_frozen", frozenset())
+    return found
