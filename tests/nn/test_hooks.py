@@ -87,7 +87,7 @@ def test_hooks_get_keywords_and_failures() -> None:
         layer.register_forward_hook(1)
     broken = nn.Sequential(nn.Linear(3, 4), nn.Linear(5, 2))
     broken[1].register_forward_hook(lambda m, a, y: None)
-    with pytest.raises(ag.ShapeError, match="^1, Linear"):
+    with pytest.raises(ag.ShapeError, match=r"^1, Linear"):
         broken(X)
 
 

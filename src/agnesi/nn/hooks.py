@@ -70,14 +70,13 @@ class Hooked:
 
     __slots__ = ()
 
-    _hooks: tuple[Hook, ...]
-
     def _register(self, kind: str, function: Any, prepend: bool, **options: bool
                   ) -> RemovableHandle:
+        this: Any = self
         if not callable(function):
             raise TypeError(at(f"a {kind} hook is a function, not {typed(function)}"))
         hook = Hook(kind, _number(), function, **options)
-        self._hooks = (hook, *self._hooks) if prepend else (*self._hooks, hook)
+        this._hooks = (hook, *this._hooks) if prepend else (*this._hooks, hook)
         return RemovableHandle(self, hook.number)
 
     def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False,

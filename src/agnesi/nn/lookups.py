@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from agnesi.core.errors import StateError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
-
-if TYPE_CHECKING:
-    from agnesi.nn.module import Module
 
 
 class Lookups:
@@ -18,7 +15,7 @@ class Lookups:
 
     __slots__ = ()
 
-    def named_children(self) -> Iterator[tuple[str, Module]]:
+    def named_children(self) -> Iterator[tuple[str, Any]]:
         """Modules directly inside, with their names.
 
         Returns
@@ -35,7 +32,7 @@ class Lookups:
             raise StateError(at(f"{type(self).__name__} has no {kind} {target!r}, but {names}"))
         return known[target]
 
-    def get_submodule(self, target: str) -> Module:
+    def get_submodule(self, target: str) -> Any:
         """The module of a dotted name.
 
         Parameters
@@ -54,8 +51,7 @@ class Lookups:
             If there is none.
         """
         this: Any = self
-        found: Module = self._of("module", dict(this.named_modules()), target)
-        return found
+        return self._of("module", dict(this.named_modules()), target)
 
     def get_parameter(self, target: str) -> Tensor:
         """The parameter of a dotted name.
@@ -101,7 +97,7 @@ class Lookups:
         found: Tensor = self._of("buffer", dict(this.named_buffers()), target)
         return found
 
-    def add_module(self, name: str, module: Module | None) -> None:
+    def add_module(self, name: str, module: Any) -> None:
         """Set an attribute that is a module.
 
         Parameters

@@ -68,6 +68,7 @@ class Module(Hooked, Lookups):
         "__dict__", "__weakref__", "_hooks", "_lent", "_made", "_owned", "_training",
     )
 
+    _hooks: tuple[Any, ...]
     _training: bool
     _made: bool  # __init__ is over
     _owned: dict[str, bool]  # names of parameters and buffers, and whether they are saved
@@ -88,8 +89,7 @@ class Module(Hooked, Lookups):
         """Run ``forward``; the types are those of ``forward``."""
         try:
             if self._hooks:  # type: ignore[attr-defined]
-                found: R = called(self, args, keywords)
-                return found
+                return called(self, args, keywords)  # type: ignore[no-any-return]
             return self.forward(*args, **keywords)
         except RecursionError:
             refuse_depth(Module.__call__.__code__)

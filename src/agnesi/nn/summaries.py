@@ -100,7 +100,8 @@ class Summary(NamedTuple):
                       for k, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
             for row in rows)
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def _row(line: Line) -> tuple[str, ...]:
