@@ -89,7 +89,7 @@ class Module(Hooked, Lookups):
         """Run ``forward``; the types are those of ``forward``."""
         try:
             if self._hooks:  # type: ignore[attr-defined]
-                return called(self, args, keywords)  # type: ignore[no-any-return]
+                return called(self, args, keywords)
             return self.forward(*args, **keywords)
         except RecursionError:
             refuse_depth(Module.__call__.__code__)
