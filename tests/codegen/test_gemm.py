@@ -21,8 +21,8 @@ from agnesi.codegen.gemm import (  # noqa: E402
     emit_gemm,
     plan,
 )
-from agnesi.codegen.gemm.microkernel import prefetch  # noqa: E402
 from agnesi.codegen.gemm.operands import element_bytes  # noqa: E402
+from agnesi.codegen.instructions import prefetch  # noqa: E402
 
 Compiled = tuple[GemmPlan, Callable[..., None]]
 _KEEP: list[object] = []

@@ -14,7 +14,7 @@ from agnesi.codegen import pairs, scalars
 from agnesi.codegen.builder import Builder, Value, const, i64, lanes, vector, width
 from agnesi.codegen.divisor import RANGE, Divisor
 from agnesi.codegen.firstlanes import store_first
-from agnesi.codegen.gemm.microkernel import prefetch
+from agnesi.codegen.instructions import prefetch
 from agnesi.codegen.periodic import (
     LONGEST_STEP,
     load_repeated,

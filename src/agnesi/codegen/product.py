@@ -10,7 +10,7 @@ from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.division import places
 from agnesi.codegen.evaluate import Scope, memory_type, streams
 from agnesi.codegen.gemm import GemmPlan, GemmSpec, Operand, Operands, direct, emit_gemm, plan
-from agnesi.codegen.gemm.microkernel import prefetch
+from agnesi.codegen.instructions import prefetch
 from agnesi.core.dims import is_static
 from agnesi.core.extents import guess
 from agnesi.core.kernels import Buffer, Matrix, Product, walk

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from agnesi.codegen.apart import apart
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
-from agnesi.codegen.gemm.microkernel import multiply_add
 from agnesi.codegen.gemm.operands import element_bytes
+from agnesi.codegen.instructions import multiply_add
 from agnesi.core.record import record
 
 Matrix = tuple[tuple[float, ...], ...]

@@ -17,10 +17,10 @@ from agnesi.codegen.conv.tiles import Column, Tile
 from agnesi.codegen.conv.wide import tails, tiles
 from agnesi.codegen.conv.windows import Corner, Way, Windows
 from agnesi.codegen.division import divide
-from agnesi.codegen.gemm.microkernel import multiply_add, prefetch
 from agnesi.codegen.gemm.operands import element_bytes, load_strided
 from agnesi.codegen.gemm.tiling import OpenRows, Piece
 from agnesi.codegen.gemm.unit import share
+from agnesi.codegen.instructions import multiply_add, prefetch
 from agnesi.core.dims import Size
 
 

@@ -7,9 +7,9 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from agnesi.codegen.builder import HOT, Builder, Value, const, i64, vector, width
-from agnesi.codegen.gemm.microkernel import multiply_add, prefetch
 from agnesi.codegen.gemm.operands import element_bytes, lanes_from, load_strided
 from agnesi.codegen.gemm.tiling import Piece
+from agnesi.codegen.instructions import multiply_add, prefetch
 from agnesi.core.dims import Size
 from agnesi.core.record import record
 

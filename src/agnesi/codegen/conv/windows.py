@@ -12,9 +12,9 @@ from agnesi.codegen.builder import Builder, Value, i64, lanes, vector
 from agnesi.codegen.conv.depthwiseplan import DepthwisePlan, Steps, Window
 from agnesi.codegen.conv.pack import clear
 from agnesi.codegen.conv.source import inside
-from agnesi.codegen.gemm.microkernel import prefetch
 from agnesi.codegen.gemm.operands import element_bytes, load_strided
 from agnesi.codegen.gemm.tiling import Piece
+from agnesi.codegen.instructions import prefetch
 
 
 class Corner(NamedTuple):

@@ -6,11 +6,11 @@ from typing import Any
 
 from agnesi.codegen.builder import Builder, Value, const, i64, is_float, scalar, vector, width
 from agnesi.codegen.builder import lanes as lanes_of
-from agnesi.codegen.gemm.microkernel import multiply_add, prefetch
 from agnesi.codegen.gemm.operands import element_bytes, lanes_from, load_strided
 from agnesi.codegen.gemm.pack import zip_orders
 from agnesi.codegen.gemm.tiling import OpenRows, Panel
 from agnesi.codegen.gemm.unit import Unit
+from agnesi.codegen.instructions import multiply_add, prefetch
 from agnesi.core.dims import is_static
 from agnesi.core.record import record
 

@@ -8,6 +8,7 @@ from typing import Any
 from agnesi.codegen.builder import Builder, Value, const, i64, is_float, vector
 from agnesi.codegen.gemm.operands import lanes_from, load_strided
 from agnesi.codegen.gemm.tiling import Piece
+from agnesi.codegen.instructions import multiply_add, prefetch
 from agnesi.core.record import record, replace
 
 ReadRow = Callable[[Builder, Value], list[Value]]
@@ -29,19 +30,6 @@ class Source:
         if isinstance(self.step, Value):
             return b.add(b.mul(self.step, i64(turns)), b.size(beside))
         return b.size(turns * self.step + beside)
-
-
-def multiply_add(b: Builder, x: Value, y: Value, total: Value) -> Value:
-    """``total + x * y``, fused where the machine can."""
-    if is_float(total.type):
-        return b.intrinsic("fmuladd", x, y, total)
-    return b.add(b.mul(x, y), total)
-
-
-def prefetch(b: Builder, pointer: Value, *, near: bool) -> None:
-    """Call a line of memory into the first cache, or only into the second."""
-    hints = (Value("0", "i32"), Value("3" if near else "2", "i32"), Value("1", "i32"))
-    b.call("void", "llvm.prefetch.p0", pointer, *hints)
 
 
 def zeros(type_: str, rows: int, pieces: Sequence[Piece]) -> list[Value]:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector, width
 from agnesi.codegen.builder import lanes as lanes_of
-from agnesi.codegen.gemm.microkernel import prefetch
 from agnesi.codegen.gemm.operands import Operand, element_bytes, lanes_from, load_strided
 from agnesi.codegen.gemm.tiling import CutPiece, Piece
+from agnesi.codegen.instructions import prefetch
 from agnesi.core.dims import Size
 
 Read = Callable[[Builder, Value, Value, int, Value | None], Value]

@@ -8,11 +8,11 @@ finite, all elements matter: zero times infinity is no zero.
 from __future__ import annotations
 
 from agnesi.codegen.builder import Builder, Value, const, i64, vector
-from agnesi.codegen.gemm.microkernel import multiply_add, prefetch
 from agnesi.codegen.gemm.operands import element_bytes, load_strided
 from agnesi.codegen.gemm.pack import copy_turned
 from agnesi.codegen.gemm.tile import TileUnit
 from agnesi.codegen.gemm.tiling import Panel, pieces_of
+from agnesi.codegen.instructions import multiply_add, prefetch
 
 _ROWS_AHEAD = 4  # rows of A to call near
 _CACHE_LINE = 64

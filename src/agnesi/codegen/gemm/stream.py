@@ -7,10 +7,10 @@ that memory is read in long runs; a register tile would read short pieces of far
 from __future__ import annotations
 
 from agnesi.codegen.builder import Value, const, i64, vector
-from agnesi.codegen.gemm.microkernel import multiply_add, prefetch
 from agnesi.codegen.gemm.operands import element_bytes, lanes_from, load_strided
 from agnesi.codegen.gemm.tiling import Panel, Piece
 from agnesi.codegen.gemm.unit import Unit, share
+from agnesi.codegen.instructions import multiply_add, prefetch
 
 _AHEAD = 16  # lines of B that are under way from memory
 

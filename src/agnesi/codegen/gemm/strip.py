@@ -7,10 +7,11 @@ tile, as tiles read it.  The next tile's A comes from memory during the products
 from __future__ import annotations
 
 from agnesi.codegen.builder import Builder, Value, i64
-from agnesi.codegen.gemm.microkernel import At, Source, prefetch
+from agnesi.codegen.gemm.microkernel import At, Source
 from agnesi.codegen.gemm.operands import element_bytes
 from agnesi.codegen.gemm.tile import TileUnit
 from agnesi.codegen.gemm.tiling import pieces_of
+from agnesi.codegen.instructions import prefetch
 
 _LINES_AHEAD = 4  # lines of B to call near where they are packed
 

@@ -7,7 +7,7 @@ are larger than the caches, past these.
 from __future__ import annotations
 
 from agnesi.codegen.builder import Module, Value, i64
-from agnesi.codegen.gemm.microkernel import prefetch
+from agnesi.codegen.instructions import prefetch
 from agnesi.codegen.rowwise.places import Places
 from agnesi.codegen.task import share, task
 

@@ -20,7 +20,7 @@ from agnesi.codegen.builder import (
     vector,
     width,
 )
-from agnesi.codegen.gemm.microkernel import prefetch
+from agnesi.codegen.instructions import prefetch
 from agnesi.codegen.task import TYPES, share, task
 
 #: Rows at a time, and places.
