@@ -1,0 +1,117 @@
+"""The softmax over a binary tree of words, and the tree of Huffman's."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import agnesi as ag
+from agnesi.compat.chainer.formula import applied
+from agnesi.compat.chainer.link import Link
+from agnesi.compat.chainer.variable import Variable
+
+
+def create_huffman_tree(word_counts: Mapping[int, int]) -> Any:
+    """The binary tree in which frequent words lie near the root.
+
+    Parameters
+    ----------
+    word_counts : mapping of int to int
+
+    Returns
+    -------
+    nested pairs of words
+
+    Raises
+    ------
+    ValueError
+        If there are no words.
+
+    Examples
+    --------
+    >>> from agnesi.compat.chainer.hierarchy import create_huffman_tree
+    >>> create_huffman_tree({0: 8, 1: 5, 2: 6})
+    (0, (1, 2))
+    """
+    if not word_counts:
+        raise ValueError("a tree needs words: word_counts is empty")
+    counts = sorted(word_counts.items())
+    waiting: list[Any] = [(count, i, word) for i, (word, count) in enumerate(counts)]
+    heapq.heapify(waiting)
+    number = len(waiting)
+    while len(waiting) > 1:
+        (a, _, left), (b, _, right) = heapq.heappop(waiting), heapq.heappop(waiting)
+        heapq.heappush(waiting, (a + b, number, (left, right)))
+        number += 1
+    return waiting[0][2]
+
+
+
+
+class BinaryHierarchicalSoftmax(Link):
+    """The loss of words in a binary tree: each inner node tells left from right.
+
+    A call sums minus the logarithms of the words' chances over the batch, in time that grows with
+    the depth of the tree.
+
+    Parameters
+    ----------
+    in_size : int
+        Length of the vectors.
+    tree : nested pairs of int
+        Each word is a leaf.
+
+    Raises
+    ------
+    ValueError
+        If a node of the tree is no pair.
+    """
+
+    W: Variable
+    create_huffman_tree = staticmethod(create_huffman_tree)
+
+    def __init__(self, in_size: int, tree: Any) -> None:
+        self.paths, self.codes = _leaves(tree)
+        nodes = 1 + max((int(p.max()) for p in self.paths.values() if len(p)), default=0)
+        super().__init__(W=(nodes, in_size))
+        self.W.data[...] = np.random.uniform(-1, 1, self.W.data.shape)
+
+    def __call__(self, x: Any, t: Any) -> Any:
+        words = [int(w) for w in np.asarray(getattr(t, "data", t)).ravel()]
+        missing = [w for w in words if w not in self.paths]
+        if missing:
+            raise ValueError(f"word {missing[0]} is no leaf of the tree, which has "
+                             f"{len(self.paths)} words")
+        samples = np.repeat(np.arange(len(words)), [len(self.paths[w]) for w in words])
+        nodes = np.concatenate([self.paths[w] for w in words])
+        signs = np.concatenate([self.codes[w] for w in words])
+
+        def compute(x: Any, w: Any) -> Any:
+            scores = ag.sum(x[samples] * w[nodes], 1)
+            return ag.sum(ag.logaddexp(-signs * scores, 0.0))
+
+        return applied("BinaryHierarchicalSoftmaxFunction", compute, x, self.W)
+
+
+def _leaves(tree: Any) -> tuple[dict[int, Any], dict[int, Any]]:
+    """Inner nodes on the way to each word, and -1 or 1 for left and right at each."""
+    paths: dict[int, Any] = {}
+    codes: dict[int, Any] = {}
+    waiting: list[Any] = [(tree, [], [])]
+    number = 0
+    while waiting:
+        node, path, code = waiting.pop()
+        if not isinstance(node, tuple):
+            paths[node] = np.asarray(path, np.int32)
+            codes[node] = np.asarray(code, np.float32)
+            continue
+        if len(node) != 2:
+            raise ValueError(f"a node of the tree has {len(node)} children, not 2: {node!r}")
+        left, right = node
+        waiting.append((right, [*path, number], [*code, 1]))
+        waiting.append((left, [*path, number], [*code, -1]))
+        number += 1
+    return paths, codes

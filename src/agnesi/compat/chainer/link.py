@@ -1,0 +1,245 @@
+"""Links: variables that are learned, and chains of links."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from agnesi.compat.chainer.variable import Variable
+
+
+class Link:
+    """Parameters under names, which are attributes of it.
+
+    Parameters
+    ----------
+    **params : tuple of int
+        Shapes of parameters; a pair of a shape and a dtype for others than float32.
+
+    Examples
+    --------
+    >>> from agnesi.compat.chainer import Link
+    >>> link = Link(W=(2, 3))
+    >>> link.W.data.shape, [name for name, _ in link.namedparams()]
+    ((2, 3), ['/W'])
+    """
+
+    def __init__(self, **params: Any) -> None:
+        self._params: list[str] = []
+        self._persistent: list[str] = []
+        self.name: str | None = None
+        for name, value in params.items():
+            shape, dtype = value if isinstance(value, tuple) and isinstance(
+                value[:1] and value[0], tuple) else (value, np.float32)
+            self.add_param(name, shape, dtype)
+
+    #: The module of arrays.
+    xp = np
+
+    def add_param(self, name: str, shape: Any, dtype: Any = np.float32,
+                  initializer: Any = None) -> None:
+        """A parameter of a shape, without values that mean something unless they are given."""
+        data = np.full(shape, np.nan, dtype)
+        if initializer is not None:
+            data[...] = initializer(shape) if callable(initializer) else initializer
+        self.__dict__[name] = Variable(data, volatile="auto", name=name,
+                                       grad=np.full(shape, np.nan, dtype))
+        self._params.append(name)
+
+    def add_persistent(self, name: str, value: Any) -> None:
+        """Something that is saved with the link, but not learned."""
+        self.__dict__[name] = value
+        self._persistent.append(name)
+
+    def _own(self) -> list[Variable]:
+        return [self.__dict__[name] for name in self._params]
+
+    def children(self) -> Iterator[Link]:
+        """The links inside of it."""
+        return iter(())
+
+    def _named_children(self) -> list[tuple[str, Link]]:
+        return []
+
+    def links(self, skipself: bool = False) -> Iterator[Link]:
+        """The link and all inside of it."""
+        if not skipself:
+            yield self
+        for child in self.children():
+            yield from child.links()
+
+    def namedlinks(self, skipself: bool = False) -> Iterator[tuple[str, Link]]:
+        """The same with paths."""
+        if not skipself:
+            yield "/", self
+        for name, child in self._named_children():
+            yield f"/{name}", child
+            for path, link in child.namedlinks(True):
+                yield f"/{name}{path}", link
+
+    def params(self) -> Iterator[Variable]:
+        """All parameters, those of links inside, too."""
+        for _, p in self.namedparams():
+            yield p
+
+    def namedparams(self) -> Iterator[tuple[str, Variable]]:
+        """The same with paths."""
+        for name in self._params:
+            yield f"/{name}", self.__dict__[name]
+        for name, child in self._named_children():
+            for path, p in child.namedparams():
+                yield f"/{name}{path}", p
+
+    def copy(self) -> Any:
+        """Another link with the same parameters, by reference to their arrays."""
+        found = copy.copy(self)
+        for name in self._params:
+            old = self.__dict__[name]
+            found.__dict__[name] = Variable(old.data, volatile="auto", name=name, grad=old.grad)
+        found.name = None
+        return found
+
+    def copyparams(self, link: Link) -> None:
+        """Take over the values of another link's parameters."""
+        for own, other in zip(self.params(), link.params(), strict=True):
+            own.copydata(other)
+
+    def zerograds(self) -> None:
+        """Set all gradients to zero."""
+        for p in self.params():
+            p.zerograd()
+
+    def cleargrads(self) -> None:
+        """Forget all gradients."""
+        for p in self.params():
+            p.cleargrad()
+
+    def addgrads(self, link: Link) -> None:
+        """Add the gradients of another link of the same parameters."""
+        for own, other in zip(self.params(), link.params(), strict=True):
+            own.addgrad(other)
+
+    def to_gpu(self, device: Any = None) -> Any:
+        """The link itself: devices are the processor."""
+        return self
+
+    def to_cpu(self) -> Any:
+        """The link itself."""
+        return self
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        """Arrays of all parameters, as function sets have them."""
+        return tuple(p.data for p in self.params())
+
+    @parameters.setter
+    def parameters(self, values: Any) -> None:
+        values = iter(values)
+        for p in self.params():
+            p.data = next(values)
+
+    @property
+    def gradients(self) -> tuple[Any, ...]:
+        """Arrays of their gradients."""
+        return tuple(p.grad for p in self.params())
+
+    @gradients.setter
+    def gradients(self, values: Any) -> None:
+        values = iter(values)
+        for p in self.params():
+            p.grad = next(values)
+
+    def serialize(self, serializer: Any) -> None:
+        """Hand everything that is saved to a serializer, which may give other values."""
+        for name in self._params:
+            p = self.__dict__[name]
+            p.data = np.asarray(serializer(name, p.data))
+        for name in self._persistent:
+            self.__dict__[name] = serializer(name, self.__dict__[name])
+        for name, child in self._named_children():
+            child.serialize(serializer[name])
+
+
+class Chain(Link):
+    """Links under names, which are attributes of it.
+
+    Parameters
+    ----------
+    **links : Link
+    """
+
+    def __init__(self, **links: Any) -> None:
+        super().__init__()
+        self._children: list[str] = []
+        for name, link in links.items():
+            self.add_link(name, link)
+
+    def add_link(self, name: str, link: Any) -> None:
+        """Another link; a function of Chainer 1.0 is one here."""
+        link = getattr(link, "link", link)
+        if name in self.__dict__:
+            raise AttributeError(f"{name!r} is there already")
+        link.name = name
+        self.__dict__[name] = link
+        self._children.append(name)
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+    def children(self) -> Iterator[Any]:
+        return (self.__dict__[name] for name in self._children)
+
+    def _named_children(self) -> list[tuple[str, Any]]:
+        return [(name, self.__dict__[name]) for name in self._children]
+
+    def copy(self) -> Any:
+        found = super().copy()
+        for name in self._children:
+            found.__dict__[name] = self.__dict__[name].copy()
+            found.__dict__[name].name = name
+        return found
+
+
+class ChainList(Link):
+    """Links by their numbers.
+
+    Parameters
+    ----------
+    *links : Link
+    """
+
+    def __init__(self, *links: Any) -> None:
+        super().__init__()
+        self._list: list[Any] = []
+        for link in links:
+            self.add_link(link)
+
+    def add_link(self, link: Any) -> None:
+        """Another link at the end."""
+        link.name = str(len(self._list))
+        self._list.append(link)
+
+    append = add_link
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._list[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._list)
+
+    def __len__(self) -> int:
+        return len(self._list)
+
+    def children(self) -> Iterator[Any]:
+        return iter(self._list)
+
+    def _named_children(self) -> list[tuple[str, Any]]:
+        return [(str(i), link) for i, link in enumerate(self._list)]
+
+    def copy(self) -> Any:
+        found = super().copy()
+        found._list = [link.copy() for link in self._list]
+        return found

@@ -1,0 +1,193 @@
+"""What optimizers have in common, and what can be done to gradients before a step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+
+class Optimizer:
+    """Base of optimizers; a subclass gives ``update_one`` (or ``update_one_cpu``).
+
+    Attributes
+    ----------
+    t : int
+        Steps that were made, the present one included.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from agnesi.compat.chainer import Optimizer
+    >>> class Plain(Optimizer):
+    ...     def update_one_cpu(self, param, grad, state):
+    ...         param -= 0.5 * grad
+    >>> w, g = np.array([1.0]), np.array([1.0])
+    >>> optimizer = Plain()
+    >>> optimizer.setup(((w,), (g,)))
+    >>> optimizer.update()
+    >>> w
+    array([0.5])
+    """
+
+    t = 0
+    epoch = 0
+    target: Any = None
+
+    def setup(self, params_grads: Any) -> None:
+        """Begin with a model, a link, or a pair of parameters and gradients.
+
+        Parameters
+        ----------
+        params_grads : FunctionSet, Link, or pair of tuples of arrays
+        """
+        self.t = 0
+        self.epoch = 0
+        self._hooks: dict[str, Callable[[Any], None]] = {}
+        self.target = params_grads
+        if hasattr(params_grads, "namedparams"):
+            named = list(params_grads.namedparams())
+            self._paths = [path for path, _ in named]
+            self._entries = [p for _, p in named]
+        else:
+            if hasattr(params_grads, "collect_parameters"):
+                params_grads = params_grads.collect_parameters()
+            self._entries = [_Pair(p, g) for p, g in zip(*params_grads, strict=True)]
+            self._paths = [f"/{i}" for i in range(len(self._entries))]
+        self._states = [self.init_state(e.data, e.grad) for e in self._entries]
+
+    @property
+    def tuples(self) -> list[tuple[Any, Any, Any]]:
+        """Parameters, gradients and states."""
+        return [(e.data, e.grad, s) for e, s in zip(self._entries, self._states, strict=True)]
+
+    def _followed(self) -> list[tuple[Any, Any, Any]]:
+        return [t for t in self.tuples if t[1] is not None]
+
+    def init_state(self, param: Any, grad: Any) -> Any:
+        """What is remembered of a parameter, by reference."""
+        return self.init_state_cpu(param, grad)
+
+    def init_state_cpu(self, param: Any, grad: Any) -> Any:
+        return None
+
+    def update(self, lossfun: Callable[..., Any] | None = None, *args: Any, **kwds: Any) -> None:
+        """One step for all parameters; with a function, along the gradient of what it returns."""
+        if lossfun is not None:
+            self.zero_grads()
+            loss = lossfun(*args, **kwds)
+            loss.backward()
+            del loss
+        for hook in self._hooks.values():
+            hook(self)
+        self.t += 1
+        for param, grad, state in self._followed():
+            self.update_one(param, grad, state)
+
+    def update_one(self, param: Any, grad: Any, state: Any) -> None:
+        """One step of a parameter, in place."""
+        self.update_one_cpu(param, grad, state)
+
+    def update_one_cpu(self, param: Any, grad: Any, state: Any) -> None:
+        raise NotImplementedError(f"{type(self).__name__} needs update_one(param, grad, state)")
+
+    def zero_grads(self) -> None:
+        """Set all gradients to zero."""
+        for entry in self._entries:
+            entry.zerograd()
+
+    def compute_grads_norm(self) -> float:
+        """The norm of all gradients together."""
+        return math.sqrt(sum(float(np.vdot(g, g)) for _, g, _ in self._followed()))
+
+    def clip_grads(self, maxnorm: float) -> None:
+        """Scale gradients down to a norm, where theirs is larger."""
+        norm = self.compute_grads_norm()
+        if norm > maxnorm:
+            for _, g, _ in self._followed():
+                g *= maxnorm / norm
+
+    def weight_decay(self, decay: float) -> None:
+        """Add the gradient of the squares of parameters, times half of ``decay``."""
+        for p, g, _ in self._followed():
+            g += decay * p
+
+    def accumulate_grads(self, grads: Iterable[Any]) -> None:
+        """Add gradients from elsewhere."""
+        for (_, g, _), other in zip(self.tuples, grads, strict=True):
+            g += other
+
+    acumulate_grads = accumulate_grads
+
+    def add_hook(self, hook: Callable[[Any], None], name: str | None = None) -> None:
+        """Call something with the optimizer before each step."""
+        self._hooks[name or getattr(hook, "name", None) or hook.__class__.__name__] = hook
+
+    def remove_hook(self, name: str) -> None:
+        """Call it no longer."""
+        del self._hooks[name]
+
+    def new_epoch(self) -> None:
+        """Count an epoch."""
+        self.epoch += 1
+
+    def serialize(self, serializer: Any) -> None:
+        """Hand the state to a serializer, which may give other values."""
+        self.t = int(serializer("t", self.t))
+        self.epoch = int(serializer("epoch", self.epoch))
+        for path, state in zip(self._paths, self._states, strict=True):
+            arrays = state if isinstance(state, (tuple, list)) else [state]
+            for i, array in enumerate(a for a in arrays if a is not None):
+                array[...] = serializer[f"{path[1:]}"](str(i), array)
+
+
+GradientMethod = Optimizer
+
+
+class _Pair:
+    """An array and that of its gradient."""
+
+    def __init__(self, data: Any, grad: Any) -> None:
+        self.data, self.grad = data, grad
+
+    def zerograd(self) -> None:
+        self.grad.fill(0)
+
+
+class WeightDecay:
+    """A hook: :meth:`Optimizer.weight_decay`."""
+
+    name = "WeightDecay"
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+    def __call__(self, optimizer: Any) -> None:
+        optimizer.weight_decay(self.rate)
+
+
+class GradientClipping:
+    """A hook: :meth:`Optimizer.clip_grads`."""
+
+    name = "GradientClipping"
+
+    def __init__(self, threshold: float) -> None:
+        self.threshold = threshold
+
+    def __call__(self, optimizer: Any) -> None:
+        optimizer.clip_grads(self.threshold)
+
+
+class Lasso:
+    """A hook: adds the gradient of the absolute values of parameters, times a rate."""
+
+    name = "Lasso"
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+    def __call__(self, optimizer: Any) -> None:
+        for p, g, _ in optimizer.tuples:
+            g += self.rate * np.sign(p)
