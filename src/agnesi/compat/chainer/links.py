@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compat.chainer.functions import activation, array, connection, loss, pooling
+from agnesi.compat.chainer.forms import activation, array, connection, loss, pooling
 from agnesi.compat.chainer.hierarchy import BinaryHierarchicalSoftmax as BinaryHierarchicalSoftmax
 from agnesi.compat.chainer.link import Chain, ChainList, Link
 from agnesi.compat.chainer.utils import WalkerAlias

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-#: What operators are, told by ``functions/math.py``: name -> function of variables and numbers.
+#: What operators are, told by ``forms/math.py``: name -> function of variables and numbers.
 OPERATORS: dict[str, Callable[..., Any]] = {}
 
 

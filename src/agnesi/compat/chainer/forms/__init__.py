@@ -1,0 +1,1 @@
+"""Functions of variables without parameters of their own, by what they are for."""

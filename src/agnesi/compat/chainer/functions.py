@@ -1,0 +1,10 @@
+"""``chainer.functions``: functions of variables, and those with parameters as Chainer 1.0 had."""
+
+from agnesi.compat.chainer.forms.activation import *  # noqa: F403
+from agnesi.compat.chainer.forms.array import *  # noqa: F403
+from agnesi.compat.chainer.forms.connection import *  # noqa: F403
+from agnesi.compat.chainer.forms.loss import *  # noqa: F403
+from agnesi.compat.chainer.forms.math import *  # noqa: F403
+from agnesi.compat.chainer.forms.noise import *  # noqa: F403
+from agnesi.compat.chainer.forms.pooling import *  # noqa: F403
+from agnesi.compat.chainer.parameterized import *  # noqa: F403
