@@ -2,6 +2,11 @@
 
 from agnesi.core.errors import CollectiveError as CollectiveError
 from agnesi.core.exports import shown as _shown
+from agnesi.distributed.blocks import map_blocks as map_blocks
+from agnesi.distributed.central import ASGD as ASGD
+from agnesi.distributed.central import EASGD as EASGD
+from agnesi.distributed.central import Central as Central
+from agnesi.distributed.central import Rule as Rule
 from agnesi.distributed.collectives import all_gather as all_gather
 from agnesi.distributed.collectives import all_reduce as all_reduce
 from agnesi.distributed.collectives import all_to_all as all_to_all
@@ -11,10 +16,20 @@ from agnesi.distributed.collectives import recv as recv
 from agnesi.distributed.collectives import reduce_scatter as reduce_scatter
 from agnesi.distributed.collectives import send as send
 from agnesi.distributed.group import Group as Group
+from agnesi.distributed.handles import SharedHandle as SharedHandle
 from agnesi.distributed.launch import launch as launch
 from agnesi.distributed.launch import restart_count as restart_count
+from agnesi.distributed.mesh import Mesh as Mesh
+from agnesi.distributed.mesh import shard as shard
+from agnesi.distributed.mesh import unshard as unshard
 from agnesi.distributed.parallel import DataParallel as DataParallel
 from agnesi.distributed.parallel import data_parallel as data_parallel
+from agnesi.distributed.pipeline import Pipeline as Pipeline
+from agnesi.distributed.store import KVStore as KVStore
+from agnesi.distributed.tensor_parallel import ColumnLinear as ColumnLinear
+from agnesi.distributed.tensor_parallel import RowLinear as RowLinear
+from agnesi.distributed.tensor_parallel import ShardedEmbedding as ShardedEmbedding
+from agnesi.distributed.tensor_parallel import same_state as same_state
 from agnesi.distributed.workers import Workers as Workers
 from agnesi.distributed.world import init as init
 from agnesi.distributed.world import make_group as make_group
@@ -22,6 +37,7 @@ from agnesi.distributed.world import new_group as new_group
 from agnesi.distributed.world import rank as rank
 from agnesi.distributed.world import shutdown as shutdown
 from agnesi.distributed.world import world_size as world_size
+from agnesi.distributed.zero import Zero as Zero
 
 
 def __dir__() -> list[str]:

@@ -15,13 +15,8 @@ from agnesi.compiler import collectives as native
 from agnesi.core.errors import CollectiveError, at, location, user_where
 from agnesi.core.foreign import REASONS
 from agnesi.core.forks import at_fork
-from agnesi.distributed import memory
+from agnesi.distributed import locks, memory
 from agnesi.distributed.memory import Segment
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 #: Seconds that a process waits for another one, unless ``init`` says otherwise.
 TIMEOUT = 300.0
@@ -73,8 +68,8 @@ class Group:
     def _hold(self) -> None:
         """Say that this process is there, and hold a lock that its end gives back."""
         s = self.segment
-        if fcntl is not None and s.file >= 0:
-            fcntl.lockf(s.file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _LIFE + self.rank)
+        if s.file >= 0:
+            locks.hold(s.file, _LIFE + self.rank)
         if s.size > self.rank:
             s.put(s.control(self.rank) + memory.PID, os.getpid())
             s.put(s.control(self.rank) + memory.STATE, memory.PRESENT)
@@ -170,13 +165,9 @@ class Group:
     def _is_dead(self, peer: int) -> bool:
         """Whether a process that was there does not hold its lock any more."""
         file = self.segment.file
-        if fcntl is None or file < 0:
+        if not locks.THERE or file < 0 or not locks.hold(file, _LIFE + peer):
             return False
-        try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _LIFE + peer)
-        except OSError:
-            return False
-        fcntl.lockf(file, fcntl.LOCK_UN, 1, _LIFE + peer)
+        locks.release(file, _LIFE + peer)
         return True
 
     def _signature(self, place: int) -> tuple[int, str]:

@@ -25,7 +25,7 @@ RESTART = "AGNESI_RESTART"
 
 
 def launch(command: Sequence[str], size: int, *, restarts: int = 0, logs: str | None = None,
-           threads: int | None = None, grace: float = _GRACE) -> int:
+           threads: int | None = None, keep_going: bool = False, grace: float = _GRACE) -> int:
     """Run a program in several processes that find each other by :func:`init`.
 
     Their lines are printed behind their ranks.  If one fails, the others are told, given some
@@ -45,6 +45,9 @@ def launch(command: Sequence[str], size: int, *, restarts: int = 0, logs: str | 
     threads : int, optional
         Threads of compiled code in each process; by default the cores are shared out, unless
         ``AGNESI_NUM_THREADS`` is set.
+    keep_going : bool
+        Whether the others go on when one fails, as those of asynchronous rules can; the job's
+        result tells of the failure all the same.
     grace : float
         Seconds in which the others may end by themselves, once one has failed.
 
@@ -74,7 +77,7 @@ def launch(command: Sequence[str], size: int, *, restarts: int = 0, logs: str | 
         raise ValueError(at(f"launch: size must be a number of processes, not {size!r}"))
     code = 0
     for attempt in range(restarts + 1):
-        code = _Job(command, size, attempt, logs, threads).run(grace)
+        code = _Job(command, size, attempt, logs, threads).run(grace, keep_going)
         if code == 0 or code == 128 + signal.SIGINT:
             return code
         if attempt < restarts:
@@ -168,10 +171,10 @@ class _Job:
             if file is not None:
                 file.flush()
 
-    def run(self, grace: float) -> int:
+    def run(self, grace: float, keep_going: bool) -> int:
         """Wait until all have ended, or one has failed."""
         try:
-            code = self._watch(grace)
+            code = self._watch(grace, keep_going)
         except KeyboardInterrupt:
             self._end(grace)
             code = 128 + signal.SIGINT
@@ -184,8 +187,9 @@ class _Job:
             self._close()
         return code
 
-    def _watch(self, grace: float) -> int:
+    def _watch(self, grace: float, keep_going: bool) -> int:
         running = dict(enumerate(self.processes))
+        first = 0
         while running:
             for rank, process in list(running.items()):
                 code = process.poll()
@@ -193,14 +197,20 @@ class _Job:
                     continue
                 del running[rank]
                 if code:
-                    self._failed(rank, process, code)
+                    first = first or (code if code > 0 else 128 - code)
+                    self._failed(rank, process, code, keep_going)
+                if code and not keep_going:
                     self._end(grace)
-                    return code if code > 0 else 128 - code
+                    return first
             time.sleep(_INTERVAL)
-        return 0
+        return first
 
-    def _failed(self, rank: int, process: subprocess.Popen[bytes], code: int) -> None:
+    def _failed(self, rank: int, process: subprocess.Popen[bytes], code: int, keep_going: bool
+                ) -> None:
         how = f"rank {rank} (process {process.pid}) {ended(code)}"
+        if keep_going:
+            _say(f"{how}; the others go on")
+            return
         if not self.segment.word(GIVEN_UP):
             self.segment.put_text(REASON, how, REASON_BYTES)
             self.segment.put(GIVEN_UP, 1)

@@ -8,41 +8,32 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.autodiff.custom import custom_vjp
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.errors import ShapeError, at, typed
-from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import is_tracing
+from agnesi.core.errors import at, typed
+from agnesi.core.tensor import Tensor
 from agnesi.distributed.collectives import all_reduce, broadcast
 from agnesi.distributed.group import Group
+from agnesi.distributed.shares import Shares, led_in, led_out
 from agnesi.distributed.world import world
 from agnesi.nn.module import Module
 from agnesi.nn.norms import BatchNorm1d
-from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.convert import cast
 from agnesi.ops.join import concat
 from agnesi.ops.movement import reshape
-from agnesi.ops.select import where
 from agnesi.optim.optimizer import Optimizer
 
 #: Bytes of a bucket: smaller gradients go together, larger ones alone and without a copy.
 BUCKET_BYTES = 4 << 20
 
 
-class DataParallel:
-    """What :func:`data_parallel` returns.
-
-    Attributes
-    ----------
-    share : Tensor
-        Which part of the present batch this process has, a number.  :meth:`split` and
-        :meth:`count` set it; at first all have the same.
-    """
+class DataParallel(Shares):
+    """What :func:`data_parallel` returns."""
 
     def __init__(self, model: Module, optimizer: Optimizer, group: Group, bucket_bytes: int,
                  compress: bool, share_batch_norm: bool) -> None:
-        self.model, self.optimizer, self.group = model, optimizer, group
+        super().__init__(group, optimizer.parameters)
+        self.model, self.optimizer = model, optimizer
         self.bucket_bytes, self.compress = bucket_bytes, compress
-        self.share = wrap(np.array(1.0 / group.size))
         self._reduced = False
         with no_grad():
             for t in _state(model, optimizer):
@@ -52,88 +43,6 @@ class DataParallel:
                 if isinstance(module, BatchNorm1d):
                     module.totals = self._total
         optimizer.before_update.append(self._before)
-
-    # -- batches ----------------------------------------------------------------------------
-    def split(self, *tensors: Any, axis: int = 0) -> Any:
-        """The examples of this process, of a whole batch that all have.
-
-        Sizes differ by one at most; a small batch leaves processes without any example.
-
-        Parameters
-        ----------
-        *tensors : array_like
-            With the same number of examples.
-        axis : int
-            Along which they lie.
-
-        Returns
-        -------
-        Tensor or tuple of Tensor
-            One for each of ``tensors``.
-
-        Raises
-        ------
-        ShapeError
-            If the numbers differ.
-        """
-        xs = [as_tensor(x) for x in tensors]
-        n = xs[0].shape[axis]
-        if any(x.shape[axis] is not n and x.shape[axis] != n for x in xs):
-            raise ShapeError(at(f"split: axis {axis} has the examples, and is not equally long in "
-                                f"{', '.join(map(typed, xs))}"))
-        begin, end = (n * r // self.group.size for r in (self.group.rank, self.group.rank + 1))
-        key = (slice(None),) * (axis % xs[0].ndim)
-        with no_grad():
-            self._take(as_tensor(end - begin) / as_tensor(n))
-        parts = tuple(x[(*key, slice(begin, end))] for x in xs)
-        return parts if len(parts) > 1 else parts[0]
-
-    def count(self, examples: Any) -> None:
-        """Say how many examples this process has in the present batch, where that differs.
-
-        All processes say so, since their numbers are added up; of one that has read a shard of its
-        own, and no whole batch.
-
-        Parameters
-        ----------
-        examples : int
-            0 if it has none.
-        """
-        with no_grad():
-            mine = cast(as_tensor(examples), self.share.dtype)
-            self._take(mine / all_reduce(mine, "sum", self.group))
-
-    def _take(self, share: Tensor) -> None:
-        """Note the share of the batch that comes; gradients that are there had the last one."""
-        share = cast(share, self.share.dtype)
-        for p in self.optimizer.parameters:
-            if p.grad is not None:
-                ratio = where(share > 0, self.share / where(share > 0, share, 1.0), 1.0)
-                p.grad = p.grad * cast(ratio, p.dtype)
-        self.share.copy_(share)
-
-    def mean(self, x: Any) -> Tensor:
-        """The mean over the whole batch of what is a mean over this process's examples.
-
-        Parameters
-        ----------
-        x : array_like
-            Such as the loss.
-
-        Returns
-        -------
-        Tensor
-            The same in all processes.
-        """
-        x = as_tensor(x)
-        return all_reduce(self._weighted(x), "sum", self.group)
-
-    def _weighted(self, x: Tensor) -> Tensor:
-        """Its part of the mean over all; nothing, where this process has no examples."""
-        share = cast(self.share, x.dtype)
-        if not is_tracing() and float(self.share.data) > 0:
-            return x * share
-        return where(share > 0, x * share, cast(as_tensor(0), x.dtype))
 
     # -- gradients ----------------------------------------------------------------------------
     def reduce(self) -> None:
@@ -155,7 +64,7 @@ class DataParallel:
     def _reduce(self, bucket: list[Tensor]) -> None:
         grads: list[Any] = [p.grad for p in bucket]
         flat = grads[0] if len(grads) == 1 else concat([reshape(g, (-1,)) for g in grads])
-        flat = self._weighted(flat)
+        flat = self.weighted(flat)
         small = self.compress and flat.dtype.kind == "f" and flat.dtype.itemsize > 2
         sent = cast(flat, np.dtype("float16")) if small else flat
         total = cast(all_reduce(sent, "sum", self.group), flat.dtype)
@@ -171,7 +80,7 @@ class DataParallel:
     # -- statistics ---------------------------------------------------------------------------
     def _total(self, x: Tensor) -> Tensor:
         """The sum over processes, whose derivative fits gradients that are weighted afterwards."""
-        return _led_in(all_reduce(_led_out(x, self.share), "sum", self.group), self.share)
+        return led_in(all_reduce(led_out(x, self.share), "sum", self.group), self.share)
 
     def close(self) -> None:
         """Let model and optimizer be those of one process again."""
@@ -180,27 +89,6 @@ class DataParallel:
         for module in self.model.modules():
             if isinstance(module, BatchNorm1d):
                 module.totals = None
-
-
-@custom_vjp
-def _led_out(x: Tensor, share: Tensor) -> Tensor:
-    """The value; its gradient is divided by this process's share, by which it is weighted later."""
-    return x * 1
-
-
-_led_out.defvjp(lambda x, share: (x * 1, share), lambda share, g: (g / cast(share, g.dtype), None))
-
-
-@custom_vjp
-def _led_in(x: Tensor, share: Tensor) -> Tensor:
-    """The value; its gradient counts as much as this process's examples."""
-    return x * 1
-
-
-_led_in.defvjp(
-    lambda x, share: (x * 1, share),
-    lambda share, g: (where(share > 0, g * cast(share, g.dtype), cast(as_tensor(0), g.dtype)), None)
-)
 
 
 def _state(model: Module, optimizer: Optimizer) -> Iterable[Tensor]:

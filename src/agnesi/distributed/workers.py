@@ -241,7 +241,10 @@ def serve(end: Connection, rank: int, count: int, threads: int, timeout: float) 
             world.shutdown()
             world.init(rank, count, message[1], timeout=timeout)
             continue
-        _answer(end, rank, *message[1:])
+        function, args = message[1:]
+        del message  # what it holds may be dropped before the next one comes
+        _answer(end, rank, function, args)
+        del function, args
 
 
 def _answer(end: Connection, rank: int, function: Callable[..., Any], args: Any) -> None:

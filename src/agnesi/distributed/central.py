@@ -1,0 +1,317 @@
+"""Parameters that all workers share, each at its own pace: asynchronous rules of training."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from agnesi.autodiff.recording import no_grad
+from agnesi.core.errors import CollectiveError, at, typed
+from agnesi.core.integers import is_integer
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.distributed import locks, memory
+from agnesi.distributed.group import TIMEOUT, Group
+from agnesi.distributed.world import world
+from agnesi.nn.module import Module
+
+#: The file: words that say which of two holds the centre, and the notes; notes; then the halves.
+_NOTES, _NOTES_BYTES, _HALVES = 64, 32_000, 1 << 16
+_LOCKED = 1 << 40  # the byte whose lock is for who changes anything
+
+
+class Rule:
+    """What happens when a worker meets the centre; a subclass says it in :meth:`exchange`.
+
+    Examples
+    --------
+    >>> from agnesi import distributed as dist
+    >>> class Average(dist.Rule):
+    ...     def exchange(self, local, centre, last):
+    ...         middle = (local + centre) / 2
+    ...         return middle, middle
+    """
+
+    def exchange(self, local: np.ndarray, centre: np.ndarray, last: np.ndarray
+                 ) -> tuple[np.ndarray, np.ndarray]:
+        """New values of the worker and of the centre; nobody else meets it meanwhile.
+
+        Parameters
+        ----------
+        local, centre : numpy.ndarray
+            All parameters of one dtype, one behind the other; of the worker and of the centre,
+            which must not be changed.
+        last : numpy.ndarray
+            What the worker had after the last exchange.
+
+        Returns
+        -------
+        tuple of numpy.ndarray
+            Of the worker, and of the centre.
+
+        Raises
+        ------
+        NotImplementedError
+            Unless a subclass has its own.
+        """
+        raise NotImplementedError(at(f"{type(self).__name__} has no exchange(self, local, centre, "
+                                     "last)"))
+
+
+class ASGD(Rule):
+    """What a worker has gained since the last exchange goes to the centre, which it then takes.
+
+    As in Downpour: ``centre += local - last``, ``local = centre``.
+
+    See Also
+    --------
+    distributed.EASGD, distributed.Central
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from agnesi import distributed as dist
+    >>> dist.ASGD().exchange(np.array([3.0]), np.array([10.0]), np.array([2.0]))
+    (array([11.]), array([11.]))
+    """
+
+    def exchange(self, local: np.ndarray, centre: np.ndarray, last: np.ndarray
+                 ) -> tuple[np.ndarray, np.ndarray]:
+        centre = centre + (local - last)
+        return centre, centre
+
+
+class EASGD(Rule):
+    """Worker and centre draw each other: ``d = alpha * (local - centre)``, subtracted and added.
+
+    Parameters
+    ----------
+    alpha : float
+        How far, from 0 to 1.
+
+    See Also
+    --------
+    distributed.ASGD, distributed.Central
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from agnesi import distributed as dist
+    >>> dist.EASGD(0.25).exchange(np.array([3.0]), np.array([11.0]), np.array([0.0]))
+    (array([5.]), array([9.]))
+    """
+
+    def __init__(self, alpha: float = 0.5) -> None:
+        if not 0 < alpha <= 1:
+            raise ValueError(at(f"EASGD: alpha must be above 0 and at most 1, not {alpha}"))
+        self.alpha = alpha
+
+    def exchange(self, local: np.ndarray, centre: np.ndarray, last: np.ndarray
+                 ) -> tuple[np.ndarray, np.ndarray]:
+        d = self.alpha * (local - centre)
+        return local - d, centre + d
+
+
+class Central:
+    """The centre, as a worker sees it: parameters in shared memory, and notes for all.
+
+    Processes that train at their own pace call :meth:`sync` after each batch.  A worker that is
+    killed, at whatever moment, leaves the centre as it was before or after its exchange: the lock
+    is given back by the system, and new values are written beside the old ones.
+
+    Parameters
+    ----------
+    model : Module or iterable of Tensor
+        Whose parameters are shared.
+    rule : Rule
+        What an exchange does.
+    every : int
+        Only each so many calls of ``sync`` exchange.
+    group : Group, optional
+        Which processes begin together; all by default.  The centre begins as those of rank 0.
+    timeout : float
+        Seconds after which waiting for another worker's exchange is an error.
+
+    See Also
+    --------
+    distributed.ASGD, distributed.EASGD, distributed.launch
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
+    >>> w = ag.tensor([4.0], requires_grad=True)
+    >>> central = dist.Central([w], dist.EASGD(0.5))
+    >>> w.data[...] = 8.0
+    >>> central.sync()
+    True
+    >>> w, central.values()[0]
+    (tensor([6.], requires_grad=True), array([6.], dtype=float32))
+    >>> with central.notes() as notes:
+    ...     notes["batches"] = notes.get("batches", 0) + 1
+    """
+
+    def __init__(self, model: Module | Iterable[Tensor], rule: Rule, every: int = 1,
+                 group: Group | None = None, *, timeout: float = TIMEOUT) -> None:
+        if not isinstance(rule, Rule):
+            raise TypeError(at(f"Central: rule must be a dist.Rule, not {typed(rule)}"))
+        if not is_integer(every) or every < 1:
+            raise ValueError(at(f"Central: every must be a number of batches, not {every!r}"))
+        if not locks.THERE:
+            raise RuntimeError(at("Central needs locks of files, which this system does not have"))
+        tensors = model.parameters() if isinstance(model, Module) else model
+        self.parameters: list[Any] = list(tensors)
+        self.rule, self.every, self.timeout = rule, every, timeout
+        self._calls = 0
+        group = world(group)
+        self._half = sum(p.data.nbytes for p in self.parameters)
+        size = _HALVES + 2 * self._half
+        if group.rank == 0:
+            path = memory.own_name("centre")
+            self._open(memory.create(path, size), size)
+            self._write(0, self._local())
+            group.share(path.encode())
+        else:
+            self._open(memory.open_own(group.share(b"").decode()), size)
+            self._take(self._centre())
+        group.barrier("Central")
+        if group.rank == 0:
+            os.unlink(path)
+        self._last = self._local()
+
+    def _open(self, file: int, size: int) -> None:
+        self._file = file
+        self._memory = mmap.mmap(file, size)
+        self._bytes = np.frombuffer(self._memory, np.uint8)
+        self._present = self._bytes[:16].view(np.int64)
+
+    # -- values ------------------------------------------------------------------------------
+    def _local(self) -> dict[np.dtype, np.ndarray]:
+        """All parameters of each dtype, one behind the other."""
+        found: dict[np.dtype, list[np.ndarray]] = {}
+        for p in self.parameters:
+            found.setdefault(p.dtype, []).append(p.data.ravel())
+        return {dtype: np.concatenate(parts) for dtype, parts in found.items()}
+
+    def _places(self, half: int) -> dict[np.dtype, np.ndarray]:
+        place, found = _HALVES + half * self._half, {}
+        for dtype in dict.fromkeys(p.dtype for p in self.parameters):
+            n = sum(p.data.nbytes for p in self.parameters if p.dtype == dtype)
+            found[dtype] = self._bytes[place: place + n].view(dtype)
+            place += n
+        return found
+
+    def _centre(self) -> dict[np.dtype, np.ndarray]:
+        return self._places(int(self._present[0]))
+
+    def _write(self, half: int, values: dict[np.dtype, np.ndarray]) -> None:
+        for dtype, place in self._places(half).items():
+            place[...] = values[dtype]
+        self._present[0] = half
+
+    def _split(self, values: dict[np.dtype, np.ndarray]) -> list[np.ndarray]:
+        starts = dict.fromkeys(values, 0)
+        found = []
+        for p in self.parameters:
+            start = starts[p.dtype]
+            found.append(values[p.dtype][start: start + p.data.size].reshape(p.shape))
+            starts[p.dtype] = start + p.data.size
+        return found
+
+    def values(self) -> list[np.ndarray]:
+        """The centre's parameters, copied.
+
+        Returns
+        -------
+        list of numpy.ndarray
+            In the order of the worker's.
+        """
+        with self._locked():
+            return [v.copy() for v in self._split(self._centre())]
+
+    def sync(self) -> bool:
+        """Meet the centre, each ``every`` calls; parameters change in place.
+
+        Returns
+        -------
+        bool
+            Whether this call did.
+
+        Raises
+        ------
+        CollectiveError
+            If another worker does not end its exchange in time.
+        """
+        self._calls += 1
+        if self._calls % self.every:
+            return False
+        mine = self._local()
+        with self._locked():
+            half = int(self._present[0])
+            new: dict[np.dtype, np.ndarray] = {}
+            for dtype, centre in self._places(half).items():
+                mine[dtype], new[dtype] = self.rule.exchange(mine[dtype], centre,
+                                                             self._last[dtype])
+            self._write(1 - half, new)
+        self._last = {dtype: np.array(v) for dtype, v in mine.items()}
+        self._take(mine)
+        return True
+
+    @no_grad()
+    def _take(self, values: dict[np.dtype, np.ndarray]) -> None:
+        for p, value in zip(self.parameters, self._split(values), strict=True):
+            p.copy_(wrap(value))
+
+    # -- notes -------------------------------------------------------------------------------
+    @contextlib.contextmanager
+    def notes(self) -> Iterator[dict[str, Any]]:
+        """A dict that all workers share, of what JSON knows; others wait until it is put back.
+
+        Yields
+        ------
+        dict
+            To be read and changed: how many batches were seen, whether to stop.
+
+        Raises
+        ------
+        ValueError
+            If it becomes too large.
+        """
+        with self._locked():
+            which = int(self._present[1])
+            place = _NOTES + which * _NOTES_BYTES
+            raw = self._bytes[place: place + _NOTES_BYTES].tobytes().split(b"\0")[0]
+            found = json.loads(raw or b"{}")
+            yield found
+            text = json.dumps(found).encode()
+            if len(text) >= _NOTES_BYTES:
+                raise ValueError(at(f"notes of {len(text)} bytes are more than {_NOTES_BYTES}"))
+            data = np.frombuffer(text + b"\0", np.uint8)
+            place = _NOTES + (1 - which) * _NOTES_BYTES
+            self._bytes[place: place + data.size] = data
+            self._present[1] = 1 - which
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """A section that one worker is in at a time; its end, however it comes, opens it."""
+        _wait_for(lambda: locks.hold(self._file, _LOCKED), self.timeout)
+        try:
+            yield
+        finally:
+            locks.release(self._file, _LOCKED)
+
+
+def _wait_for(done: Callable[[], bool], timeout: float) -> None:
+    end, pause = time.monotonic() + timeout, 1e-5
+    while not done():
+        if time.monotonic() > end:
+            raise CollectiveError(at(f"another worker's exchange was not over in {timeout:g} "
+                                     "seconds"))
+        time.sleep(pause)
+        pause = min(2 * pause, 2e-3)

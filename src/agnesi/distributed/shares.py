@@ -1,0 +1,135 @@
+"""Which part of a batch a process has, and means over the whole batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.autodiff.custom import custom_vjp
+from agnesi.autodiff.recording import no_grad
+from agnesi.core.errors import ShapeError, at, typed
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import is_tracing
+from agnesi.distributed.collectives import all_reduce
+from agnesi.distributed.group import Group
+from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.select import where
+
+
+class Shares:
+    """The examples of each process; base of what trains with them.
+
+    Attributes
+    ----------
+    share : Tensor
+        Which part of the present batch this process has, a number.  :meth:`split` and
+        :meth:`count` set it; at first all have the same.
+    """
+
+    def __init__(self, group: Group, parameters: Sequence[Tensor]) -> None:
+        self.group, self.parameters = group, parameters
+        self.share = wrap(np.array(1.0 / group.size))
+
+    def split(self, *tensors: Any, axis: int = 0) -> Any:
+        """The examples of this process, of a whole batch that all have.
+
+        Sizes differ by one at most; a small batch leaves processes without any example.
+
+        Parameters
+        ----------
+        *tensors : array_like
+            With the same number of examples.
+        axis : int
+            Along which they lie.
+
+        Returns
+        -------
+        Tensor or tuple of Tensor
+            One for each of ``tensors``.
+
+        Raises
+        ------
+        ShapeError
+            If the numbers differ.
+        """
+        xs = [as_tensor(x) for x in tensors]
+        n = xs[0].shape[axis]
+        if any(x.shape[axis] is not n and x.shape[axis] != n for x in xs):
+            raise ShapeError(at(f"split: axis {axis} has the examples, and is not equally long in "
+                                f"{', '.join(map(typed, xs))}"))
+        begin, end = (n * r // self.group.size for r in (self.group.rank, self.group.rank + 1))
+        key = (slice(None),) * (axis % xs[0].ndim)
+        with no_grad():
+            self._take(as_tensor(end - begin) / as_tensor(n))
+        parts = tuple(x[(*key, slice(begin, end))] for x in xs)
+        return parts if len(parts) > 1 else parts[0]
+
+    def count(self, examples: Any) -> None:
+        """Say how many examples this process has in the present batch, where that differs.
+
+        All processes say so, since their numbers are added up; of one that has read a shard of its
+        own, and no whole batch.
+
+        Parameters
+        ----------
+        examples : int
+            0 if it has none.
+        """
+        with no_grad():
+            mine = cast(as_tensor(examples), self.share.dtype)
+            self._take(mine / all_reduce(mine, "sum", self.group))
+
+    def _take(self, share: Tensor) -> None:
+        """Note the share of the batch that comes; gradients that are there had the last one."""
+        share = cast(share, self.share.dtype)
+        for p in self.parameters:
+            if p.grad is not None:
+                ratio = where(share > 0, self.share / where(share > 0, share, 1.0), 1.0)
+                p.grad = p.grad * cast(ratio, p.dtype)
+        self.share.copy_(share)
+
+    def mean(self, x: Any) -> Tensor:
+        """The mean over the whole batch of what is a mean over this process's examples.
+
+        Parameters
+        ----------
+        x : array_like
+            Such as the loss.
+
+        Returns
+        -------
+        Tensor
+            The same in all processes.
+        """
+        x = as_tensor(x)
+        return all_reduce(self.weighted(x), "sum", self.group)
+
+    def weighted(self, x: Tensor) -> Tensor:
+        """Its part of the mean over all; nothing, where this process has no examples."""
+        share = cast(self.share, x.dtype)
+        if not is_tracing() and float(self.share.data) > 0:
+            return x * share
+        return where(share > 0, x * share, cast(as_tensor(0), x.dtype))
+
+
+@custom_vjp
+def led_out(x: Tensor, share: Tensor) -> Tensor:
+    """The value; its gradient is divided by this process's share, by which it is weighted later."""
+    return x * 1
+
+
+led_out.defvjp(lambda x, share: (x * 1, share), lambda share, g: (g / cast(share, g.dtype), None))
+
+
+@custom_vjp
+def led_in(x: Tensor, share: Tensor) -> Tensor:
+    """The value; its gradient counts as much as this process's examples."""
+    return x * 1
+
+
+led_in.defvjp(
+    lambda x, share: (x * 1, share),
+    lambda share, g: (where(share > 0, g * cast(share, g.dtype), cast(as_tensor(0), g.dtype)), None)
+)

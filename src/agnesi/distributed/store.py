@@ -1,0 +1,112 @@
+"""A key-value interface to what processes share, as in MXNet: push gradients, pull weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agnesi.autodiff.recording import no_grad
+from agnesi.core.errors import StateError, at
+from agnesi.core.tensor import Tensor
+from agnesi.distributed.collectives import all_reduce, broadcast
+from agnesi.distributed.group import Group
+from agnesi.distributed.world import world
+from agnesi.ops.convert import as_tensor
+
+#: What becomes of a value when sums are pushed: a function of key, sum and value.
+Update = Callable[[Any, Tensor, Tensor], Any]
+
+
+class KVStore:
+    """Values by key that all processes have; what they push is added up.
+
+    Parameters
+    ----------
+    update : callable, optional
+        ``update(key, total, value)`` changes the value in place, for the sum of what all pushed;
+        without it the sum takes its place.
+    group : Group, optional
+        Which processes; all by default.
+
+    See Also
+    --------
+    distributed.data_parallel, distributed.Central
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import distributed as dist
+    >>> store = dist.KVStore(lambda key, total, value: value.sub_(0.5 * total))
+    >>> store.init("w", ag.ones(2))
+    >>> store.push("w", ag.tensor([1.0, 2.0]))
+    >>> store.pull("w")
+    tensor([0.5, 0. ])
+    """
+
+    def __init__(self, update: Update | None = None, group: Group | None = None) -> None:
+        self.update, self.group = update, world(group)
+        self._values: dict[Any, Tensor] = {}
+
+    @no_grad()
+    def init(self, key: Any, value: Any) -> None:
+        """Give a key its first value, that of rank 0.
+
+        Parameters
+        ----------
+        key : hashable
+            The same in all processes.
+        value : array_like
+            Of the same shape and dtype in all processes.
+        """
+        self._values[key] = broadcast(as_tensor(value), 0, self.group)
+
+    def _value(self, key: Any) -> Tensor:
+        if key not in self._values:
+            raise StateError(at(f"the store has no {key!r}, but {list(self._values)}: call init"))
+        return self._values[key]
+
+    @no_grad()
+    def push(self, key: Any, value: Any) -> None:
+        """Add up what all processes push, and update the key's value with the sum.
+
+        Parameters
+        ----------
+        key : hashable
+            A key that :meth:`init` has met.
+        value : array_like
+            Such as a gradient.
+
+        Raises
+        ------
+        KeyError
+            If there is no such key.
+        CollectiveError
+            If processes push different things.
+        """
+        mine = self._value(key)
+        total = all_reduce(as_tensor(value), "sum", self.group)
+        if self.update is None:
+            mine.copy_(total)
+        else:
+            self.update(key, total, mine)
+
+    def pull(self, key: Any) -> Tensor:
+        """The present value, copied.
+
+        Parameters
+        ----------
+        key : hashable
+            A key that :meth:`init` has met.
+
+        Returns
+        -------
+        Tensor
+            Without gradient.
+
+        Raises
+        ------
+        KeyError
+            If there is no such key.
+        """
+        with no_grad():
+            return self._value(key) * 1

@@ -1,0 +1,147 @@
+"""Shards, stages, centres, stores and handles: all are equal to the serial run."""
+
+import gc
+import os
+import pickle
+import signal
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import distributed as dist
+from tests.distributed import sharded, training
+
+
+@pytest.mark.parametrize("stage, compiled", [(1, False), (2, False), (3, False), (3, True)])
+def test_zero_is_equal_to_one_process(workers, stage, compiled):
+    losses, wanted = training.train("mlp", "adam", [6, 5, 1, 6], False)
+    one = sharded.zero(stage, False)
+    for found in (*workers.run(sharded.zero, stage, compiled), one):
+        np.testing.assert_allclose(found[0], losses, rtol=1e-5)
+        for name, value in wanted.items():
+            np.testing.assert_allclose(found[1][name], value, atol=1e-6, err_msg=name)
+        assert found[2] <= one[2] / 2 + 100 or found is one
+
+
+def test_zero_refuses_what_looks_at_whole_parameters():
+    with pytest.raises(ValueError, match="Lamb looks at whole parameters"):
+        dist.Zero(training.net("mlp"), lambda ps: ag.optim.Lamb(ps, lr=0.1))
+    with pytest.raises(ValueError, match="stage must be 1, 2 or 3"):
+        dist.Zero(training.net("mlp"), lambda ps: ag.optim.SGD(ps, lr=0.1), 4)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_tensor_parallel_layers_are_equal_to_whole_ones(workers, compiled):
+    y, grads = sharded.whole()
+    for found, mine in workers.run(sharded.tensor_parallel, compiled):
+        np.testing.assert_allclose(found, y, rtol=1e-5, atol=1e-6)
+        for name, g in grads.items():
+            np.testing.assert_allclose(mine[name], g, rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+def test_meshes_cut_and_join(workers):
+    x = np.arange(24.0).reshape(4, 6)
+    for rank, (part, back, sums, place, error) in enumerate(workers.run(sharded.mesh)):
+        np.testing.assert_array_equal(part, x[:, 3 * rank: 3 * rank + 3])
+        np.testing.assert_array_equal(back, x)
+        assert sums == [rank + 1.0, 3.0] and place == {"data": 0, "model": rank}
+        assert "an axis of 3 elements is no multiple of 2 processes along 'model'" in error
+    with pytest.raises(ValueError, match="no grid of 1 processes"):
+        dist.Mesh((2, 2), ("a", "b"))
+
+
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_a_pipeline_is_equal_to_the_sequence(workers, pieces):
+    losses, weights, out = sharded.serial()
+    (first, mine, none), (second, theirs, found) = workers.run(sharded.pipeline, pieces)
+    np.testing.assert_allclose(first, losses, rtol=1e-6)
+    assert first == second and none is None
+    np.testing.assert_allclose(found, out, rtol=1e-5, atol=1e-6)
+    for p, wanted in zip([*mine, *theirs], weights, strict=True):
+        np.testing.assert_allclose(p, wanted, atol=1e-6)
+
+
+def test_a_store_is_equal_to_serial_descent(workers):
+    wanted = sharded.store()
+    for found in workers.run(sharded.store):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    with pytest.raises(KeyError, match="the store has no 'v'"):
+        dist.KVStore().push("v", ag.ones(2))
+
+
+class Average(dist.Rule):
+    """A rule of a user's."""
+
+    def exchange(self, local, centre, last):
+        middle = (local + centre) / 2
+        return middle, middle
+
+
+@pytest.mark.parametrize("rule, every", [
+    (dist.ASGD(), 1), (dist.ASGD(), 5), (dist.EASGD(0.3), 1), (Average(), 2)])
+def test_rules_converge_on_a_convex_problem(workers, rule, every):
+    for centre, steps in workers.run(sharded.converge, rule, every, 150):
+        np.testing.assert_allclose(centre, [1.0, 2.0], atol=1.05)  # between both halves' goals
+        assert abs(centre - [5.0, -3.0]).max() > 2
+        assert steps == 300
+
+
+def test_the_centre_follows_the_papers_equations():
+    """EASGD (Zhang et al., 2015), equations 5 and 6 without the gradient; ASGD as Downpour."""
+    values = np.array([4.0, 8.0], np.float32)
+    for rule, wanted in ((dist.EASGD(0.25), (7.0, 5.0)), (dist.ASGD(), (8.0, 8.0))):
+        w = ag.tensor(values[:1].copy(), requires_grad=True)
+        central = dist.Central([w], rule)
+        with ag.no_grad():
+            w.copy_(ag.tensor(values[1:]))
+        assert central.sync()
+        assert (float(w), float(central.values()[0][0])) == wanted
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal")
+def test_a_worker_killed_in_its_exchange_is_survived():
+    with dist.Workers(2, timeout=10.0) as two:
+        two._join()
+        for rank, end in enumerate(two._ends):
+            two._send(rank, end, ("call", sharded.killed_in_exchange, (12,)))
+        assert two._ends[0].recv() == (True, [4.0])
+        assert "was killed by SIGKILL" in str(two._lost(1))
+
+
+def test_handles_share_memory_through_pipes(workers):
+    handle = dist.SharedHandle(ag.tensor([1.0, 2.0, 3.0]))
+    path = handle.path
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    back = workers.map(sharded.scaled, [handle, handle])
+    np.testing.assert_array_equal(handle.get().numpy(), [4.0, 8.0, 12.0])
+    seen = back[0].get()
+    handle.get().mul_(0.5)
+    data = pickle.dumps(back[1])
+    del handle, back
+    gc.collect()
+    assert os.path.exists(path)  # for what is on its way
+    late = pickle.loads(data)
+    np.testing.assert_array_equal(late.get().numpy(), [2.0, 4.0, 6.0])
+    del late
+    gc.collect()
+    assert not os.path.exists(path)
+    np.testing.assert_array_equal(seen.numpy(), [2.0, 4.0, 6.0])  # it is still mapped
+
+
+def test_blocks_are_mapped(workers):
+    blocks = [np.full((n + 1, 2), float(n)) for n in range(5)]
+    wanted = [2.0 * (n + 1) * n * n for n in range(5)]
+    compiled = ag.jit(sharded.squares)
+    for found in (dist.map_blocks(compiled, iter(blocks)),
+                  dist.map_blocks(sharded.squares, blocks, workers=workers)):
+        assert [float(f["sum"]) for f in found] == wanted
+        assert [f["rows"] for f in found] == [1, 2, 3, 4, 5]
+
+    class Collection:
+        def map_blocks(self, call):
+            return [call(b) for b in blocks]
+
+    assert [float(f["sum"]) for f in dist.map_blocks(compiled, Collection())] == wanted
+    with pytest.raises(TypeError, match="blocks must be arrays"):
+        dist.map_blocks(compiled, 3)
