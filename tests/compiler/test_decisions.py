@@ -248,6 +248,26 @@ def test_sizes_are_open_on_every_way():
     assert len(compiled.specialisations) < 14, compiled.explain()
 
 
+def test_sizes_that_values_tell_belong_to_a_way():
+    def cut(x, n, m):
+        return x[:n] * 2 if x.sum() > 0 else x[:m]
+
+    def made(x, n):
+        return ag.zeros((n,)) + 1 if n > 0 else x
+
+    def before(x, n):
+        y = x[:n]
+        return y * 2 if y.sum() > 3 else y
+
+    x, tensor = double(1, 2, 3, 4), ag.tensor
+    called(cut, [(x * (-1) ** i, tensor(i % 3), tensor(i % 2)) for i in range(12)], 4)
+    called(made, [(x, tensor(n)) for n in (2, -1, 3, -2, 2, 0)], 3)
+    compiled = called(before, [(x, tensor(i % 5)) for i in range(10)])
+    assert len(compiled.specialisations) < 7
+    with pytest.raises(ag.ShapeError, match="must not be negative"):
+        ag.jit(lambda x, n: ag.zeros((n,)) if x.sum() > 0 else x)(x, tensor(-1))
+
+
 # -- gradients and state -------------------------------------------------------------------------
 def test_gradients_on_both_sides_of_a_decision():
     def loss(w, x):

@@ -3,34 +3,40 @@
 Where a trace needs the size that an integer scalar is (``x[:n]`` with a tensor ``n``), it is given
 up, and what computes the scalar from the arguments becomes a function of its own.  From then on
 that runs before each call; its result is the size of one more argument, without elements, so that a
-version is for a size, or takes it at run time, as with all sizes.
+version is for a size, or takes it at run time, as with all sizes.  Where Python has decided by
+values before (``compiler.decisions``), the function does so, too, and tells nothing on other ways.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from agnesi.compiler.compiled import Compiled
-from agnesi.compiler.containers import CARRIERS, missed
+from agnesi.compiler.containers import CARRIERS, MISSED, missed
+from agnesi.compiler.decisions import Decisions
 from agnesi.compiler.leaves import plain
 from agnesi.core.errors import ShapeError, at
 from agnesi.core.graph import FunctionGraph, alike, constant_value
-from agnesi.core.node import Node
+from agnesi.core.node import Node, next_serial
 
 
 class SizeWanted(BaseException):
     """A trace needs a size that a value tells."""
 
-    def __init__(self, node: Node, place: int, most: Any) -> None:
+    def __init__(self, outputs: Sequence[Node], place: int, most: Any) -> None:
         super().__init__()
-        self.node, self.most = node, most
+        #: The scalar, and what exists on the way only on which it is asked for (``Decisions``).
+        self.outputs, self.most = outputs, most
         #: Which of the sizes that values tell it is, in the order in which they are asked for.
         self.place = place
-        self.computed: Computed | None = None
+        #: The arguments before it; and what makes the function that computes it, if sizes are exact.
+        self.inputs: Sequence[Node] = ()
+        self.make: Callable[[], Computed] | None = None
 
 
 class Told:
@@ -48,11 +54,14 @@ class Told:
         What computes the sizes.
     exact : bool
         Whether sizes are the numbers that they were when the computations were found.
+    decisions : Decisions
+        What Python has decided so far.
     """
 
     def __init__(self, arguments: Sequence[Any], symbols: Sequence[Any], inputs: Sequence[Node],
-                 known: Sequence[Computed], exact: bool) -> None:
+                 known: Sequence[Computed], exact: bool, decisions: Decisions) -> None:
         self.arguments, self.inputs, self.known, self.exact = arguments, inputs, known, exact
+        self.decisions = decisions
         self.sizes = [s.shape[0] for s in symbols[len(symbols) - len(known):]]
         #: The scalars of which the size was asked, and that.
         self.asked: list[tuple[Node, Any]] = []
@@ -63,10 +72,12 @@ class Told:
             if alike(asked, node):
                 return size
         place = len(self.asked)
-        if place < len(self.sizes) and self.known[place].computes(self.inputs, node, self.exact):
+        token = self.decisions.token()
+        outputs = [node] if token is None else [node, token]
+        if place < len(self.sizes) and self.known[place].computes(self.inputs, outputs, self.exact):
             self.asked.append((node, self.sizes[place]))
             return self.sizes[place]
-        raise SizeWanted(node, place, most)
+        raise SizeWanted(outputs, place, most)
 
     @contextmanager
     def found(self, owner: Any) -> Iterator[None]:
@@ -76,9 +87,9 @@ class Told:
         except SizeWanted as wanted:
             if self.exact:
                 later = len(self.known) - wanted.place
-                wanted.computed = Computed(
-                    self.arguments[: len(self.arguments) - later],
-                    self.inputs[: len(self.inputs) - later], wanted.node, owner, wanted.most)
+                wanted.inputs = self.inputs[: len(self.inputs) - later]
+                wanted.make = partial(Computed, self.arguments[: len(self.arguments) - later],
+                                      wanted.inputs, wanted.outputs, owner, wanted.most)
             raise
 
 
@@ -91,18 +102,19 @@ class Computed:
         What native code takes.
     inputs : sequence of Node
         The arguments that are tensors.
-    node : Node
-        The scalar.
+    outputs : sequence of Node
+        The scalar, and what exists only where Python decides as it did until it was asked for.
     owner : object
         The jitted function.
     most : int, optional
         Of a size that data decides, the most that it may be.
     """
 
-    def __init__(self, arguments: Sequence[Any], inputs: Sequence[Node], node: Node,
+    def __init__(self, arguments: Sequence[Any], inputs: Sequence[Node], outputs: Sequence[Node],
                  owner: Any, most: int | None = None) -> None:
         self.most = most
-        self.graph = graph = FunctionGraph(inputs, [node])
+        self.graph = graph = FunctionGraph(inputs, outputs)
+        self.number = next_serial()
         #: Whether tensors that it reads are made anew in each trace, and so known by their values.
         self.fresh = False
         self.places = [i for i, a in enumerate(arguments) if a.kind != "identity"]
@@ -111,19 +123,22 @@ class Computed:
             name=f"sizes of {owner.name}", slow=missed,
         )
 
-    def computes(self, inputs: Sequence[Node], node: Node, exact: bool) -> bool:
-        """Whether it computes what a node of a later trace does."""
-        graph = FunctionGraph(inputs, [node])
+    def computes(self, inputs: Sequence[Node], outputs: Sequence[Node], exact: bool) -> bool:
+        """Whether it computes what nodes of a later trace do."""
+        graph = FunctionGraph(inputs, outputs)
         return len(graph.nodes) == len(self.graph.nodes) and _text(
             graph, exact, self.fresh) == _text(self.graph, exact, self.fresh)
 
-    def carrier(self, leaves: Sequence[Any]) -> np.ndarray:
-        """An argument without elements whose size is the value now."""
+    def carrier(self, leaves: Sequence[Any]) -> np.ndarray | None:
+        """An argument without elements whose size is the value now; None where Python decides
+        otherwise before it asks for that."""
         self.compiled.follow()
         values = list(leaves)
         for i in self.places:
             values[i] = plain(leaves[i])
         size = self.compiled.run(*values)
+        if size is MISSED:
+            return None
         found: np.ndarray | None = CARRIERS[int(size)]
         if found is None:
             raise ShapeError(at(f"{size} decides the size of a result, so it must not be negative"))

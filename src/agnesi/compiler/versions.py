@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -12,7 +12,7 @@ from agnesi.compiler.decisions import INSTEAD, WAYS, Decision
 from agnesi.compiler.leaves import is_small, requires_grad
 from agnesi.compiler.places import Attribute, Cell, Name, Place, Slot
 from agnesi.compiler.reads import tells
-from agnesi.compiler.told import SizeWanted
+from agnesi.compiler.told import Computed, SizeWanted
 from agnesi.compiler.trace import TRACING
 from agnesi.compiler.varying import Family, births, in_shapes, shapes_of, told
 from agnesi.compiler.version import Version
@@ -63,8 +63,8 @@ class Versions:
         self._made: dict[Any, list[Version]] = {}
         self._families: dict[Any, Family[Version]] = {}
         self._served: dict[Any, Version] = {}
-        #: By arguments, what computes the next size that a value tells.
-        self._computed: dict[Any, Any] = {}
+        #: By arguments, what computes the next size that a value tells, on Python's ways.
+        self._computed: dict[Any, list[Computed]] = {}
         #: Arguments for which those sizes are numbers of a version each.
         self._whole: set[Any] = set()
         self._seen: list[Any] = []
@@ -81,47 +81,82 @@ class Versions:
 
         It is none of those that were ``left`` in this call, where Python would decide otherwise.
         """
-        met: set[int] = set()
+        chosen: dict[int, Computed] = {}
         while True:
             with TRACING.lock:
                 taken = [*leaves, *(p.now() for p in self.hidden.values())]
-                keys, computed = [_key(taken, tree)], []
-                while (c := self._computed.get(keys[-1])) is not None:
-                    computed.append(c)
-                    taken.append(c.carrier(taken))
-                    keys.append(_key(taken, tree))
-                key = keys[-1]
-                found = self._serving(key, taken, left)
+                found = self._found(taken, tree, (), left)
                 if found is not None:
-                    return found, taken
+                    return found
+                taken, computed = self._guessed(taken, tree, chosen)
+                key = _key(taken, tree, computed)
                 if self._promote(key):
                     continue
             try:
                 return self._make(key, taken, computed, left), taken
             except SizeWanted as wanted:
-                self._compute(keys, taken, computed, wanted)
-                if wanted.place in met:  # it is another one in each trace of this very call
-                    self._computed[keys[wanted.place]].fresh = True
-                met.add(wanted.place)
+                self._compute(key, taken, computed, wanted, chosen)
             except Exception:
                 if not self._demote():
                     raise
 
-    def _compute(self, keys: Sequence[Any], taken: Sequence[Any], known: Sequence[Any],
-                 wanted: SizeWanted) -> None:
+    def _found(self, taken: Sequence[Any], tree: Tree, computed: tuple[Computed, ...],
+               left: Sequence[Version]) -> tuple[Version, Sequence[Any]] | None:
+        """A version for arguments, behind which are sizes that values tell, or for further such."""
+        key = _key(taken, tree, computed)
+        version = self._serving(key, taken, left)
+        if version is not None:
+            return version, taken
+        for c in self._computed.get(key, ()):
+            carrier = c.carrier(taken)
+            if carrier is not None:
+                found = self._found([*taken, carrier], tree, (*computed, c), left)
+                if found is not None:
+                    return found
+        return None
+
+    def _guessed(self, taken: Sequence[Any], tree: Tree, chosen: Mapping[int, Computed]
+                 ) -> tuple[Sequence[Any], tuple[Computed, ...]]:
+        """The sizes that a trace with such arguments will ask for, as far as that is known."""
+        computed: tuple[Computed, ...] = ()
+        while True:
+            known = self._computed.get(_key(taken, tree, computed), ())
+            asked = chosen.get(len(computed))
+            for c in known if asked is None else [asked]:
+                carrier = c.carrier(taken)
+                if carrier is not None:
+                    taken, computed = [*taken, carrier], (*computed, c)
+                    break
+            else:
+                return taken, computed
+
+    def _compute(self, key: Any, taken: Sequence[Any], known: tuple[Computed, ...],
+                 wanted: SizeWanted, chosen: dict[int, Computed]) -> None:
         """Let a size that a value tells be computed before each call with such arguments."""
-        if wanted.computed is None:  # it was asked for while sizes were open
+        if wanted.make is None:  # it was asked for while sizes were open
             try:
-                Version(self.owner, taken, keys[0][0], None, dict(self.hidden), known)
+                Version(self.owner, taken, key[0], None, dict(self.hidden), known)
             except SizeWanted as found:
                 wanted = found
             else:
-                self._whole.add(keys[-1])
+                self._whole.add(key)
                 return
-        if wanted.place < len(known):  # it is another one, so nothing made before holds
-            for table in (self._made, self._families, self._served, self._computed):
-                table.clear()
-        self._computed[keys[wanted.place]] = wanted.computed
+        place = wanted.place
+        if place in chosen:  # it is another one in each trace of this very call
+            chosen[place].fresh = True
+            return
+        first = taken[: len(taken) - len(known) + place]
+        others = self._computed.setdefault(_key(first, key[0], known[:place]), [])
+        if len(others) >= WAYS:
+            others.clear()
+        assert wanted.make is not None
+        found = next((c for c in others if c.computes(wanted.inputs, wanted.outputs, True)), None)
+        if found is None:
+            found = wanted.make()
+            others.append(found)
+        for later in [p for p in chosen if p > place]:
+            del chosen[later]
+        chosen[place] = found
 
     def gives_up(self, leaves: Sequence[Any], tree: Tree) -> bool:
         """Whether the function runs eagerly, for what it does or reads keeps changing."""
@@ -311,14 +346,14 @@ class Versions:
 
     def _difference(self, key: Any) -> str:
         """What is different from the arguments that are most like these."""
-        tree, kinds, recording, default = key
+        tree, kinds, recording, default, _ = key
         alike = [k for k in reversed(self._seen) if k[0] == tree and len(k[1]) == len(kinds)]
         if not alike:
             hidden = [p.path for p in self.hidden.values()]
             if hidden and any(k[0] == tree for k in self._seen):
                 return f"{', '.join(hidden)} kept changing: the code takes it at run time"
             return "the arguments had a new structure"
-        _, known_kinds, known_recording, known_default = min(
+        _, known_kinds, known_recording, known_default, _ = min(
             alike, key=lambda k: sum(a != b for a, b in zip(k[1], kinds, strict=True)))
         changed = [
             f"argument {i} was {_told(a)}, now {_told(b)}"
@@ -343,9 +378,11 @@ def _can_vary(place: Place, now: Any) -> bool:
     return type(now) in (float, int) or (isinstance(now, Tensor) and now.data is not None)
 
 
-def _key(leaves: Sequence[Any], tree: Tree) -> Any:
+def _key(leaves: Sequence[Any], tree: Tree, computed: Sequence[Computed] = ()) -> Any:
     """What a version is made for, apart from what it reads besides its arguments."""
-    return tree, tuple(_kinds(leaves, tree.leaves)), STATE.recording, config.default_float
+    kinds = tuple(_kinds(leaves, tree.leaves))
+    return (tree, kinds, STATE.recording, config.default_float,
+            tuple([c.number for c in computed]))
 
 
 def _kinds(leaves: Sequence[Any], count: int) -> Iterator[Any]:
