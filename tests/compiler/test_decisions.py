@@ -259,8 +259,18 @@ def test_sizes_that_values_tell_belong_to_a_way():
         y = x[:n]
         return y * 2 if y.sum() > 3 else y
 
+    def masked(x):
+        return x[x > 0] if x.sum() > 0 else x[x < -1] * 2
+
+    def refused(x, n):
+        return x[:ag.ensure(n, n > 0, "none")] if n != 0 else x
+
     x, tensor = double(1, 2, 3, 4), ag.tensor
-    called(cut, [(x * (-1) ** i, tensor(i % 3), tensor(i % 2)) for i in range(12)], 4)
+    compiled = called(cut, [(x * (-1) ** i, tensor(i % 4), tensor(i % 3)) for i in range(24)])
+    assert len(compiled.specialisations) < 8, compiled.explain()
+    compiled = called(masked, [((x - i % 3) * (-1) ** i,) for i in range(24)])
+    assert len(compiled.specialisations) < 8, compiled.explain()
+    called(refused, [(x, tensor(n)) for n in (2, 0, 2, 0, 0)], 2)
     called(made, [(x, tensor(n)) for n in (2, -1, 3, -2, 2, 0)], 3)
     compiled = called(before, [(x, tensor(i % 5)) for i in range(10)])
     assert len(compiled.specialisations) < 7

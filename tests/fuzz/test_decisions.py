@@ -10,7 +10,8 @@ import pytest
 import agnesi as ag
 
 VALUES = [
-    "x * 2", "x + s", "x - 1", "ag.sin(x)", "x * S.w", "x[::-1]", "ag.cumsum(x)", "ag.sort(x)",
+    "x * 2", "x + s", "x - 1", "ag.sin(x)", "x * S.w", "x[::-1]",
+    "x[: ag.asarray(2) + S.count % 2]", "x[x > -0.5].sum() + x", "ag.cumsum(x)", "ag.sort(x)",
     "x + ag.random.normal(size=x.shape, dtype='float64')", "x[ag.argsort(x)]",
     "ag.scan(lambda c, v: (c + v, c * v), s, x)[1]", "ag.grad(lambda v: (v * v * s).sum())(x)",
     "ag.vmap(lambda v: v * s)(x)", "ag.fori_loop(0, 3, lambda i, c: c * 0.5 + x, x)",
@@ -22,7 +23,8 @@ CONDITIONS = [
     "not (x > 2).all()", "int(x.max()) > 1", "S.k > 0.5",
 ]
 EFFECTS = [
-    "S.w.add_(0.1)", "S.w.mul_(0.9)", "S.count += 1", "S.k = S.k * 0.5 + 0.3", "S.seen.append(s * 1)",
+    "S.w.add_(0.1)", "S.w.mul_(0.9)", "S.count += 1", "S.k = S.k * 0.5 + 0.3",
+    "S.seen.append(s * 1)",
     "x = ag.ensure(x, abs(x) < 1e9, 'large')",
     "x = ag.linalg.cholesky(ag.eye(x.shape[0], dtype='float64') * (abs(s) + 1))[0] * x",
 ]

@@ -18,11 +18,10 @@ import numpy as np
 
 from agnesi.compiler.compiled import Compiled
 from agnesi.compiler.containers import CARRIERS, MISSED, missed
-from agnesi.compiler.decisions import Decisions
 from agnesi.compiler.leaves import plain
 from agnesi.core.errors import ShapeError, at
 from agnesi.core.graph import FunctionGraph, alike, constant_value
-from agnesi.core.node import Node, next_serial
+from agnesi.core.node import Node
 
 
 class SizeWanted(BaseException):
@@ -34,7 +33,7 @@ class SizeWanted(BaseException):
         self.outputs, self.most = outputs, most
         #: Which of the sizes that values tell it is, in the order in which they are asked for.
         self.place = place
-        #: The arguments before it; and what makes the function that computes it, if sizes are exact.
+        #: The arguments before it; and what makes the function that computes it, of exact sizes.
         self.inputs: Sequence[Node] = ()
         self.make: Callable[[], Computed] | None = None
 
@@ -54,25 +53,24 @@ class Told:
         What computes the sizes.
     exact : bool
         Whether sizes are the numbers that they were when the computations were found.
-    decisions : Decisions
-        What Python has decided so far.
     """
 
     def __init__(self, arguments: Sequence[Any], symbols: Sequence[Any], inputs: Sequence[Node],
-                 known: Sequence[Computed], exact: bool, decisions: Decisions) -> None:
+                 known: Sequence[Computed], exact: bool) -> None:
         self.arguments, self.inputs, self.known, self.exact = arguments, inputs, known, exact
-        self.decisions = decisions
         self.sizes = [s.shape[0] for s in symbols[len(symbols) - len(known):]]
         #: The scalars of which the size was asked, and that.
         self.asked: list[tuple[Node, Any]] = []
 
-    def next(self, node: Node, most: Any = None) -> Any:
-        """The size that a scalar tells; the same for scalars that are computed alike."""
+    def next(self, node: Node, most: Any, token: Node | None) -> Any:
+        """The size that a scalar tells; the same for scalars that are computed alike.
+
+        ``token`` exists where Python decides as it did so far (``Decisions.token``).
+        """
         for asked, size in self.asked:
             if alike(asked, node):
                 return size
         place = len(self.asked)
-        token = self.decisions.token()
         outputs = [node] if token is None else [node, token]
         if place < len(self.sizes) and self.known[place].computes(self.inputs, outputs, self.exact):
             self.asked.append((node, self.sizes[place]))
@@ -114,7 +112,8 @@ class Computed:
                  owner: Any, most: int | None = None) -> None:
         self.most = most
         self.graph = graph = FunctionGraph(inputs, outputs)
-        self.number = next_serial()
+        #: Which of the computations it is that are alike but for sizes of arguments.
+        self.number = 0
         #: Whether tensors that it reads are made anew in each trace, and so known by their values.
         self.fresh = False
         self.places = [i for i, a in enumerate(arguments) if a.kind != "identity"]

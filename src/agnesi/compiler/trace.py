@@ -85,7 +85,7 @@ class Trace:
         """The size that an integer scalar tells; ``most`` it can be, where data decides it."""
         if self.told is None:
             raise TraceError(at("a size that a value tells has no place here"))
-        return self.told.next(node, most)
+        return self.told.next(node, most, self.decisions.token())
 
     def decide(self, x: Tensor, use: str) -> Any:
         """The value by which Python decides; None where no call tells it by itself."""

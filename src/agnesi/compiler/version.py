@@ -81,8 +81,8 @@ class Version:
         self.computed = tuple(computed)
         arguments = [argument_of(v, s, i >= tree.leaves)
                      for i, (v, s) in enumerate(zip(leaves, shapes, strict=True))]
+        trace.told = Told(arguments, symbols, inputs, computed, pattern is None)
         trace.decisions = self._decisions(inputs, leaves, pattern)
-        trace.told = Told(arguments, symbols, inputs, computed, pattern is None, trace.decisions)
         with trace.told.found(owner):
             nodes, reads, token = self._traced(trace, symbols)
         #: What Python decided by values, in order.

@@ -11,7 +11,7 @@ import numpy as np
 from agnesi.compiler.decisions import INSTEAD, WAYS, Decision
 from agnesi.compiler.leaves import is_small, requires_grad
 from agnesi.compiler.places import Attribute, Cell, Name, Place, Slot
-from agnesi.compiler.reads import tells
+from agnesi.compiler.reads import OnlyEagerError, tells
 from agnesi.compiler.told import Computed, SizeWanted
 from agnesi.compiler.trace import TRACING
 from agnesi.compiler.varying import Family, births, in_shapes, shapes_of, told
@@ -65,6 +65,8 @@ class Versions:
         self._served: dict[Any, Version] = {}
         #: By arguments, what computes the next size that a value tells, on Python's ways.
         self._computed: dict[Any, list[Computed]] = {}
+        #: The same for all sizes of arguments: one of each kind, by its number.
+        self._sizes: dict[Any, list[Computed]] = {}
         #: Arguments for which those sizes are numbers of a version each.
         self._whole: set[Any] = set()
         self._seen: list[Any] = []
@@ -84,7 +86,7 @@ class Versions:
         chosen: dict[int, Computed] = {}
         while True:
             with TRACING.lock:
-                taken = [*leaves, *(p.now() for p in self.hidden.values())]
+                taken: Sequence[Any] = [*leaves, *(p.now() for p in self.hidden.values())]
                 found = self._found(taken, tree, (), left)
                 if found is not None:
                     return found
@@ -136,27 +138,40 @@ class Versions:
         if wanted.make is None:  # it was asked for while sizes were open
             try:
                 Version(self.owner, taken, key[0], None, dict(self.hidden), known)
-            except SizeWanted as found:
-                wanted = found
+            except SizeWanted as exactly:
+                wanted = exactly
             else:
                 self._whole.add(key)
                 return
         place = wanted.place
         if place in chosen:  # it is another one in each trace of this very call
+            if chosen[place].fresh:
+                raise OnlyEagerError("the size of a result is computed from other values in each "
+                                     "trace")
             chosen[place].fresh = True
             return
-        first = taken[: len(taken) - len(known) + place]
-        others = self._computed.setdefault(_key(first, key[0], known[:place]), [])
+        for later in [p for p in chosen if p > place]:
+            del chosen[later]
+        first = _key(taken[: len(taken) - len(known) + place], key[0], known[:place])
+        chosen[place] = self._computing(first, wanted)
+
+    def _computing(self, key: Any, wanted: SizeWanted) -> Computed:
+        """What computes a size from arguments, made now if it is new."""
+        others = self._computed.setdefault(key, [])
+        for c in others:
+            if c.computes(wanted.inputs, wanted.outputs, True):
+                return c
         if len(others) >= WAYS:
             others.clear()
         assert wanted.make is not None
-        found = next((c for c in others if c.computes(wanted.inputs, wanted.outputs, True)), None)
-        if found is None:
-            found = wanted.make()
-            others.append(found)
-        for later in [p for p in chosen if p > place]:
-            del chosen[later]
-        chosen[place] = found
+        made = wanted.make()
+        others.append(made)
+        kinds = self._sizes.setdefault(_but_sizes(key), [])
+        made.number = next((i for i, c in enumerate(kinds) if c.computes(
+            wanted.inputs, wanted.outputs, False)), len(kinds))
+        if made.number == len(kinds):
+            kinds.append(made)
+        return made
 
     def gives_up(self, leaves: Sequence[Any], tree: Tree) -> bool:
         """Whether the function runs eagerly, for what it does or reads keeps changing."""
