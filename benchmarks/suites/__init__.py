@@ -29,6 +29,7 @@ NAMES = (
     "imports",
     "python_threads",
     "eager_op",
+    "seeds",
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -219,3 +220,46 @@ def test_an_argument_may_depend_on_what_is_not_given(f: Any) -> None:
 
     for a, b in zip(every(lambda g: g), every(ag.jit), strict=True):
         np.testing.assert_allclose(b.numpy(), a.numpy(), rtol=1e-10, atol=1e-12)
+
+
+def test_a_recorded_call_of_a_network_is_a_native_call_and_one_operation():
+    """No more Python than the record takes; whatever is changed between the calls is noticed."""
+    model = ag.nn.Sequential(ag.nn.Linear(3, 4), ag.nn.Tanh(), ag.nn.Linear(4, 2))
+    f = ag.jit(model)
+    rng = np.random.default_rng(0)
+    x, wide = ag.tensor(rng.normal(size=(5, 3))), ag.tensor(rng.normal(size=(6, 3)))
+    needed = ag.tensor(rng.normal(size=(5, 3)), requires_grad=True)
+
+    def agrees(*given, **named):
+        found = []
+        for run in (f, model):
+            y = run(*given, **named)
+            assert y.requires_grad == any(p.requires_grad for p in (*model.parameters(), *given))
+            if y.requires_grad:
+                (y ** 2).sum().backward()
+            found.append([y, *(p.grad for p in (*model.parameters(), needed))])
+            for p in (*model.parameters(), needed):
+                p.grad = None
+        for a, b in zip(*found, strict=True):
+            assert (a is None) == (b is None)
+            assert a is None or np.allclose(a.numpy(), b.numpy(), atol=1e-5)
+
+    for given in (x, x, wide, needed, x, wide):
+        agrees(given)
+        with ag.no_grad():
+            assert not f(given).requires_grad
+        model[0].weight.data[0] += 1
+    f(x)
+    calls = []
+    sys.setprofile(lambda frame, event, arg: calls.append(event) if event == "call" else None)
+    try:
+        f(x)
+    finally:
+        sys.setprofile(None)
+    assert len(calls) < 25
+    assert ag.vmap(f)(x).shape == (5, 2)
+    model[1] = ag.nn.ReLU()
+    agrees(x)
+    for p in model.parameters():
+        p.requires_grad_(False)
+    agrees(x)

@@ -16,10 +16,11 @@ from agnesi.compiler.direct import Direct
 from agnesi.compiler.limits import byte_count
 from agnesi.compiler.packed import check_named, named
 from agnesi.compiler.reads import OnlyEagerError
+from agnesi.compiler.recorded import recorded
 from agnesi.compiler.report import Inspectable
 from agnesi.compiler.version import Version
 from agnesi.compiler.versions import Versions
-from agnesi.core.config import STATE, config
+from agnesi.core.config import MODE, STATE, config
 from agnesi.core.errors import TraceError, at
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
@@ -54,6 +55,8 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         self.name = getattr(function, "__name__", type(function).__name__)
         self.versions = Versions(self)
         self._used: Version | None = None
+        #: The version that the last recorded call took.
+        self._noted: Version | None = None
         self.call_directly(self.dispatch)
 
     def __reduce__(self) -> Any:
@@ -135,7 +138,22 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         if result is not MISSED and version.direct is not None:
             self._use(version)
             self.versions.use(version)
+        elif result is not MISSED and version.noted:
+            self._noted, self._used = version, None
+            self.call_directly(self._unless_recording(self.ask_others))
         return result
+
+    def _recorded(self, *args: Any, **keywords: Any) -> Any:
+        """A native call that becomes an operation of the record, if that is all it takes."""
+        version, mode = self._noted, MODE.get()
+        direct = None if version is None else version.compiled.direct
+        if direct is None or keywords or mode.trace is not None or mode.watch is not None:
+            return self.dispatch(*args, **keywords)
+        found = direct(*args)
+        if found is MISSED:
+            return self.dispatch(*args)
+        recorded(version, args, (), (found,) if isinstance(found, Tensor) else found)
+        return found
 
     def ask_others(self, *args: Any, **keywords: Any) -> Any:
         """Run what the version in use does not take: another one's native code may.
@@ -172,7 +190,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         """Native calls where nothing is recorded; elsewhere the results may need a record."""
 
         def call(*args: Any, **keywords: Any) -> Any:
-            run = self.dispatch if STATE.recording else direct
+            run = self._recorded if STATE.recording else direct
             return run(*args, **keywords)
 
         return staticmethod(call)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
@@ -37,6 +38,7 @@ from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.node import next_serial, toposort
 from agnesi.core.tensor import CONSUMED, Tensor
 from agnesi.core.tree import Tree, flatten
+from agnesi.runtime.support import still_seen
 from agnesi.runtime.watched import Watched
 
 #: Containers in each other that calls without the general way take apart and put together.
@@ -109,7 +111,7 @@ class Version:
             arguments, graph, returned, updates,
             result=self._result_kind() if self.plain else "tuple", wrap=[True] * returned,
             settings=owner.settings, name=owner.name, guards=self._guards(), watched=self.watched,
-            slow=None if self.records else owner.ask_others if self.flat else missed,
+            slow=owner.ask_others if self.flat else missed,
         )
         self._callers: dict[Any, tuple[Any, Any]] = {}
         self._turns: tuple[Any, Any] | None = None
@@ -310,8 +312,14 @@ class Version:
     def direct(self) -> Any:
         """What the user's own calls can go to; None where Python has to prepare them."""
         deep = max(self.argument_tree.depth, self.tree.depth) > _NESTED
-        native = None if deep or self.effects.arguments else self.compiled.direct
+        native = None if deep or self.records or self.effects.arguments else self.compiled.direct
         return native if self.flat or native is None else self._call(native, self.owner.ask_others)
+
+    @cached_property
+    def noted(self) -> bool:
+        """Whether its native code can be called as it is, and the call be recorded behind it."""
+        return (self.records and self.pure and self.plain and _is_flat(self.argument_tree)
+                and not (self.laid or self.unseen or self.hidden or self.computed))
 
     @property
     def asked(self) -> Any:
@@ -459,6 +467,8 @@ class Version:
         """Whether state has the types that it had, and settings their values."""
         if any(x.shape != s or x.dtype != d or x.requires_grad != r for x, s, d, r in self.state):
             return False
+        if still_seen()(ctypes.addressof(self.watched)):
+            return all(p.holds() for p in self._blind)
         if not all(p.holds() for p in self.places):
             return False
         self.watch()
@@ -466,7 +476,10 @@ class Version:
 
     def watch(self) -> None:
         """Let native code compare what the places hold now."""
-        self.watched.fill(r for p in self.places for r in p.records())
+        records = [(p, list(p.records())) for p in self.places]
+        self.watched.fill(r for _, found in records for r in found)
+        #: Places of which native code sees nothing.
+        self._blind = [p for p, found in records if not found]
 
     def _present(self, leaves: Sequence[Any]) -> Sequence[Any]:
         """The leaves, with numbers that are hidden behind the arguments as they are now."""

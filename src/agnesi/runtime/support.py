@@ -263,6 +263,12 @@ def call(name: str) -> None:
     _call(native(), name)
 
 
+@functools.cache
+def still_seen() -> Callable[[int], int]:
+    """The function that tells whether all that a ``Watched`` at an address names is as it was."""
+    return ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(native().address("still_seen"))
+
+
 def _call(code: machine.Code, name: str) -> None:
     ctypes.CFUNCTYPE(None)(code.address(name))()
 

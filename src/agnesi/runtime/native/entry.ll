@@ -768,6 +768,13 @@ no:
   ret i1 false
 }
 
+; The same for Python, which holds the interpreter's lock.
+define i32 @still_seen(ptr %watched) nounwind {
+  %seen = call i1 @seen(ptr %watched)
+  %result = zext i1 %seen to i32
+  ret i32 %result
+}
+
 ; Whether everything that the code was specialised on is as it was.
 define internal i1 @guarded(ptr %context) nounwind alwaysinline {
 entry:
