@@ -33,8 +33,14 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@functools.cache
+def nodes(tree: ast.Module) -> list[ast.AST]:
+    return list(ast.walk(tree))
+
+
+@functools.cache
 def functions(tree: ast.Module) -> list[Function]:
-    return [node for node in ast.walk(tree) if isinstance(node, Function)]
+    return [node for node in nodes(tree) if isinstance(node, Function)]
 
 
 def told(node: ast.Module | ast.ClassDef | Function) -> int:
@@ -53,7 +59,7 @@ def length(function: Function) -> int:
 def lines_of(path: Path) -> int:
     """Lines of a file, docstrings left out."""
     parts = (ast.Module, ast.ClassDef, Function)
-    texts = sum(told(node) for node in ast.walk(trees()[path]) if isinstance(node, parts))
+    texts = sum(told(node) for node in nodes(trees()[path]) if isinstance(node, parts))
     return len(path.read_text(encoding="utf-8").splitlines()) - texts
 
 
@@ -100,9 +106,10 @@ def test_functions_are_short():
 
 def test_imports_are_at_the_top():
     late = [
-        f"{name_of(path)}: {name}" for path, tree in trees().items() for f in functions(tree)
-        for node in ast.walk(f) for name in imported(node)
-        if not any(name == known or name.startswith(known + ".") for known in LATE)
+        f"{name_of(path)}: {name}" for path, tree in trees().items()
+        for node in nodes(tree) for name in imported(node)
+        if any(f.lineno < node.lineno <= (f.end_lineno or 0) for f in functions(tree))
+        and not any(name == known or name.startswith(known + ".") for known in LATE)
     ]
     assert late == []
 
@@ -114,10 +121,11 @@ def test_only_config_reads_the_environment():
 
 def test_no_fork_while_a_library_is_opened():
     """The loader's lock, which another thread holds meanwhile, would stay locked in the child."""
+    names = {"CDLL", "PyDLL", "LoadLibrary", "dlopen"}
     opening = [
-        f"{name_of(path)}:{f.name}" for path, tree in trees().items() for f in functions(tree)
-        if any(isinstance(n, ast.Attribute) and n.attr in {"CDLL", "PyDLL", "LoadLibrary", "dlopen"}
-               for n in ast.walk(f))
+        f"{name_of(path)}:{f.name}" for path, tree in trees().items()
+        for n in nodes(tree) if isinstance(n, ast.Attribute) and n.attr in names
+        for f in functions(tree) if f.lineno < n.lineno <= (f.end_lineno or 0)
         and "unforked()" not in map(ast.unparse, f.decorator_list)
     ]
     assert opening == []
@@ -136,8 +144,8 @@ def test_axes_have_no_numbers_of_their_own():
     """An axis is named by a dimension, or is fresh (``core.loops.fresh_axis``)."""
     named = []
     for path, tree in trees().items():
-        names = [name for n in ast.walk(tree) for name in imported(n)]
-        for call in ast.walk(tree) if "agnesi.core.loops.Axis" in names else ():
+        names = [name for n in nodes(tree) for name in imported(n)]
+        for call in nodes(tree) if "agnesi.core.loops.Axis" in names else ():
             if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Axis":
                 names = [n.id for n in ast.walk(call.args[0]) if isinstance(n, ast.Name)]
                 if not names or any(n.isupper() for n in names):

@@ -20,7 +20,7 @@ from agnesi.compiler.recorded import recorded
 from agnesi.compiler.report import Inspectable
 from agnesi.compiler.version import Version
 from agnesi.compiler.versions import Versions
-from agnesi.core.config import MODE, STATE, config
+from agnesi.core.config import STATE, config
 from agnesi.core.errors import TraceError, at
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
@@ -145,9 +145,9 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
     def _recorded(self, *args: Any, **keywords: Any) -> Any:
         """A native call that becomes an operation of the record, if that is all it takes."""
-        version, mode = self._noted, MODE.get()
+        version = self._noted
         direct = None if version is None else version.compiled.direct
-        if direct is None or keywords or mode.trace is not None or mode.watch is not None:
+        if direct is None or keywords or is_tracing() or STATE.watch is not None:
             return self.dispatch(*args, **keywords)
         found = direct(*args)
         if found is MISSED:
