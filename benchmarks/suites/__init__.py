@@ -28,6 +28,7 @@ NAMES = (
     "compile",
     "imports",
     "python_threads",
+    "collectives",
     "eager_op",
     "seeds",
 )

@@ -17,10 +17,6 @@ REDUCTIONS, Group = native.REDUCTIONS, native.Group
 
 #: ``checker(group, peer)``: why to wait no longer, or 0.
 Checker = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64)
-#: What does all of a group's collectives in native code's place, called as that is.
-Seized = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, *[ctypes.c_int64] * 5, ctypes.c_void_p,
-                          ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64,
-                          ctypes.c_void_p)
 
 
 @functools.cache

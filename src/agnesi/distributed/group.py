@@ -37,6 +37,8 @@ _numbers = iter(range(native.MOST_GROUPS))
 class Group:
     """Some processes, each with a rank, that take part in collectives together.
 
+    ``mpi`` is the table of an MPI library that moves all data (``distributed/mpi.py``).
+
     Attributes
     ----------
     rank, size : int
@@ -46,21 +48,21 @@ class Group:
     """
 
     def __init__(self, rank: int, size: int, segment: Segment | None, timeout: float,
-                 seized: Any = None, split: Any = None) -> None:
+                 mpi: Any = None) -> None:
         self.rank, self.size, self.timeout = rank, size, timeout
-        self.segment = segment or Segment(-1, "", 1, True)
+        self.segment = segment or Segment(-1, "", size, True)
         self.number = _next_number()
         self.reason = ""
         self._waiting: tuple[Any, float] = (None, 0.0)
         self._checker = native.Checker(self._check)
-        self._split = split
-        self._seized = seized and native.Seized(seized)
+        self._mpi = mpi  # the table of a library that does it all
         self._anchor: Any = ctypes.c_char.from_buffer(self.segment.memory)
         s = self.segment
         self._native: Any = native.Group(
             base=ctypes.addressof(self._anchor), rank=rank, size=self.segment.size, slot=s.slot,
             slots=s.slots, checker=_address(self._checker), mail=s.letter, mails=s.mails,
-            spins=_SPINS if size <= (os.cpu_count() or 1) else 0, seized=_address(self._seized))
+            spins=_SPINS if size <= (os.cpu_count() or 1) else 0,
+            mpi=0 if mpi is None else ctypes.addressof(mpi))
         self._hold()
         native.install(self.number, self._native)
         GROUPS[self.number] = self
@@ -106,8 +108,6 @@ class Group:
     def part(self, ranks: Sequence[int]) -> Group | None:
         """A group of some of the processes; all of this one make it together."""
         root = ranks[0]
-        if self._seized is not None:
-            return self._split(ranks)
         path = ""
         if self.rank == root:
             segment = memory.make_segment(memory.own_name("group"), len(ranks))
@@ -119,7 +119,7 @@ class Group:
             segment = memory.open_segment(path, len(ranks))
             found = Group(list(ranks).index(self.rank), len(ranks), segment, self.timeout)
         else:
-            _next_number()  # numbers are the same in all processes, as compiled code has them
+            skip_number()  # numbers are the same in all processes, as compiled code has them
         self.barrier("new_group")
         if found is not None and found.rank == 0:
             found.segment.unlink()
@@ -153,13 +153,17 @@ class Group:
             pid = s.word(s.control(peer) + memory.PID)
             return (f"rank {peer} (process {pid}) has ended, {self._last(peer)}, while "
                     f"{self._here()}")
+        return self._late(peer, f"rank {peer}", f", {self._last(peer)}")
+
+    def _late(self, peer: int, who: str, last: str = "") -> str:
+        """The reason where a process is waited for too long."""
         key = self._native.steps, self._native.calls, peer
         now = time.monotonic()
         if self._waiting[0] != key:
             self._waiting = key, now
         if now - self._waiting[1] > self.timeout:
-            return (f"rank {peer} did not come within {self.timeout:g} seconds, "
-                    f"{self._last(peer)}, while {self._here()}")
+            return (f"{who} did not come within {self.timeout:g} seconds{last}, while "
+                    f"{self._here()}")
         return ""
 
     def _is_dead(self, peer: int) -> bool:
@@ -192,10 +196,13 @@ class Group:
         return f"last seen in {found}" if found else "before its first collective"
 
     def _differ(self) -> str:
+        place = native.SIGNATURES[self._native.calls & 1]
+        return self._sides([self._signature(self.segment.control(q) + place)[1]
+                            for q in range(self.size)])
+
+    def _sides(self, texts: Sequence[str]) -> str:
         number = self._native.calls
-        place = native.SIGNATURES[number & 1]
-        sides = (f"\n  rank {q}: {self._signature(self.segment.control(q) + place)[1]}"
-                 for q in range(self.size))
+        sides = (f"\n  rank {q}: {text}" for q, text in enumerate(texts))
         return (f"the processes do not agree about collective number {number}, so that none was "
                 f"done:{''.join(sides)}\nall ranks must call the same collectives on equal shapes "
                 "and dtypes in the same order")
@@ -253,8 +260,13 @@ def _next_number() -> int:
     return found
 
 
+def skip_number() -> None:
+    """Let numbers of groups be the same here as in processes that have one more."""
+    _next_number()
+
+
 def _address(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0 if function else 0
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def _why() -> str:

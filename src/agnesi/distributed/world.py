@@ -19,7 +19,7 @@ _world: list[Group] = []
 
 
 def init(rank: int | None = None, size: int | None = None, path: str | None = None, *,
-         timeout: float = TIMEOUT) -> Group:
+         timeout: float = TIMEOUT, check: bool = True) -> Group:
     """Join the group of all processes of this program.
 
     Without arguments, what ``agnesi launch`` or ``mpiexec`` set for the process says which one it
@@ -33,6 +33,9 @@ def init(rank: int | None = None, size: int | None = None, path: str | None = No
         The file of shared memory, which :func:`make_group` has made.
     timeout : float
         Seconds after which waiting for another process is an error that names it.
+    check : bool
+        Whether processes of MPI compare what they are about to do before each collective, which
+        takes another message.  Those that share memory always do.
 
     Returns
     -------
@@ -71,7 +74,7 @@ def init(rank: int | None = None, size: int | None = None, path: str | None = No
         if any(int(found.get(name) or 1) > 1 for name in _MPI):
             from importlib import import_module
 
-            return _joined(import_module("agnesi.distributed.mpi").world_group(timeout))
+            return _joined(import_module("agnesi.distributed.mpi").world_group(timeout, check))
         return _joined(Group(0, 1, None, timeout))
     if not (is_integer(rank) and is_integer(size) and isinstance(path, str)):
         raise ValueError(at("init: rank, size and path belong together, or leave all out; not "

@@ -10,7 +10,7 @@ from agnesi.runtime import machine, support
 #: The words of a group, which native code reads and writes, in order.
 FIELDS = (
     "base", "rank", "size", "slot", "slots", "steps", "calls", "checker", "spins", "mail", "mails",
-    "fresh", "busy", "seized",
+    "fresh", "busy", "mpi",
 )
 #: Where control blocks begin, and bytes of one.
 CONTROLS, CONTROL = 4096, 8192
@@ -51,7 +51,7 @@ def native() -> machine.Code:
 
 def source() -> str:
     """The IR text."""
-    text = support.read_native("collectives")
+    text = support.read_native("collectives") + support.read_native("mpi")
     numbers = {name: str(i) for i, name in enumerate(FIELDS)}
     numbers.update(yields=str(_YIELDS), naps=str(_NAPS), text=str(TEXT_BYTES))
     for name, number in numbers.items():

@@ -10,8 +10,8 @@
 ;
 ; A group (64-bit words): {base} memory, {rank}, {size}, {slot} bytes of a slot, {slots} where they
 ; begin, {steps} so far, {calls} so far, {checker} asked while waiting, {spins}, {mail} bytes of a
-; letter, {mails} where they begin, {fresh}: whether the next step compares, {busy}, {seized}: a
-; function that does all of this instead.
+; letter, {mails} where they begin, {fresh}: whether the next step compares, {busy}, {mpi}: the table
+; of an MPI library that does all of this instead (mpi.ll).
 ; The checker is asked about a process that is waited for; -1 says that processes differ, -2 - p
 ; that what process p sent does.
 ; Byte 64 of the memory is not zero where the group was given up.
@@ -638,12 +638,12 @@ end:
 ; process %peer, and zero for others, or for all where %peer is negative.
 define internal i32 @one(ptr %g, i64 %kind, i64 %how, i64 %code, i64 %peer, i64 %item, ptr %in, ptr %out, i64 %bytes, ptr %sizes, i64 %ndim, ptr %text) nounwind {
 entry:
-  %seized = call i64 @word(ptr %g, i64 {seized})
-  %elsewhere = icmp ne i64 %seized, 0
-  br i1 %elsewhere, label %seize, label %here
-seize:
-  %function = inttoptr i64 %seized to ptr
-  %found = call i32 %function(ptr %g, i64 %kind, i64 %how, i64 %code, i64 %peer, i64 %item, ptr %in, ptr %out, i64 %bytes, ptr %sizes, i64 %ndim, ptr %text)
+  %mpi = call i64 @word(ptr %g, i64 {mpi})
+  %elsewhere = icmp ne i64 %mpi, 0
+  br i1 %elsewhere, label %library, label %here
+library:
+  %table = inttoptr i64 %mpi to ptr
+  %found = call i32 @through_mpi(ptr %g, ptr %table, i64 %kind, i64 %how, i64 %code, i64 %peer, i64 %item, ptr %in, ptr %out, i64 %bytes, ptr %sizes, i64 %ndim, ptr %text)
   ret i32 %found
 here:
   %base = load ptr, ptr %g

@@ -1,0 +1,230 @@
+"""Two processes that do one workload together, by one library: `-m benchmarks.pair LIB WORK`.
+
+The first reads lines from its standard input, each a number of calls, and answers each with the
+seconds that one took; the second does the same calls.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import peers
+from benchmarks.models import language
+from benchmarks.suites import _training
+from benchmarks.suites import language as models
+
+#: Libraries, and whether `mpiexec` starts their processes.
+LIBRARIES = {"agnesi": False, "torch gloo": False, "agnesi mpi": True, "mpi4py": True,
+             "agnesi alone": False, "torch alone": False}
+NAP = 0.001  # seconds between two looks of a process that has nothing to do
+
+
+class Pair:
+    """The processes, as the suite sees them."""
+
+    def __init__(self, library: str, work: str) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        arguments = ["-m", "benchmarks.pair", library, work, self.folder.name]
+        env = peers.environment(1)
+        if LIBRARIES[library]:
+            starter = [str(Path(sys.executable).with_name("mpiexec")), "-n", "2", sys.executable]
+            commands = [[*starter, *arguments]]
+        else:
+            both = 1 if library.endswith("alone") else 2
+            path = _memory() if library == "agnesi" else os.path.join(self.folder.name, "store")
+            commands = [[sys.executable, *arguments, str(r), path] for r in range(both)]
+        self.processes = [
+            subprocess.Popen(c, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            for c in commands
+        ]  # fmt: skip
+        if self._read() != "ready":
+            self.close()
+            raise ImportError(f"{library} did not start")
+
+    def _read(self) -> str:
+        assert self.processes[0].stdout is not None
+        return self.processes[0].stdout.readline().strip()
+
+    def seconds(self, calls: int) -> float:
+        """Seconds for each of so many calls."""
+        for process in self.processes:
+            assert process.stdin is not None
+            process.stdin.write(f"{calls}\n")
+            process.stdin.flush()
+        return float(self._read())
+
+    def close(self) -> None:
+        """End the processes."""
+        for process in self.processes:
+            if process.stdin is not None and not process.stdin.closed:
+                process.stdin.close()
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self.folder.cleanup()
+
+
+def _memory() -> str:
+    from agnesi import distributed
+
+    return distributed.make_group(2)
+
+
+def main() -> None:
+    library, work, _, *rest = sys.argv[1:]
+    rank, path = (int(rest[0]), rest[1]) if rest else (-1, "")
+    if library in ("mpi4py", "agnesi mpi"):
+        calls, turns = _by_mpi(library, work)
+    else:
+        starters = {"agnesi": _agnesi, "torch gloo": _torch}
+        start = starters[library.replace(" alone", "") if "agnesi" in library else "torch gloo"]
+        calls, turns = start(rank, path, work, "alone" in library), _lines
+    if rank <= 0 and os.environ.get("PMI_RANK", "0") == "0":
+        print("ready", flush=True)
+    for count in turns():
+        seconds = _time(calls, count)
+        if rank <= 0 and os.environ.get("PMI_RANK", "0") == "0":
+            print(seconds, flush=True)
+
+
+def _lines() -> Any:
+    for line in sys.stdin:
+        yield int(line)
+
+
+def _time(call: Callable[[], Any], count: int) -> float:
+    call()
+    start = time.perf_counter()
+    for _ in range(count):
+        call()
+    return (time.perf_counter() - start) / count
+
+
+def _checked(value: Any, size: int) -> None:
+    if not (np.asarray(value) == size).all():
+        raise ValueError("the sum is wrong")
+
+
+def _agnesi(rank: int, path: str, work: str, alone: bool = False) -> Callable[[], Any]:
+    ag = peers.agnesi()
+    from agnesi import distributed as dist
+
+    if rank >= 0 and not alone:
+        dist.init(rank, 2, path)
+    if work.startswith("all_reduce"):
+        x = ag.ones(int(work.split()[1]) // 4)
+        f = ag.jit(dist.all_reduce)
+        _checked(f(x).numpy(), dist.world_size())
+        return lambda: f(x)
+    task = _task(work)
+    model, step, args = _training.agnesi_function(task)
+    optimizer_step = ag.jit(step) if alone else _parallel_step(ag, dist, model, args)
+    batch = args if alone else _half(args, rank)
+    return lambda: optimizer_step(*batch)
+
+
+def _parallel_step(ag: Any, dist: Any, model: Any, args: Any) -> Callable[..., Any]:
+    optimizer = ag.optim.SGD(model.parameters(), lr=_training.RATE)
+    dist.data_parallel(model, optimizer)
+
+    @ag.jit
+    def step(words: Any, labels: Any) -> Any:
+        optimizer.zero_grad()
+        loss = ag.nn.functional.cross_entropy(model(words), labels)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def _half(args: Any, rank: int) -> tuple[Any, Any]:
+    """This process's columns of a batch of words, and their labels."""
+    words, labels = args
+    n = words.shape[1] // 2
+    mine = slice(n * rank, n * (rank + 1))
+    return words[:, mine], labels.reshape(words.shape)[:, mine].reshape(-1)
+
+
+def _task(work: str) -> Any:
+    return models.text_task(next(t for t in language.MODELS if t.name == work))
+
+
+def _torch(rank: int, path: str, work: str, alone: bool = False) -> Callable[[], Any]:
+    torch = peers.torch()
+    import torch.distributed as dist
+
+    if not alone:
+        dist.init_process_group("gloo", init_method=f"file://{path}", rank=rank, world_size=2)
+    if work.startswith("all_reduce"):
+        x = torch.zeros(int(work.split()[1]) // 4)
+        one = torch.ones(8)
+        dist.all_reduce(one)
+        _checked(one.numpy(), 2)
+        return lambda: dist.all_reduce(x)
+    task = _task(work)
+    contender = _training.with_torch(task)
+    if alone:
+        return lambda: contender.fn(*contender.args)
+    model = torch.nn.parallel.DistributedDataParallel(_training.torch_module(task))
+    optimizer = torch.optim.SGD(model.parameters(), lr=_training.RATE, foreach=True)
+    words, labels = _half(contender.args, rank)
+
+    @torch.enable_grad()
+    def step() -> Any:
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(words), labels)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def _by_mpi(library: str, work: str) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    from mpi4py import MPI
+
+    comm, n = MPI.COMM_WORLD, int(work.split()[1]) // 4
+    if library == "mpi4py":
+        given, found = np.ones(n, np.float32), np.empty(n, np.float32)
+        comm.Allreduce(given, found)
+        _checked(found, 2)
+        call: Callable[[], Any] = lambda: comm.Allreduce(given, found)  # noqa: E731
+    else:
+        from agnesi import distributed as dist
+
+        dist.init(check=False)
+        call = _agnesi(-1, "", work)
+
+    def turns() -> Any:
+        """The first tells the second, which sleeps meanwhile: the library's own wait would not."""
+        if comm.rank == 0:
+            for line in sys.stdin:
+                comm.send(int(line), 1)
+                yield int(line)
+            comm.send(0, 1)
+            return
+        while True:
+            while not comm.Iprobe(0):
+                time.sleep(NAP)
+            count = comm.recv(source=0)
+            if not count:
+                return
+            yield count
+
+    return call, turns
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Collectives through MPI, whose C functions compiled code calls: values, gradients, errors."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+MPIEXEC = Path(sys.executable).with_name("mpiexec")
+ROOT = Path(__file__).parents[2]
+PROGRAM = """
+import sys
+import numpy as np
+import agnesi as ag
+from agnesi import distributed as dist
+from tests.distributed import programs, sharded, training
+
+dist.init(timeout=20)
+rank, shape = dist.rank(), (4, 3)
+found = programs.values("float32", shape, tuple(programs.KINDS))
+large = programs.values("float64", (2, 70_001), ("sum", "gather", "scatter"))
+grads = programs.gradients(shape, ("sum", "max", "gather", "scatter", "exchange", "broadcast"))
+errors = [programs.differ(how) for how in ("shape", "dtype", "order")]
+letters = programs.letters(1000)
+losses, weights = training.train("mlp", "sgd", [6, 5, 1], True)
+grid = sharded.mesh()
+np.savez(f"{sys.argv[1]}/{rank}.npz", errors=np.array(errors), losses=losses, grid=grid[1],
+         letters=np.array(0.0) if letters[1] is None else letters[1],
+         **{f"value {k}": np.stack(v) for k, v in {**found, **{f"{k} large": v for k, v in
+            large.items()}}.items()}, **{f"grad {k}": np.stack(v[:3]) for k, v in grads.items()},
+         **{f"weight {k}": v for k, v in weights.items()})
+"""
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """What two processes found, that mpiexec has started."""
+    folder = tmp_path_factory.mktemp("mpi")
+    program = folder / "program.py"
+    program.write_text(PROGRAM)
+    run = subprocess.run(
+        [str(MPIEXEC), "-n", "2", sys.executable, str(program), str(folder)], cwd=ROOT,
+        env={"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PATH": "/usr/bin:/bin",
+             "AGNESI_NUM_THREADS": "1"},
+        capture_output=True, text=True, timeout=240, stdin=subprocess.DEVNULL)
+    assert run.returncode == 0, run.stderr[-3000:]
+    return [np.load(folder / f"{rank}.npz") for rank in range(2)]
+
+
+def test_values_and_gradients_are_those_of_one_process(both):
+    import agnesi as ag
+    from tests.distributed import programs
+    from tests.distributed.test_collectives import serial
+
+    stack = ag.tensor(np.stack([programs.given("float64", (4, 3), r) + 0.25 * r for r in range(2)]))
+    for rank, found in enumerate(both):
+        for name in (n for n in found if n.startswith("value ")):
+            kind, shape = name[6:].removesuffix(" large"), ("float32", (4, 3))
+            if name.endswith("large"):
+                shape = ("float64", (2, 70_001))
+            for y in found[name]:
+                np.testing.assert_allclose(y, serial(kind, *shape, rank), rtol=1e-6, err_msg=name)
+        for name in (n for n in found if n.startswith("grad ")):
+            wanted = ag.grad(lambda s, n=name: programs.weighted(n[5:], s))(stack).numpy()
+            for g in found[name]:
+                np.testing.assert_allclose(g, wanted[rank], rtol=1e-12, err_msg=name)
+    np.testing.assert_allclose(both[0]["letters"], 6 * np.arange(1.0, 1001))
+    np.testing.assert_array_equal(both[1]["grid"], np.arange(24.0).reshape(4, 6))
+
+
+def test_processes_that_differ_are_told_so_and_go_on(both):
+    for found in both:
+        for text in found["errors"].ravel():
+            assert "do not agree" in text and "rank 0: " in text and "rank 1: " in text
+
+
+def test_data_parallel_training_is_that_of_one_process(both):
+    from tests.distributed import training
+
+    losses, weights = training.train("mlp", "sgd", [6, 5, 1], False)
+    for found in both:
+        np.testing.assert_allclose(found["losses"], losses, rtol=1e-5)
+        for name, value in weights.items():
+            np.testing.assert_allclose(found[f"weight {name}"], value, atol=1e-6)

@@ -1,0 +1,83 @@
+"""Groups of MPI processes: compiled code calls the library's C functions."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from agnesi.compiler import collectives as native
+from agnesi.core.errors import at
+from agnesi.distributed.group import Group, skip_number
+
+#: C functions by kind, as ``KINDS`` has them; those with ``_c`` count in 64 bits (MPI 4).
+_FUNCTIONS = ("MPI_Ibarrier", "MPI_Iallreduce_c", "MPI_Iallgather_c",
+              "MPI_Ireduce_scatter_block_c", "MPI_Ibcast_c", "MPI_Ialltoall_c", "MPI_Isend_c",
+              "MPI_Irecv_c")
+_TYPES = {"int32": "INT32_T", "int64": "INT64_T", "float32": "FLOAT", "float64": "DOUBLE"}
+#: Where the table has functions, types, operations (``native/mpi.ll``), and its words.
+_BY_KIND, _BY_TYPE, _BY_OP, _WORDS = 8, 16, 32, 48
+
+
+def world_group(timeout: float, check: bool) -> Group:
+    """The group of all processes that ``mpiexec`` started.
+
+    Raises
+    ------
+    ImportError
+        If there is no mpi4py.
+    """
+    try:
+        mpi = import_module("mpi4py.MPI")
+    except ImportError as error:
+        raise ImportError(at("this process was started by mpiexec, whose processes need mpi4py to "
+                             "work together: pip install mpi4py, or start them by agnesi launch"
+                             )) from error
+    return MPIGroup(mpi, mpi.COMM_WORLD, timeout, check)
+
+
+class MPIGroup(Group):
+    """Processes of a communicator of mpi4py."""
+
+    def __init__(self, mpi: Any, comm: Any, timeout: float, check: bool) -> None:
+        self.mpi, self.comm, self.check = mpi, comm, check
+        super().__init__(comm.Get_rank(), comm.Get_size(), None, timeout,
+                         _table(mpi, comm, check))
+
+    def part(self, ranks: Sequence[int]) -> Group | None:
+        """A group of some of the processes, by a communicator of its own."""
+        mine = self.rank in ranks
+        key = list(ranks).index(self.rank) if mine else 0
+        comm = self.comm.Split(0 if mine else self.mpi.UNDEFINED, key)
+        if mine:
+            return MPIGroup(self.mpi, comm, self.timeout, self.check)
+        skip_number()
+        return None
+
+    def _over(self, peer: int) -> str:
+        return self._late(0, "a process")
+
+    def _differ(self) -> str:
+        place = native.SIGNATURES[self._native.calls & 1]
+        mine = self._signature(self.segment.control(self.rank) + place)[1]
+        return self._sides(self.comm.allgather(mine))
+
+
+def _table(mpi: Any, comm: Any, check: bool) -> Any:
+    """Handles and addresses, which native code reads."""
+    library = ctypes.CDLL(mpi.__file__)  # the C library is among what it has loaded
+    table = (ctypes.c_int64 * _WORDS)()
+
+    def function(name: str) -> int:
+        return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+
+    table[:6] = [mpi._handleof(comm), function("MPI_Test"), mpi._handleof(mpi.BYTE),
+                 mpi._handleof(mpi.INT64_T), mpi._handleof(mpi.MAX), int(check)]
+    for i, name in enumerate(_FUNCTIONS):
+        table[_BY_KIND + i] = function(name)
+    for i, name in enumerate(native.REDUCTIONS):
+        op, dtype = name.split()
+        table[_BY_TYPE + i] = mpi._handleof(getattr(mpi, _TYPES[dtype]))
+        table[_BY_OP + i] = mpi._handleof(getattr(mpi, op.upper()))
+    return table

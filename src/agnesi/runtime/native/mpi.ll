@@ -1,0 +1,195 @@
+; The same collectives by an MPI library, whose C functions are called by their addresses.
+;
+; All are begun and then waited for, so that a wait has an end.  Handles are numbers in some libraries
+; and pointers in others: 64 bits hold both, and a number is read from the lower half.
+;
+; The table (64-bit words): 0 communicator, 1 MPI_Test, 2 the type of bytes, 3 that of 64-bit integers,
+; 4 the greatest of some, 5 whether processes compare what they are about to do; from 8 on the
+; functions by kind; from 16 on the types, from 32 on the operations of reductions by their numbers.
+
+; Wait for what was begun; what the library says is bad is 4.
+define internal i32 @await_mpi(ptr %g, ptr %table, i32 %begun, ptr %request) nounwind {
+entry:
+  %status = alloca [256 x i8], align 16
+  %flag = alloca i32
+  store i32 0, ptr %flag
+  %test = call ptr @function_of(ptr %table, i64 1)
+  %spins = call i64 @word(ptr %g, i64 {spins})
+  %yields = add i64 %spins, {yields}
+  %refused = icmp ne i32 %begun, 0
+  br i1 %refused, label %bad, label %look
+look:
+  %turn = phi i64 [0, %entry], [%next, %spin], [%next, %give], [%next, %sleep], [%yields, %ask]
+  %said = call i32 %test(ptr %request, ptr %flag, ptr %status)
+  %wrong = icmp ne i32 %said, 0
+  br i1 %wrong, label %bad, label %see
+see:
+  %over = load i32, ptr %flag
+  %there = icmp ne i32 %over, 0
+  br i1 %there, label %done, label %tired
+tired:
+  %next = add i64 %turn, 1
+  %fresh = icmp ult i64 %turn, %spins
+  br i1 %fresh, label %spin, label %tired2
+spin:
+  call void @relax()
+  br label %look
+tired2:
+  %awake = icmp ult i64 %turn, %yields
+  br i1 %awake, label %give, label %tired3
+give:
+  %ignored = call i32 @sched_yield()
+  br label %look
+tired3:
+  %slept = sub i64 %turn, %yields
+  %long = icmp uge i64 %slept, {naps}
+  br i1 %long, label %ask, label %sleep
+sleep:
+  %ignored2 = call i32 @usleep(i32 100)
+  br label %look
+ask:
+  %checker = call i64 @word(ptr %g, i64 {checker})
+  %asked = inttoptr i64 %checker to ptr
+  %told = call i32 %asked(ptr %g, i64 0)
+  %useless = icmp ne i32 %told, 0
+  br i1 %useless, label %failed, label %look
+failed:
+  ret i32 %told
+bad:
+  ret i32 4
+done:
+  ret i32 0
+}
+
+define internal ptr @function_of(ptr %table, i64 %i) nounwind alwaysinline {
+  %address = call i64 @word(ptr %table, i64 %i)
+  %f = inttoptr i64 %address to ptr
+  ret ptr %f
+}
+
+; Whether all processes are about to do the same: a digest is the greatest and the least of all.
+define internal i32 @compare(ptr %g, ptr %table, ptr %block) nounwind {
+entry:
+  %mine = alloca [2 x i64], align 16
+  %all = alloca [2 x i64], align 16
+  %request = alloca i64
+  store i64 0, ptr %request
+  %ndim = call i64 @word(ptr %block, i64 4)
+  %end = add i64 %ndim, 5
+  br label %head
+head:
+  %i = phi i64 [0, %entry], [%i1, %head]
+  %digest = phi i64 [1469598103934665603, %entry], [%digest1, %head]
+  %w = call i64 @word(ptr %block, i64 %i)
+  %mixed = xor i64 %digest, %w
+  %digest0 = mul i64 %mixed, 1099511628211
+  %down = lshr i64 %digest0, 29
+  %digest1 = xor i64 %digest0, %down
+  %i1 = add i64 %i, 1
+  %more = icmp ult i64 %i1, %end
+  br i1 %more, label %head, label %ask
+ask:
+  %not = xor i64 %digest1, -1
+  call void @set(ptr %mine, i64 0, i64 %digest1)
+  call void @set(ptr %mine, i64 1, i64 %not)
+  %comm = call i64 @word(ptr %table, i64 0)
+  %long = call i64 @word(ptr %table, i64 3)
+  %greatest = call i64 @word(ptr %table, i64 4)
+  %reduce = call ptr @function_of(ptr %table, i64 9)
+  %begun = call i32 %reduce(ptr %mine, ptr %all, i64 2, i64 %long, i64 %greatest, i64 %comm, ptr %request)
+  %told = call i32 @await_mpi(ptr %g, ptr %table, i32 %begun, ptr %request)
+  %bad = icmp ne i32 %told, 0
+  br i1 %bad, label %failed, label %judge
+failed:
+  ret i32 %told
+judge:
+  %most = call i64 @word(ptr %all, i64 0)
+  %least = call i64 @word(ptr %all, i64 1)
+  %one = icmp eq i64 %most, %digest1
+  %other = icmp eq i64 %least, %not
+  %same = and i1 %one, %other
+  %result = select i1 %same, i32 0, i32 2
+  ret i32 %result
+}
+
+define internal i32 @through_mpi(ptr %g, ptr %table, i64 %kind, i64 %how, i64 %code, i64 %peer, i64 %item, ptr %in, ptr %out, i64 %bytes, ptr %sizes, i64 %ndim, ptr %text) nounwind {
+entry:
+  %request = alloca i64
+  store i64 0, ptr %request
+  %comm = call i64 @word(ptr %table, i64 0)
+  %byte = call i64 @word(ptr %table, i64 2)
+  %slot = add i64 %kind, 8
+  %f = call ptr @function_of(ptr %table, i64 %slot)
+  %type.at = add i64 %how, 16
+  %type = call i64 @word(ptr %table, i64 %type.at)
+  %op.at = add i64 %how, 32
+  %op = call i64 @word(ptr %table, i64 %op.at)
+  %n = udiv i64 %bytes, %item
+  %rank = call i64 @word(ptr %g, i64 {rank})
+  %single = icmp uge i64 %kind, 6
+  br i1 %single, label %begin, label %say
+say:
+  %before = call i64 @word(ptr %g, i64 {calls})
+  %number = add i64 %before, 1
+  call void @set(ptr %g, i64 {calls}, i64 %number)
+  %block = call ptr @signature(ptr %g, i64 %rank, i64 %number)
+  call void @sign(ptr %block, i64 %number, i64 %kind, i64 %code, i64 %peer, ptr %sizes, i64 %ndim, ptr %text)
+  %comparing = call i64 @word(ptr %table, i64 5)
+  %wanted = icmp ne i64 %comparing, 0
+  br i1 %wanted, label %compare, label %begin
+compare:
+  %told = call i32 @compare(ptr %g, ptr %table, ptr %block)
+  %differ = icmp ne i32 %told, 0
+  br i1 %differ, label %failed, label %begin
+failed:
+  ret i32 %told
+begin:
+  switch i64 %kind, label %barrier [
+    i64 1, label %reduce
+    i64 2, label %gather
+    i64 3, label %scatter
+    i64 4, label %spread
+    i64 5, label %turn
+    i64 6, label %send
+    i64 7, label %get
+  ]
+barrier:
+  %b0 = call i32 %f(i64 %comm, ptr %request)
+  br label %wait
+reduce:
+  %b1 = call i32 %f(ptr %in, ptr %out, i64 %n, i64 %type, i64 %op, i64 %comm, ptr %request)
+  br label %wait
+gather:
+  %b2 = call i32 %f(ptr %in, i64 %bytes, i64 %byte, ptr %out, i64 %bytes, i64 %byte, i64 %comm, ptr %request)
+  br label %wait
+scatter:
+  %b3 = call i32 %f(ptr %in, ptr %out, i64 %n, i64 %type, i64 %op, i64 %comm, ptr %request)
+  br label %wait
+spread:
+  call void @llvm.memcpy.p0.p0.i64(ptr %out, ptr %in, i64 %bytes, i1 false)
+  %b4 = call i32 %f(ptr %out, i64 %bytes, i64 %byte, i64 %peer, i64 %comm, ptr %request)
+  br label %wait
+turn:
+  %b5 = call i32 %f(ptr %in, i64 %bytes, i64 %byte, ptr %out, i64 %bytes, i64 %byte, i64 %comm, ptr %request)
+  br label %wait
+send:
+  %b6 = call i32 %f(ptr %in, i64 %bytes, i64 %byte, i64 %peer, i64 7, i64 %comm, ptr %request)
+  br label %wait
+get:
+  %b7 = call i32 %f(ptr %out, i64 %bytes, i64 %byte, i64 %peer, i64 7, i64 %comm, ptr %request)
+  br label %wait
+wait:
+  %begun = phi i32 [%b0, %barrier], [%b1, %reduce], [%b2, %gather], [%b3, %scatter], [%b4, %spread], [%b5, %turn], [%b6, %send], [%b7, %get]
+  %end = call i32 @await_mpi(ptr %g, ptr %table, i32 %begun, ptr %request)
+  %reducing = icmp eq i64 %kind, 1
+  %for.one = icmp sge i64 %peer, 0
+  %for.other = icmp ne i64 %peer, %rank
+  %some = and i1 %reducing, %for.one
+  %clear = and i1 %some, %for.other
+  br i1 %clear, label %nothing, label %done
+nothing:
+  call void @llvm.memset.p0.i64(ptr %out, i8 0, i64 %bytes, i1 false)
+  br label %done
+done:
+  ret i32 %end
+}
