@@ -38,6 +38,31 @@ def zero(stage, compiled, sizes=(6, 5, 1, 6), again=True):
     return losses, {k[6:]: v for k, v in state.state_dict().items() if k[:6] == "model."}, kept
 
 
+def saved(folder):
+    """Shards in a folder, written together."""
+    model = training.net("norm")
+    state = dist.Zero(model, lambda ps: ag.optim.Adam(ps, lr=0.01), 2)
+    for x, y in training.batches("norm", [6]):
+        ((state.module()(x) - y) ** 2).mean().backward()
+        state.step()
+    dist.save_sharded(folder, state)
+    return {k: v.tolist() for k, v in state.state_dict().items()}
+
+
+def loaded(folder):
+    state = dist.Zero(training.net("norm"), lambda ps: ag.optim.Adam(ps, lr=0.5), 3)
+    dist.load_sharded(folder, state)
+    return {k: v.tolist() for k, v in state.state_dict().items()}
+
+
+def read():
+    """What a loader gives this process, in two epochs."""
+    dataset = ag.data.TensorDataset(ag.arange(7))
+    batches = dist.ShardedBatches(ag.data.RandomSampler(dataset), 4)
+    loader = ag.data.DataLoader(dataset, batch_sampler=batches, generator=5)
+    return [[x.tolist() for x, in loader] for _ in range(2)]
+
+
 def tensor_parallel(compiled):
     """Outputs and gradients of cut layers, those of the weights put together again."""
     ag.manual_seed(3)

@@ -24,6 +24,31 @@ def test_zero_is_equal_to_one_process(workers, stage, compiled):
         assert found[2] <= one[2] / 2 + 100 or found is one
 
 
+def test_shards_are_read_by_another_number_of_processes(workers, tmp_path):
+    folder = tmp_path / "step1"
+    wanted = workers.run(sharded.saved, folder)[0]
+    assert sorted(p.name for p in folder.iterdir()) == [
+        f"shard-0000{r}-of-00002.safetensors" for r in range(2)]
+    assert sharded.loaded(folder) == wanted
+    assert workers.run(sharded.loaded, folder) == [wanted, wanted]
+    with pytest.raises(FileExistsError, match="is there already"):
+        sharded.saved(folder)
+    (folder / "shard-00001-of-00002.safetensors").unlink()
+    with pytest.raises(ValueError, match=r"lacks the shards of ranks \[1\]"):
+        sharded.loaded(folder)
+    with pytest.raises(FileNotFoundError):
+        sharded.loaded(tmp_path / "step2")
+
+
+def test_loaders_share_out_batches(workers):
+    whole = sharded.read()
+    assert whole[0] != whole[1]
+    first, second = workers.run(sharded.read)
+    for epoch in range(2):
+        both = [a + b for a, b in zip(first[epoch], second[epoch], strict=True)]
+        assert both == whole[epoch]
+
+
 def test_zero_refuses_what_looks_at_whole_parameters():
     with pytest.raises(ValueError, match="Lamb looks at whole parameters"):
         dist.Zero(training.net("mlp"), lambda ps: ag.optim.Lamb(ps, lr=0.1))

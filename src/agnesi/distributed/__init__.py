@@ -2,11 +2,14 @@
 
 from agnesi.core.errors import CollectiveError as CollectiveError
 from agnesi.core.exports import shown as _shown
+from agnesi.distributed.batches import ShardedBatches as ShardedBatches
 from agnesi.distributed.blocks import map_blocks as map_blocks
 from agnesi.distributed.central import ASGD as ASGD
 from agnesi.distributed.central import EASGD as EASGD
 from agnesi.distributed.central import Central as Central
 from agnesi.distributed.central import Rule as Rule
+from agnesi.distributed.checkpoints import load_sharded as load_sharded
+from agnesi.distributed.checkpoints import save_sharded as save_sharded
 from agnesi.distributed.collectives import all_gather as all_gather
 from agnesi.distributed.collectives import all_reduce as all_reduce
 from agnesi.distributed.collectives import all_to_all as all_to_all

@@ -9,6 +9,7 @@ from typing import Any
 
 from agnesi.compiler import collectives as native
 from agnesi.core.errors import at
+from agnesi.core.forks import unforked
 from agnesi.distributed.group import Group, skip_number
 
 #: C functions by kind, as ``KINDS`` has them; those with ``_c`` count in 64 bits (MPI 4).
@@ -64,6 +65,7 @@ class MPIGroup(Group):
         return self._sides(self.comm.allgather(mine))
 
 
+@unforked()
 def _table(mpi: Any, comm: Any, check: bool) -> Any:
     """Handles and addresses, which native code reads."""
     library = ctypes.CDLL(mpi.__file__)  # the C library is among what it has loaded

@@ -8,6 +8,7 @@ import numpy as np
 
 from agnesi.api.effects import ordered
 from agnesi.compiler import collectives as native
+from agnesi.compiler.control import pooled_empty
 from agnesi.core import foreign
 from agnesi.core.config import STATE
 from agnesi.core.errors import CollectiveError, ShapeError, at, location, user_where
@@ -97,7 +98,7 @@ class Collective(Op):
         if group is None:
             raise CollectiveError(at(f"{self.kind}: the group of processes is closed"))
         _, (shape, dtype) = self.infer(token, x)
-        result, sizes = np.empty(shape, dtype), x.shape
+        result, sizes = pooled_empty()(shape, dtype), x.shape
         x = np.ascontiguousarray(x)  # of which a number has an axis
         _, how, code, peer, item, n = self._numbers(x)
         if self.kind in ("barrier", "send"):

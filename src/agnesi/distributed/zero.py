@@ -204,6 +204,35 @@ class Zero(Shares):
                 t.copy_(wrap(np.asarray(state[f"model.{name}"])))
         self.optimizer.load_state_dict(mine)
 
+    def own_state(self) -> dict[str, np.ndarray]:
+        """What only this process keeps: its shards, and its part of what the optimizer remembers.
+
+        Returns
+        -------
+        dict of str to numpy.ndarray
+            With the names of :meth:`state_dict`; buffers of the model are those of this process.
+        """
+        found = {f"model.{name}": shard.data for name, shard in self.shards.items()}
+        found.update((f"model.{name}", t.data) for name, t in self.model.named_buffers())
+        found.update((f"optimizer.{k}", v) for k, v in self.optimizer.state_dict().items())
+        return found
+
+    def whole_shapes(self) -> dict[str, tuple[int, ...] | None]:
+        """The shapes of what lies in shards; None for what each process has as a whole.
+
+        Returns
+        -------
+        dict of str to tuple of int, or None
+            With the names of :meth:`state_dict`.
+        """
+        found: dict[str, tuple[int, ...] | None] = {
+            f"model.{name}": shape for name, shape in self._shapes.items()}
+        found.update((f"model.{name}", None) for name, _ in self.model.named_buffers())
+        for key, value in self.optimizer.state_dict().items():
+            owner = self._owner_of(key, value)
+            found[f"optimizer.{key}"] = None if owner is None else self._shapes[owner]
+        return found
+
     def _owner_of(self, key: str, value: np.ndarray) -> str | None:
         """The parameter of which a slot is about, if it is one."""
         last = key.rpartition(".")[2]

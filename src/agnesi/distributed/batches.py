@@ -1,0 +1,68 @@
+"""Batches of a loader of which each process reads its part only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.data.samplers import BatchSampler, Sampler, ordered
+from agnesi.distributed.group import Group
+from agnesi.distributed.world import world
+from agnesi.random import Generator
+
+
+class ShardedBatches(Sampler):
+    """This process's part of every batch, as ``parallel.split`` would cut it.
+
+    All processes go through the same batches, so their loaders need the same seed.  The last batch
+    may leave processes without any example.
+
+    Parameters
+    ----------
+    sampler : Sampler or iterable of int
+        The order of all samples.
+    batch_size : int
+        How many a batch has, in all processes together.
+    drop_last : bool
+        Whether a last batch that is not full is left out.
+    group : Group, optional
+        Which processes; all by default.
+
+    See Also
+    --------
+    data.DataLoader, distributed.data_parallel
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import data, distributed as dist
+    >>> dataset = data.TensorDataset(ag.arange(5))
+    >>> batches = dist.ShardedBatches(data.RandomSampler(dataset), 2)
+    >>> loader = data.DataLoader(dataset, batch_sampler=batches, generator=1)
+    >>> [len(x) for x, in loader]  # of one process
+    [2, 2, 1]
+    """
+
+    def __init__(self, sampler: Any, batch_size: int, drop_last: bool = False,
+                 group: Group | None = None) -> None:
+        self.batches = BatchSampler(sampler, batch_size, drop_last)
+        found = world(group)
+        self.rank, self.size = found.rank, found.size  # workers of the loader are no members
+
+    def order(self, generator: Generator) -> Any:
+        """The numbers of this process's samples, batch by batch.
+
+        Parameters
+        ----------
+        generator : Generator
+            The only source of random numbers.
+
+        Returns
+        -------
+        list of sequences of int
+            As many in each process.
+        """
+        return [b[len(b) * self.rank // self.size: len(b) * (self.rank + 1) // self.size]
+                for b in ordered(self.batches, generator)]
+
+    def __len__(self) -> int:
+        return len(self.batches)
