@@ -18,8 +18,8 @@ MODULES = {
         "", "data", "distributed", "fft", "func", "inspect", "linalg", "nn",
         "nn.functional", "nn.init", "nn.utils", "nn.utils.parametrizations",
         "nn.utils.parametrize", "nn.utils.rnn", "nn.utils.stateless", "optim", "optim.flat",
-        "optim.lr_scheduler", "optim.swa_utils", "random", "rewrite", "saving", "sparse", "special",
-        "symbolic", "testing", "tree",
+        "optim.lr_scheduler", "optim.swa_utils", "random", "rewrite", "saving", "sklearn", "sparse",
+        "special", "symbolic", "testing", "tree",
     )
 }
 #: Modules that are public themselves.

@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any
 
 import agnesi
+import agnesi.sklearn
 from agnesi.api.matrices import Late
 from agnesi.compiler.function import Function
 from agnesi.compiler.jit import Jit
@@ -15,7 +16,7 @@ MODULES = (
     agnesi.nn.functional, agnesi.nn.init, agnesi.nn.utils, agnesi.nn.utils.parametrizations,
     agnesi.nn.utils.parametrize, agnesi.nn.utils.rnn, agnesi.nn.utils.stateless, agnesi.optim,
     agnesi.optim.flat, agnesi.optim.lr_scheduler, agnesi.optim.swa_utils, agnesi.random,
-    agnesi.rewrite, agnesi.saving, agnesi.sparse, agnesi.special,
+    agnesi.rewrite, agnesi.saving, agnesi.sklearn, agnesi.sparse, agnesi.special,
     agnesi.symbolic, agnesi.testing, agnesi.tree,
 )
 

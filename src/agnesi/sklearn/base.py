@@ -1,0 +1,279 @@
+"""What all estimators share: their options, the loop over batches, and what it changes."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from agnesi import nn, optim
+from agnesi.api import functions as F
+from agnesi.api.random import default_generator
+from agnesi.autodiff.recording import no_grad
+from agnesi.compiler.jit import jit
+from agnesi.core.errors import at
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor, wrap
+
+#: From so many steps on, a compiled one pays.
+_COMPILED_FROM = 400
+#: Rows that a prediction takes at once.
+_ROWS = 4096
+
+
+def perceptron(sizes: list[int], activation: Callable[[], nn.Module]) -> nn.Sequential:
+    """Linear layers with activations between them."""
+    layers: list[nn.Module] = []
+    for a, b in itertools.pairwise(sizes):
+        layers += [nn.Linear(a, b), activation()]
+    return nn.Sequential(*layers[:-1])
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Draw from the default generator as from one with a seed; then it goes on as before."""
+    generator = default_generator()
+    before = generator.state_dict()
+    generator.manual_seed(seed)
+    try:
+        yield
+    finally:
+        generator.load_state_dict(before)
+
+
+class Loop:
+    """A model, its optimizer and loss, and one step for a batch, compiled where that pays."""
+
+    def __init__(self, module: nn.Module, optimizer: optim.Optimizer, losses: Any,
+                 compiled: bool) -> None:
+        self.module, self.optimizer, self.losses = module, optimizer, losses
+        self.step = jit(self._step) if compiled else self._step
+
+    def _step(self, x: Tensor, y: Tensor, w: Tensor) -> Tensor:
+        """The weighted mean loss of a batch, after whose gradient the parameters went."""
+        self.optimizer.zero_grad()
+        loss = self.mean(x, y, w)
+        loss.backward()
+        self.optimizer.step()
+        return loss.detach()
+
+    def mean(self, x: Tensor, y: Tensor, w: Tensor) -> Tensor:
+        """The weighted mean loss of a batch; 0 where all weights are 0."""
+        losses = self.losses(self.module(x), y)
+        total = F.sum(w)
+        share = w / F.where(total == 0, 1.0, total)
+        mean: Tensor = F.sum(F.astype(share, losses.dtype) * losses)
+        return mean
+
+
+class Estimator(BaseEstimator):
+    """Base: an estimator over a module; subclasses say what targets are and what the loss is."""
+
+    module: Any
+    hidden_layer_sizes: Any
+    criterion: Any
+    optimizer: Any
+    lr: Any
+    weight_decay: Any
+    max_epochs: Any
+    batch_size: Any
+    shuffle: Any
+    tol: Any
+    n_iter_no_change: Any
+    early_stopping: Any
+    validation_fraction: Any
+    warm_start: Any
+    compile: Any
+    random_state: Any
+    verbose: Any
+
+    module_: Any
+    loss_curve_: list[float]
+    validation_scores_: list[float] | None
+    _loop: Loop
+
+    # -- what subclasses say --------------------------------------------------------------
+    def _losses(self) -> Callable[[Tensor, Tensor], Tensor]:
+        """The loss of each sample, from outputs and targets."""
+        raise NotImplementedError
+
+    def _score(self, outputs: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        """How good outputs are; larger is better."""
+        raise NotImplementedError
+
+    # -- making ---------------------------------------------------------------------------
+    def _rows(self, X: Any, reset: bool) -> Any:
+        return validate_data(self, X, reset=reset, accept_sparse="csr",
+                             dtype=[np.float64, np.float32])
+
+    def _weights(self, X: Any, weights: Any) -> Any:
+        """How much samples count, checked; None for all the same."""
+        if weights is None:
+            return None
+        known = inspect.signature(_check_sample_weight).parameters
+        stricter = {"allow_all_zero_weights": False} if "allow_all_zero_weights" in known else {}
+        return _check_sample_weight(weights, X, dtype=X.dtype, ensure_non_negative=True,
+                                    **stricter)
+
+    def _made(self, features: int, outputs: int, dtype: Any) -> nn.Module:
+        """The module for data of this size."""
+        if self.module is None:
+            hidden = np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=int)).tolist()
+            if min(hidden, default=1) < 1:
+                raise ValueError(at(f"{type(self).__name__}: hidden_layer_sizes must be at least "
+                                    f"1, not {self.hidden_layer_sizes}"))
+            return perceptron([features, *hidden, outputs], nn.ReLU).to(dtype)
+        made = deepcopy(self.module) if isinstance(self.module, nn.Module) else self.module(
+            features, outputs)
+        if not isinstance(made, nn.Module):
+            raise TypeError(at(f"{type(self).__name__}: module must be a module, or a function "
+                               "from the numbers of features and outputs to one, not "
+                               f"{typed(made)}"))
+        return made.to(dtype)
+
+    def _begin(self, features: int, outputs: int, dtype: Any, steps: float) -> None:
+        """Module, optimizer and step anew."""
+        self.module_ = self._made(features, outputs, dtype)
+        self.n_outputs_, self.loss_curve_, self.n_iter_, self.t_ = outputs, [], 0, 0
+        self._connect(steps)
+
+    def _connect(self, steps: float) -> None:
+        kind = getattr(optim, self.optimizer) if isinstance(self.optimizer, str) else self.optimizer
+        options = {"lr": self.lr, "weight_decay": self.weight_decay}
+        known = inspect.signature(kind).parameters
+        optimizer = kind(self.module_.parameters(),
+                         **{n: v for n, v in options.items() if n in known and v is not None})
+        compiled = steps >= _COMPILED_FROM if self.compile == "auto" else bool(self.compile)
+        self._loop = Loop(self.module_, optimizer, self._losses(), compiled)
+
+    # -- learning -------------------------------------------------------------------------
+    def _learn(self, X: Any, y: np.ndarray, weights: Any, outputs: int, *, again: bool,
+               epochs: int) -> None:
+        """Go through the data, from the beginning or from where the model is."""
+        self._check_options()
+        random = check_random_state(self.random_state)
+        weights = np.ones(len(y), X.dtype) if weights is None else np.asarray(weights, X.dtype)
+        seed = int(random.randint(2**31 - 1))
+        size = self._batch_size(X.shape[0])
+        with seeded(seed):
+            if not again:
+                self._begin(X.shape[1], outputs, X.dtype, epochs * math.ceil(len(y) / size))
+            held = None
+            if self.early_stopping and epochs > 1:
+                X, y, weights, held = self._held_out(X, y, weights, random)
+            self._epochs(X, y, weights, held, size, epochs, random)
+
+    def _check_options(self) -> None:
+        for name, least in (("max_epochs", 1), ("lr", 0), ("n_iter_no_change", 1)):
+            if not getattr(self, name) >= least:
+                raise ValueError(at(f"{type(self).__name__}: {name} must be at least {least}, not "
+                                    f"{getattr(self, name)}"))
+
+    def _batch_size(self, samples: int) -> int:
+        size = min(200, samples) if self.batch_size == "auto" else int(self.batch_size)
+        if size < 1:
+            raise ValueError(at(f"{type(self).__name__}: batch_size must be at least 1 or 'auto', "
+                                f"not {self.batch_size!r}"))
+        return min(size, samples)
+
+    def _held_out(self, X: Any, y: np.ndarray, weights: np.ndarray, random: Any) -> Any:
+        """A share of the data that is not learned from."""
+        order = random.permutation(X.shape[0])
+        count = max(1, round(self.validation_fraction * len(order)))
+        if count >= len(order):
+            raise ValueError(at(f"{type(self).__name__}: early_stopping holds {count} samples back "
+                                f"of {len(order)}, and none is left"))
+        rest, held = order[count:], order[:count]
+        return X[rest], y[rest], weights[rest], (X[held], y[held], weights[held])
+
+    def _epochs(self, X: Any, y: np.ndarray, weights: np.ndarray, held: Any, size: int,
+                epochs: int, random: Any) -> None:
+        best, waited, kept = math.inf, 0, None
+        self.validation_scores_ = None if held is None else []
+        self.module_.train()
+        for _ in range(epochs):
+            loss = self._epoch(X, y, weights, size, random)
+            self.loss_curve_.append(loss)
+            self.n_iter_ += 1
+            goal = loss
+            if held is not None:
+                goal = -self._score(self._outputs(held[0]), *held[1:])
+                self.module_.train()
+                self.validation_scores_.append(-goal)  # type: ignore[union-attr]
+            if self.verbose:
+                print(f"epoch {self.n_iter_}: loss {loss:.6f}")
+            waited = 0 if goal < best - self.tol else waited + 1
+            if goal < best:
+                best = goal
+                kept = self.module_.state_dict() if held is not None else None
+            if waited >= self.n_iter_no_change or not math.isfinite(loss):
+                break
+        if kept is not None:
+            self.module_.load_state_dict(kept)
+        self.module_.eval()
+        self.best_loss_ = min(self.loss_curve_)
+
+    def _epoch(self, X: Any, y: np.ndarray, weights: np.ndarray, size: int, random: Any) -> float:
+        """One way through the data; gives the mean loss."""
+        count = X.shape[0]
+        order = random.permutation(count) if self.shuffle else np.arange(count)
+        losses, shares = [], []
+        for begin in range(0, count, size):
+            rows = order[begin: begin + size]
+            w = weights[rows]
+            losses.append(self._loop.step(wrap(_dense(X[rows])), wrap(y[rows]), wrap(w)))
+            shares.append(w.sum())
+            self.t_ += len(rows)
+        total = float(np.sum(shares))
+        found = [float(loss) for loss in losses]
+        return float(np.dot(found, shares)) / total if total else 0.0
+
+    # -- using ----------------------------------------------------------------------------
+    def _outputs(self, X: Any, module: nn.Module | None = None) -> np.ndarray:
+        """What a module gives for rows, in evaluation mode."""
+        module = module or self.module_
+        module.eval()
+        with no_grad():
+            parts = [module(wrap(_dense(X[i: i + _ROWS]))).numpy()
+                     for i in range(0, X.shape[0], _ROWS)]
+        return np.concatenate(parts)
+
+    def _predicted(self, X: Any, part: str = "") -> np.ndarray:
+        """What the module, or a part of it, gives for data of a user."""
+        check_is_fitted(self, "module_")
+        X = self._rows(X, reset=False)
+        dtype = next((p.dtype for p in self.module_.parameters()), X.dtype)
+        return self._outputs(X.astype(dtype, copy=False), self.module_.get_submodule(part))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        loop = state.pop("_loop", None)
+        if loop is not None:
+            state["_optimizer_state"] = loop.optimizer.state_dict()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        saved = state.pop("_optimizer_state", None)
+        super().__setstate__(state)
+        if saved is not None:
+            self._connect(0)
+            self._loop.optimizer.load_state_dict(saved)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _dense(rows: Any) -> np.ndarray:
+    return rows.toarray() if sparse.issparse(rows) else np.ascontiguousarray(rows)

@@ -1,0 +1,462 @@
+"""Classifiers and regressors over any module."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from agnesi.api import functions as F
+from agnesi.core.errors import at
+from agnesi.core.tensor import Tensor
+from agnesi.nn.functional import cross_entropy
+from agnesi.sklearn.base import Estimator
+
+
+class Classifier(ClassifierMixin, Estimator):
+    """A classifier over any module that gives a score for each class.
+
+    Parameters
+    ----------
+    module : Module or callable, optional
+        A module, of which a copy learns, or a function from the numbers of features and outputs to
+        one; by default linear layers with ReLU between them.
+    hidden_layer_sizes : int or sequence of int
+        Of the default module.
+    criterion : callable, optional
+        From outputs and targets to the loss of each sample; cross-entropy of the scores by default.
+    optimizer : str or class
+        Of ``agnesi.optim``, by its name, or called with parameters, ``lr`` and ``weight_decay``.
+    lr : float
+        Learning rate.
+    weight_decay : float
+        As the optimizer takes it.
+    max_epochs : int
+        The most ways through the data.
+    batch_size : int or "auto"
+        Samples of a step; at most 200 by default.
+    shuffle : bool
+        Whether each way through the data is in another order.
+    tol : float
+        How much better counts.
+    n_iter_no_change : int
+        Ways through the data without progress after which it ends.
+    early_stopping : bool
+        Whether progress is that of the score of samples held back; the best weights stay then.
+    validation_fraction : float
+        The share of samples held back.
+    warm_start : bool
+        Whether ``fit`` goes on from where the last one ended.
+    compile : bool or "auto"
+        Whether a step is compiled; "auto" where there are many.
+    class_weight : dict or "balanced", optional
+        Weights of classes; "balanced" in inverse proportion to how often they are there.
+    random_state : int, RandomState or None
+        Where initial weights, orders and dropout come from.
+    verbose : bool
+        Whether to print the loss of each way through the data.
+
+    Attributes
+    ----------
+    module_ : Module
+        What has learned.
+    classes_ : numpy.ndarray
+        The classes, in the order of the module's outputs.
+    loss_curve_, validation_scores_ : list of float
+        The mean loss, and with early stopping the accuracy, of each way through the data.
+    n_iter_ : int
+        How many there were.
+
+    See Also
+    --------
+    agnesi.sklearn.Regressor, nn.Module
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from agnesi import nn
+    >>> from agnesi.sklearn import Classifier
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array(["a", "a", "b", "b"])
+    >>> model = Classifier(lambda features, classes: nn.Linear(features, classes), lr=0.1,
+    ...                    random_state=0)
+    >>> model.fit(X, y).predict([[-1.0], [4.0]])
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    def __init__(self, module: Any = None, *, hidden_layer_sizes: Any = (100,),
+                 criterion: Any = None, optimizer: Any = "Adam", lr: float = 1e-3,
+                 weight_decay: float = 1e-4, max_epochs: int = 200, batch_size: Any = "auto",
+                 shuffle: bool = True, tol: float = 1e-4, n_iter_no_change: int = 10,
+                 early_stopping: bool = False, validation_fraction: float = 0.1,
+                 warm_start: bool = False, compile: Any = "auto", class_weight: Any = None,
+                 random_state: Any = None, verbose: bool = False) -> None:
+        self.module = module
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.criterion = criterion
+        self.optimizer = optimizer
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.compile = compile
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _losses(self) -> Any:
+        return self.criterion or _class_losses
+
+    def _score(self, outputs: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        return float(accuracy_score(targets, outputs.argmax(1), sample_weight=weights))
+
+    def _data(self, X: Any, y: Any, weights: Any, reset: bool) -> tuple[Any, Any, Any]:
+        X, y = validate_data(self, X, y, reset=reset, accept_sparse="csr",
+                             dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        weights = self._weights(X, weights)
+        if self.class_weight is not None:
+            own = compute_sample_weight(self.class_weight, y)
+            weights = own if weights is None else weights * own
+        return X, y, weights
+
+    def _numbers(self, y: Any) -> np.ndarray:
+        places = np.searchsorted(self.classes_, y).clip(max=len(self.classes_) - 1)
+        unknown = sorted(set(np.asarray(y)[self.classes_[places] != y].tolist()))
+        if unknown:
+            raise ValueError(at(f"Classifier: classes {unknown} are not among "
+                                f"{self.classes_.tolist()}"))
+        return places.astype(np.int64)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn classes from data.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix
+            (samples, features).
+        y : array_like
+            The class of each sample.
+        sample_weight : array_like, optional
+            How much each sample counts.
+
+        Returns
+        -------
+        Classifier
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not fit, or an option is out of its range.
+        """
+        again = self.warm_start and hasattr(self, "module_")
+        X, y, weights = self._data(X, y, sample_weight, reset=not again)
+        if not again:
+            self.classes_ = np.unique(y)
+        self._learn(X, self._numbers(y), weights, len(self.classes_), again=again,
+                    epochs=self.max_epochs)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go once through more data.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix
+            (samples, features).
+        y : array_like
+            The class of each sample.
+        classes : array_like, optional
+            All classes, for the first call.
+        sample_weight : array_like, optional
+            How much each sample counts.
+
+        Returns
+        -------
+        Classifier
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If classes are missing in the first call, or others come later.
+        """
+        again = hasattr(self, "module_")
+        if not again and classes is None:
+            raise ValueError(at("Classifier: the first partial_fit needs all classes: "
+                                "partial_fit(X, y, classes=...)"))
+        X, y, weights = self._data(X, y, sample_weight, reset=not again)
+        if not again:
+            self.classes_ = np.unique(classes)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(at(f"Classifier: classes={classes!r} is not the same as on last call "
+                                f"to partial_fit, was: {self.classes_!r}"))
+        self._learn(X, self._numbers(y), weights, len(self.classes_), again=again, epochs=1)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The scores of classes; of two classes how much larger the second's is.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix
+            (samples, features).
+
+        Returns
+        -------
+        numpy.ndarray
+            (samples, classes), or (samples,).
+        """
+        scores = self._predicted(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probabilities of classes: the softmax of the scores.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix
+            (samples, features).
+
+        Returns
+        -------
+        numpy.ndarray
+            (samples, classes).
+        """
+        scores = self._predicted(X)
+        powers = np.exp(scores - scores.max(1, keepdims=True))
+        found: np.ndarray = powers / powers.sum(1, keepdims=True)
+        return found
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The logarithms of the probabilities.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix
+            (samples, features).
+
+        Returns
+        -------
+        numpy.ndarray
+            (samples, classes).
+        """
+        scores = self._predicted(X)
+        scores = scores - scores.max(1, keepdims=True)
+        found: np.ndarray = scores - np.log(np.exp(scores).sum(1, keepdims=True))
+        return found
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of the largest score.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix
+            (samples, features).
+
+        Returns
+        -------
+        numpy.ndarray
+            (samples,).
+        """
+        check_is_fitted(self, "module_")
+        found: np.ndarray = self.classes_[self._predicted(X).argmax(1)]
+        return found
+
+
+class Regressor(RegressorMixin, Estimator):
+    """A regressor over any module that gives a number for each target.
+
+    Parameters
+    ----------
+    module : Module or callable, optional
+        A module, of which a copy learns, or a function from the numbers of features and outputs to
+        one; by default linear layers with ReLU between them.
+    hidden_layer_sizes : int or sequence of int
+        Of the default module.
+    criterion : callable, optional
+        From outputs and targets to the loss of each sample; the mean squared error by default.
+    optimizer : str or class
+        Of ``agnesi.optim``, by its name, or called with parameters, ``lr`` and ``weight_decay``.
+    lr : float
+        Learning rate.
+    weight_decay : float
+        As the optimizer takes it.
+    max_epochs : int
+        The most ways through the data.
+    batch_size : int or "auto"
+        Samples of a step; at most 200 by default.
+    shuffle : bool
+        Whether each way through the data is in another order.
+    tol : float
+        How much better counts.
+    n_iter_no_change : int
+        Ways through the data without progress after which it ends.
+    early_stopping : bool
+        Whether progress is that of the score of samples held back; the best weights stay then.
+    validation_fraction : float
+        The share of samples held back.
+    warm_start : bool
+        Whether ``fit`` goes on from where the last one ended.
+    compile : bool or "auto"
+        Whether a step is compiled; "auto" where there are many.
+    random_state : int, RandomState or None
+        Where initial weights, orders and dropout come from.
+    verbose : bool
+        Whether to print the loss of each way through the data.
+
+    Attributes
+    ----------
+    module_ : Module
+        What has learned.
+    loss_curve_, validation_scores_ : list of float
+        The mean loss, and with early stopping R2, of each way through the data.
+    n_iter_ : int
+        How many there were.
+
+    See Also
+    --------
+    agnesi.sklearn.Classifier, nn.Module
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from agnesi import nn
+    >>> from agnesi.sklearn import Regressor
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, 3.0, 5.0])
+    >>> model = Regressor(nn.Linear(1, 1), lr=0.1, weight_decay=0.0, max_epochs=500, tol=0.0,
+    ...                   random_state=0)
+    >>> model.fit(X, y).predict([[10.0]]).round()
+    array([21.])
+    """
+
+    def __init__(self, module: Any = None, *, hidden_layer_sizes: Any = (100,),
+                 criterion: Any = None, optimizer: Any = "Adam", lr: float = 1e-3,
+                 weight_decay: float = 1e-4, max_epochs: int = 200, batch_size: Any = "auto",
+                 shuffle: bool = True, tol: float = 1e-4, n_iter_no_change: int = 10,
+                 early_stopping: bool = False, validation_fraction: float = 0.1,
+                 warm_start: bool = False, compile: Any = "auto", random_state: Any = None,
+                 verbose: bool = False) -> None:
+        self.module = module
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.criterion = criterion
+        self.optimizer = optimizer
+        self.lr = lr
+        self.weight_decay = weight_decay
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.compile = compile
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _losses(self) -> Any:
+        return self.criterion or _squared_errors
+
+    def _score(self, outputs: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:
+        return float(r2_score(targets, outputs.reshape(targets.shape), sample_weight=weights))
+
+    def _run(self, X: Any, y: Any, sample_weight: Any, again: bool, epochs: int) -> Self:
+        X, y = validate_data(self, X, y, reset=not again, accept_sparse="csr", multi_output=True,
+                             y_numeric=True, dtype=[np.float64, np.float32])
+        sample_weight = self._weights(X, sample_weight)
+        y = np.asarray(y, X.dtype)
+        self.is_flat_ = y.ndim == 1
+        y = y.reshape(len(y), -1)
+        self._learn(X, y, sample_weight, y.shape[1], again=again, epochs=epochs)
+        return self
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn numbers from data.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix
+            (samples, features).
+        y : array_like
+            (samples,) or (samples, targets).
+        sample_weight : array_like, optional
+            How much each sample counts.
+
+        Returns
+        -------
+        Regressor
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not fit, or an option is out of its range.
+        """
+        return self._run(X, y, sample_weight, self.warm_start and hasattr(self, "module_"),
+                         self.max_epochs)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Go once through more data.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix
+            (samples, features).
+        y : array_like
+            (samples,) or (samples, targets).
+        sample_weight : array_like, optional
+            How much each sample counts.
+
+        Returns
+        -------
+        Regressor
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If X and y do not fit.
+        """
+        return self._run(X, y, sample_weight, hasattr(self, "module_"), 1)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """What the module gives.
+
+        Parameters
+        ----------
+        X : array_like or sparse matrix
+            (samples, features).
+
+        Returns
+        -------
+        numpy.ndarray
+            (samples,) or (samples, targets), as the targets were.
+        """
+        outputs = self._predicted(X)
+        return outputs.reshape(-1) if self.is_flat_ else outputs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _class_losses(scores: Tensor, target: Tensor) -> Tensor:
+    return cross_entropy(scores, target, reduction="none")
+
+
+def _squared_errors(outputs: Tensor, target: Tensor) -> Tensor:
+    off = F.reshape(outputs, target.shape) - target
+    return F.mean(off * off, tuple(range(1, target.ndim)))
