@@ -43,12 +43,13 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
     return (x[rows] / 16).astype("float32"), y[rows]
 
 
+def net(features: int, classes: int) -> nn.Module:
+    return nn.Sequential(nn.Linear(features, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Dropout(0.1),
+                         nn.Linear(32, classes))
+
+
 def test_any_module_learns_digits_compiled_and_not() -> None:
     x, y = digits()
-
-    def net(features: int, classes: int) -> nn.Module:
-        return nn.Sequential(nn.Linear(features, 32), nn.BatchNorm1d(32), nn.ReLU(),
-                             nn.Dropout(0.1), nn.Linear(32, classes))
 
     found = []
     for compiled in (True, False):
