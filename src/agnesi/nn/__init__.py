@@ -35,6 +35,11 @@ from agnesi.nn.borders import ReplicationPad3d as ReplicationPad3d
 from agnesi.nn.borders import ZeroPad1d as ZeroPad1d
 from agnesi.nn.borders import ZeroPad2d as ZeroPad2d
 from agnesi.nn.borders import ZeroPad3d as ZeroPad3d
+from agnesi.nn.branches import Concat as Concat
+from agnesi.nn.branches import ConcatTable as ConcatTable
+from agnesi.nn.branches import Graph as Graph
+from agnesi.nn.branches import Parallel as Parallel
+from agnesi.nn.branches import ParallelTable as ParallelTable
 from agnesi.nn.cells import GRUCell as GRUCell
 from agnesi.nn.cells import LSTMCell as LSTMCell
 from agnesi.nn.cells import RNNCell as RNNCell
@@ -52,6 +57,7 @@ from agnesi.nn.convs import Conv3d as Conv3d
 from agnesi.nn.convs import ConvTranspose1d as ConvTranspose1d
 from agnesi.nn.convs import ConvTranspose2d as ConvTranspose2d
 from agnesi.nn.convs import ConvTranspose3d as ConvTranspose3d
+from agnesi.nn.crf import CRF as CRF
 from agnesi.nn.ctc import CTCLoss as CTCLoss
 from agnesi.nn.curves import CELU as CELU
 from agnesi.nn.curves import GLU as GLU
@@ -105,6 +111,9 @@ from agnesi.nn.losses.regression import L1Loss as L1Loss
 from agnesi.nn.losses.regression import PoissonNLLLoss as PoissonNLLLoss
 from agnesi.nn.losses.regression import SmoothL1Loss as SmoothL1Loss
 from agnesi.nn.maps import ConvMap2d as ConvMap2d
+from agnesi.nn.mixtures import Inception as Inception
+from agnesi.nn.mixtures import Maxout as Maxout
+from agnesi.nn.mixtures import MixtureOfExperts as MixtureOfExperts
 from agnesi.nn.module import Module as Module
 from agnesi.nn.noise import AlphaDropout as AlphaDropout
 from agnesi.nn.noise import FeatureAlphaDropout as FeatureAlphaDropout

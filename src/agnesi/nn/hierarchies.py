@@ -297,27 +297,44 @@ class BinaryHierarchicalSoftmax(Module):
 
 def _paths(tree: Any) -> tuple[np.ndarray, np.ndarray]:
     """For each leaf the inner nodes above it, from the root on, and the sides; 0 behind the end."""
-    ways: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {}
-    count = 0
-    stack: list[tuple[Any, tuple[int, ...], tuple[int, ...]]] = [(tree, (), ())]
+    above: list[int] = []  # of each inner node the one above it, its side there, and how deep it is
+    sides: list[int] = []
+    depths: list[int] = []
+    leaves: dict[int, tuple[int, int]] = {}
+    stack: list[tuple[Any, int, int, int]] = [(tree, -1, 0, 0)]
     while stack:
-        node, above, sides = stack.pop()
+        node, parent, side, depth = stack.pop()
         if not isinstance(node, (tuple, list)):
-            if int(node) in ways:
+            if int(node) in leaves:
                 raise ValueError(at(f"BinaryHierarchicalSoftmax: class {node} is there twice"))
-            ways[int(node)] = above, sides
+            leaves[int(node)] = parent, side
             continue
         if len(node) != 2:
             raise ValueError(at(f"BinaryHierarchicalSoftmax: a node has two children, not "
                                 f"{len(node)}: {str(node)[:60]}"))
-        for child, side in zip(node, (-1, 1), strict=True):
-            stack.append((child, (*above, count), (*sides, side)))
-        count += 1
-    if sorted(ways) != list(range(len(ways))):
+        for child, place in zip(node, (-1, 1), strict=True):
+            stack.append((child, len(above), place, depth + 1))
+        above.append(parent)
+        sides.append(side)
+        depths.append(depth)
+    if sorted(leaves) != list(range(len(leaves))):
         raise ValueError(at("BinaryHierarchicalSoftmax: classes are numbered from 0 to "
-                            f"{len(ways) - 1}, and not otherwise"))
-    deep = max(len(above) for above, _ in ways.values())
-    nodes, signs = np.zeros((len(ways), deep), np.int64), np.zeros((len(ways), deep), np.int8)
-    for leaf, (above, sides) in ways.items():
-        nodes[leaf, : len(above)], signs[leaf, : len(sides)] = above, sides
+                            f"{len(leaves) - 1}, and not otherwise"))
+    return _climbed(np.array(above, np.int64), np.array(sides, np.int64),
+                    np.array(depths, np.int64), np.array([leaves[i] for i in range(len(leaves))]))
+
+
+def _climbed(above: np.ndarray, sides: np.ndarray, depths: np.ndarray, leaves: np.ndarray
+             ) -> tuple[np.ndarray, np.ndarray]:
+    """The ways from all leaves to the root, step by step."""
+    node, side = leaves[:, 0], leaves[:, 1]
+    deep = int(depths.max(initial=-1)) + 1
+    nodes = np.zeros((len(leaves), deep), np.int64)
+    signs = np.zeros((len(leaves), deep), np.int8)
+    rows = np.flatnonzero(node >= 0)
+    while len(rows):
+        at_hand = node[rows]
+        nodes[rows, depths[at_hand]], signs[rows, depths[at_hand]] = at_hand, side[rows]
+        node[rows], side[rows] = above[at_hand], sides[at_hand]
+        rows = rows[node[rows] >= 0]
     return nodes, signs
