@@ -33,7 +33,8 @@ DRAWS = {
     "noncentral_f": (3.0, 4.0, 1.0), "pareto": (3.0,), "power": (3.0,),
     "randint": (2, 9), "random_sample": (), "rayleigh": (2.0,),
     "standard_cauchy": (), "standard_exponential": (),
-    "standard_gamma": (2.0,), "standard_normal": (), "standard_t": (3.0,),
+    "standard_gamma": (2.0,), "standard_normal": (), "standard_t": (3.0,), "tomaxint": (),
+    "random": (),
     "triangular": (0.0, 1.0, 3.0), "vonmises": (0.0, 2.0),
     "wald": (1.0, 2.0), "weibull": (2.0,), "zipf": (2.5,),
 }
@@ -73,6 +74,39 @@ def test_vectors_orders_and_choices_are_numpys_own():
     ]
     for found, want in zip(f(rows), expected, strict=True):
         np.testing.assert_array_equal(found, want)
+
+
+def test_short_names_are_numpys_own():
+    s, x = T.RandomStreams(SEED), T.dmatrix("x")
+    f = ag.function([x], [s.rand(2, 3), s.randn(4), s.shuffle(x), s.bytes(x.shape[0]),
+                          s.rand(), s.randn(x.shape[1])])
+    rows = np.arange(10.0).reshape(5, 2)
+    a, b, c, d, e, g = twins(6)
+    shuffled = rows.copy()
+    c.shuffle(shuffled)
+    expected = [a.rand(2, 3), b.randn(4), shuffled, np.frombuffer(d.bytes(5), np.uint8), e.rand(),
+                g.randn(2)]
+    for found, want in zip(f(rows), expected, strict=True):
+        np.testing.assert_array_equal(found, want)
+    with pytest.raises(ag.ShapeError, match="shuffle brings rows"):
+        s.shuffle(T.dscalar())
+
+
+def test_short_names_of_mrg():
+    s, x = T.MRG_RandomStreams(SEED), T.dvector("x")
+    f = ag.function([x], [
+        s.rand(4000), s.randn(4000), s.random((40, 100)), s.tomaxint(4000), s.bytes(4000),
+        s.shuffle(x), s.permutation((3,), 50)])
+    values = np.arange(2000.0)
+    u, z, r, most, raw, shuffled, orders = f(values)
+    for numbers, law in ((u, st.uniform()), (z, st.norm()), (r.ravel(), st.uniform()),
+                         (most / 2.0**63, st.uniform()), ((raw + 0.5) / 256, st.uniform())):
+        assert st.kstest(numbers, law.cdf).pvalue > 1e-4
+    assert (most.dtype, raw.dtype, most.min() >= 0) == ("int64", "uint8", True)
+    assert set(np.unique(raw)) == set(range(256)) and len({*(most & 0xFFFF)}) > 3000
+    assert (np.sort(shuffled) == values).all() and (shuffled != values).sum() > 1900
+    assert (np.sort(orders) == np.arange(50)).all() and len({tuple(o) for o in orders}) == 3
+    assert (f(values)[5] != shuffled).sum() > 1900
 
 
 def test_parameters_and_sizes_may_be_symbolic():

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from agnesi.api.streams.common import RandomVariable, Streams, StreamState, sizes_in
+from agnesi.api.streams.common import RandomVariable, StreamState, sizes_in
+from agnesi.api.streams.simple import Simple
 from agnesi.core import dtypes, shapes
 from agnesi.core.config import STATE
 from agnesi.core.dims import Dim
@@ -70,6 +71,7 @@ def _permutations(generator: Any, sizes: Any, n: int) -> Any:
 #: Methods that are not called with the operands and ``size=``.
 _CALLS: dict[str, Callable[..., Any]] = {
     "permutation": _permutations,
+    "bytes": lambda g, sizes: np.frombuffer(g.bytes(*sizes), np.uint8),
     "choice": lambda g, sizes, a, replace, p=None: g.choice(a, sizes, bool(replace), p),
 }
 
@@ -112,7 +114,7 @@ class NumpyDraw(Op):
         return NumpyDraw(self.method, sizes, numbers(self.each), self.dtype)
 
 
-class RandomStreams(Streams):
+class RandomStreams(Simple):
     """Random variables of symbolic graphs, drawn as NumPy draws them.
 
     Each variable has a ``numpy.random.RandomState`` of its own, ``rng``, seeded from the seed of
@@ -396,6 +398,21 @@ class RandomStreams(Streams):
         params = (0, low) if high is None else (low, high)
         return self.gen("randint", size, params, dtype=dtype)
 
+    def bytes(self, length: Any) -> RandomVariable:
+        """Random bytes, as small integers.
+
+        Parameters
+        ----------
+        length : int, Dim or Tensor
+            How many.
+
+        Returns
+        -------
+        RandomVariable
+            A vector of uint8; its numbers are other ones in each call of a function.
+        """
+        return self.gen("bytes", length, dtype="uint8")
+
     def shuffle_row_elements(self, x: Tensor) -> Tensor:
         """A matrix with the elements of each row in random order.
 
@@ -504,7 +521,7 @@ _INTEGERS: dict[str, dict[str, Any]] = {
     "binomial": {"n": 1, "p": 0.5}, "geometric": {"p": _NEEDED},
     "hypergeometric": {"ngood": _NEEDED, "nbad": _NEEDED, "nsample": _NEEDED},
     "logseries": {"p": _NEEDED}, "negative_binomial": {"n": _NEEDED, "p": _NEEDED},
-    "poisson": {"lam": 1.0}, "zipf": {"a": _NEEDED},
+    "poisson": {"lam": 1.0}, "tomaxint": {}, "zipf": {"a": _NEEDED},
 }
 #: What NumPy draws where it is not float64.
 _KINDS = dict.fromkeys((*_INTEGERS, "multinomial", "permutation", "randint", "choice"), "int64")

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from agnesi.api.loops import scan
-from agnesi.api.streams.common import RandomVariable, Streams, sizes_in
+from agnesi.api.streams.common import RandomVariable, sizes_in
+from agnesi.api.streams.simple import Simple
 from agnesi.core import dtypes
 from agnesi.core.config import STATE
 from agnesi.core.dims import Size, is_static, product
@@ -34,7 +35,7 @@ from agnesi.ops.reduce import sum as sum_
 from agnesi.ops.running import cumsum
 from agnesi.ops.select import where
 from agnesi.ops.slices import Slice
-from agnesi.ops.sort import topk
+from agnesi.ops.sort import argsort, topk
 from agnesi.ops.trig import cos, sin
 
 M1, M2 = 2**31 - 1, 2**31 - 21069
@@ -121,7 +122,7 @@ def _uniform(z: Tensor, dtype: np.dtype) -> Tensor:
     return cast((cast(z >> 8, dtypes.float32) + 0.5) * 2.0**-23, dtype)
 
 
-class MRG_RandomStreams(Streams):  # noqa: N801 - Theano's name
+class MRG_RandomStreams(Simple):  # noqa: N801 - Theano's name
     """Random variables of symbolic graphs by MRG31k3p, compiled, on many streams.
 
     Number ``i`` of a variable is the next one of stream ``i % nstreams``.
@@ -374,6 +375,72 @@ class MRG_RandomStreams(Streams):  # noqa: N801 - Theano's name
         # The greatest of log(p) plus Gumbel noise (Vieira, 2014).
         chosen = topk(log(cast(p, dtypes.float64)) - log(-log(u)), size).indices
         return self.seen(chosen if a is None else take(as_tensor(a), chosen, 0), found)
+
+    def permutation(self, size: Any = (), n: Size = 1, nstreams: int | None = None
+                    ) -> RandomVariable:
+        """The numbers below ``n`` in random order, once for each place of ``size``.
+
+        Parameters
+        ----------
+        size : int, Dim or tuple, optional
+            Shape of the draw.
+        n : int or Dim
+            How many numbers.
+        nstreams : int, optional
+            How many streams the numbers come from, in turn; by default as many as there are
+            numbers, up to a bound.
+
+        Returns
+        -------
+        RandomVariable
+            Of int64; its numbers are other ones in each call of a function.
+        """
+        sizes = (*(sizes_in(size) or ()), *(sizes_in(n) or ()))
+        found = self._draw(sizes, nstreams)
+        return self.seen(argsort(reshape(found, sizes), -1), found)
+
+    def tomaxint(self, size: Any = (), dtype: Any = "int64", nstreams: int | None = None
+                 ) -> RandomVariable:
+        """Integers from 0 to the greatest of int64.
+
+        Parameters
+        ----------
+        size : int, Dim or tuple, optional
+            Shape of the draw.
+        dtype : dtype
+            Type of the result.
+        nstreams : int, optional
+            How many streams the numbers come from, in turn; by default as many as there are
+            numbers, up to a bound.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
+        sizes = sizes_in(size) or ()
+        found = self._draw((3, *sizes), nstreams)
+        high, middle, low = reshape(cast(found, dtypes.int64) >> 10, (3, *sizes))
+        return self.seen(cast((high << 42) | (middle << 21) | low, dtypes.as_dtype(dtype)), found)
+
+    def bytes(self, length: Size, nstreams: int | None = None) -> RandomVariable:
+        """Random bytes, as small integers.
+
+        Parameters
+        ----------
+        length : int or Dim
+            How many.
+        nstreams : int, optional
+            How many streams the numbers come from, in turn; by default as many as there are
+            numbers, up to a bound.
+
+        Returns
+        -------
+        RandomVariable
+            A vector of uint8; its numbers are other ones in each call of a function.
+        """
+        found = self._draw(sizes_in(length), nstreams)
+        return self.seen(cast(found >> 23, dtypes.as_dtype("uint8")), found)
 
     @staticmethod
     def _float(dtype: Any) -> np.dtype:

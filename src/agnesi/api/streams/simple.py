@@ -1,0 +1,115 @@
+"""What every kind of stream draws by its own uniform and normal numbers, with NumPy's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.api.streams.common import RandomVariable, Streams
+from agnesi.core.accepted import TensorLike
+from agnesi.core.errors import ShapeError, at
+from agnesi.core.op import typed
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.index import take
+
+
+class Simple(Streams):
+    """Methods of ``numpy.random.RandomState`` that are short for others."""
+
+    #: Of each kind of streams: ``uniform(size, low, high, dtype)``, ``normal(size, avg, std,
+    #: dtype)``, and the numbers below ``n`` in random order, ``permutation(size, n)``.
+    uniform: Any
+    normal: Any
+    permutation: Any
+
+    def random(self, size: Any = (), dtype: Any = None) -> RandomVariable:
+        """Uniform numbers between 0 and 1.
+
+        Parameters
+        ----------
+        size : int, Dim or tuple, optional
+            Shape of the draw.
+        dtype : dtype, optional
+            A float type; as for ``uniform`` by default.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> from agnesi import symbolic as T
+        >>> ag.function([], T.RandomStreams(1).random((2, 3)))().shape
+        (2, 3)
+        """
+        found: RandomVariable = self.uniform(size, dtype=dtype)
+        return found
+
+    def rand(self, *sizes: Any, dtype: Any = None) -> RandomVariable:
+        """The same, with the sizes one by one.
+
+        Parameters
+        ----------
+        *sizes : int or Dim
+            Shape of the draw.
+        dtype : dtype, optional
+            A float type; as for ``uniform`` by default.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
+        return self.random(sizes, dtype)
+
+    def randn(self, *sizes: Any, dtype: Any = None) -> RandomVariable:
+        """Numbers of the standard normal distribution, with the sizes one by one.
+
+        Parameters
+        ----------
+        *sizes : int or Dim
+            Shape of the draw.
+        dtype : dtype, optional
+            A float type; as for ``normal`` by default.
+
+        Returns
+        -------
+        RandomVariable
+            Its numbers are other ones in each call of a function.
+        """
+        found: RandomVariable = self.normal(sizes, dtype=dtype)
+        return found
+
+    def shuffle(self, x: TensorLike) -> RandomVariable:
+        """What lies along the first axis in random order, as a new variable.
+
+        Parameters
+        ----------
+        x : array_like
+            With an axis at least.
+
+        Returns
+        -------
+        RandomVariable
+            Of the same shape and dtype; its order is another one in each call of a function.
+
+        Raises
+        ------
+        ShapeError
+            If it has no axis.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> from agnesi import symbolic as T
+        >>> x = T.lvector("x")
+        >>> f = ag.function([x], T.RandomStreams(1).shuffle(x))
+        >>> sorted(f([5, 6, 7]).tolist())
+        [5, 6, 7]
+        """
+        x = as_tensor(x)
+        if not x.ndim:
+            raise ShapeError(at(f"shuffle brings rows in another order, and {typed(x)} has none"))
+        order = self.permutation((), x.shape[0])
+        return self.seen(take(x, order, 0), order)
