@@ -20,11 +20,12 @@ _HEAD = '''"""Typing surface of core/tensor.py, written by tools/tensor_stub.py.
 
 import builtins
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from agnesi.autodiff.recording import Apply
+from agnesi.core import devices
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dims import Shape, Size
 from agnesi.core.node import Node
@@ -32,7 +33,10 @@ from agnesi.core.node import Node
 Axis = builtins.int | Sequence[builtins.int] | None
 
 '''
-_CLASS = '''class Tensor:
+_CLASS = '''class Absent:
+    def __init__(self, name: str) -> None: ...
+
+class Tensor:
     data: Any  # np.ndarray, or None for a symbolic tensor
     node: Node | None
     requires_grad: builtins.bool
@@ -69,7 +73,8 @@ def _annotation(text: Any) -> str:
     """An annotation, with the builtins that methods of Tensor hide written in full."""
     shown = "Any" if text is inspect.Parameter.empty else str(text)
     shown = re.sub(r"\b(int|float|bool)\b", r"builtins.\1", shown)
-    return re.sub(r"\b(Ordered|SlogdetResult)\b", "Any", shown.replace("Callable[..., Any]", "Any"))
+    shown = shown.replace("Callable[..., Any]", "Any")
+    return re.sub(r"\b(Ordered|SlogdetResult|MinMax|Generator|Hook|Handle)\b", "Any", shown)
 
 
 def _default(value: Any) -> str:

@@ -64,6 +64,8 @@ newaxis = None
 _lend()
 
 if TYPE_CHECKING:
+    from agnesi import backends as backends
+    from agnesi import cuda as cuda
     from agnesi import data as data
     from agnesi import distributed as distributed
     from agnesi import fft as fft
@@ -93,6 +95,13 @@ if TYPE_CHECKING:
     from agnesi.api.random import rand as rand
     from agnesi.api.random import randint as randint
     from agnesi.api.random import randn as randn
+    from agnesi.api.torch.draws import *  # noqa: F403
+    from agnesi.api.torch.kinds import *  # noqa: F403
+    from agnesi.api.torch.numbers import *  # noqa: F403
+    from agnesi.api.torch.parts import *  # noqa: F403
+    from agnesi.api.torch.products import *  # noqa: F403
+    from agnesi.api.torch.settings import *  # noqa: F403
+    from agnesi.api.torch.signals import *  # noqa: F403
     from agnesi.api.userops import Op as Op
     from agnesi.api.userops import op as op
     from agnesi.autodiff.checkpoint import checkpoint as checkpoint
@@ -143,6 +152,7 @@ if TYPE_CHECKING:
 
 #: Names that are loaded at first use: "module", or "module:name".
 _LATE = {
+    "backends": "agnesi.backends",
     "bfloat16": "agnesi.core.dtypes:bfloat16",
     "callback": "agnesi.api.effects:callback",
     "checkpoint": "agnesi.autodiff.checkpoint:checkpoint",
@@ -151,6 +161,7 @@ _LATE = {
     "clone": "agnesi.core.substitution:clone",
     "convolve": "agnesi.ops.convolve:convolve",
     "correlate": "agnesi.ops.convolve:correlate",
+    "cuda": "agnesi.cuda",
     "custom_jvp": "agnesi.autodiff.custom:custom_jvp",
     "custom_vjp": "agnesi.autodiff.custom:custom_vjp",
     "data": "agnesi.data",

@@ -38,7 +38,9 @@ SKIPPED = frozenset("""
     promote_types rand randint randn randperm result_type set_num_threads vmap while_loop save load
     new_empty fromfunction fromiter apply_along_axis apply_over_axes vectorize piecewise
     shares_memory may_share_memory issubdtype isdtype einsum_path testing data_ptr backward
-    register_hook requires_grad_ retain_grad numpy item tolist device dtype shape test info
+    register_hook requires_grad_ rand_like randn_like randint_like binomial poisson multinomial
+    bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_ polygamma
+    retain_grad numpy item tolist device dtype shape test info
 """.split())
 
 

@@ -75,7 +75,7 @@ def _attributes(code: str) -> None:
 
 def test_every_owner_is_there() -> None:
     assert set(OWNERS) == set(elsewhere._TEXTS)
-    assert len(ROWS) > 220 and sum(len(absent(owner)) for owner in OWNERS) > 1300
+    assert len(ROWS) > 150 and sum(len(absent(owner)) for owner in OWNERS) > 1100
 
 
 @pytest.mark.parametrize("owner", OWNERS)
@@ -125,7 +125,7 @@ def test_other_names_are_as_unknown_as_ever() -> None:
 
 
 def test_no_name_is_guessed_for_one_that_is_known() -> None:
-    for name in ("cast", "abs_", "movedim", "range", "quint8"):
+    for name in ("cast", "abs_", "range", "quint8"):
         with pytest.raises(AttributeError, match="; use ") as caught:
             getattr(ag, name)
         assert "Did you mean" not in "".join(traceback.format_exception(caught.value))

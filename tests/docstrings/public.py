@@ -12,7 +12,8 @@ from agnesi.compiler.jit import Jit
 from agnesi.compiler.shared import Shared
 
 MODULES = (
-    agnesi, agnesi.data, agnesi.fft, agnesi.func, agnesi.inspect, agnesi.linalg, agnesi.nn,
+    agnesi, agnesi.backends, agnesi.cuda, agnesi.data, agnesi.fft, agnesi.func, agnesi.inspect,
+    agnesi.linalg, agnesi.nn,
     agnesi.nn.functional, agnesi.nn.init, agnesi.nn.utils, agnesi.nn.utils.parametrizations,
     agnesi.nn.utils.parametrize, agnesi.nn.utils.rnn, agnesi.nn.utils.stateless, agnesi.optim,
     agnesi.optim.flat, agnesi.optim.lr_scheduler, agnesi.optim.swa_utils, agnesi.random,

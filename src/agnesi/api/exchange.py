@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.api import bfloats
 from agnesi.api.host import exported
-from agnesi.core import dtypes
+from agnesi.core import devices, dtypes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import MOST_AXES
 from agnesi.core.errors import PACKAGE, at
@@ -94,9 +94,19 @@ def __array_namespace_info__() -> Info:  # noqa: N807
 
 
 # -- devices ----------------------------------------------------------------------------------
-def device(self: Tensor) -> str:
+def device(self: Tensor) -> devices.device:
     """Where the elements are: always "cpu"."""
-    return DEVICE
+    return devices.DEVICE
+
+
+def on_another(self: Tensor) -> bool:
+    """Whether the elements are on another device, or laid out in another way: never."""
+    return False
+
+
+def is_cpu(self: Tensor) -> bool:
+    """Whether the elements are in the computer's memory: always."""
+    return True
 
 
 @told

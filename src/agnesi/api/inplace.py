@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from agnesi.api.matrices import Late
 from agnesi.core import dtypes
 from agnesi.core.config import MODE
 from agnesi.core.dispatch import assign, touch
@@ -70,6 +71,13 @@ def update(name: str, function: Method, shown: str) -> Method:
     method.__name__ = method.__qualname__ = f"__i{name}__" if operator else shown
     method.__doc__ = _DOC.format(name=name)
     return method
+
+
+class LateUpdate(Late):
+    """The method that writes the result of a function into the tensor; loaded at first use."""
+
+    def found(self) -> Method:
+        return update(self.function, super().found(), self.name)
 
 
 def _direct(x: Tensor, others: tuple[Any, ...]) -> list[Any] | None:

@@ -1,8 +1,36 @@
-"""Functions of NumPy that are loaded at first use, by the module that has them."""
+"""Functions that are loaded at first use, by the module that has them, under all names."""
 
 from __future__ import annotations
 
 _MODULES = {
+    "agnesi.api.torch.draws": """
+        bernoulli binomial multinomial poisson rand_like randint_like randn_like randperm
+    """,
+    "agnesi.api.torch.kinds": """
+        BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor
+        IntTensor LongTensor ShortTensor
+    """,
+    "agnesi.api.torch.numbers": """
+        aminmax bucketize clamp_max clamp_min fill frac histc igamma igammac is_complex
+        is_floating_point is_nonzero is_same_size is_signed is_tensor logcumsumexp logit msort
+        mvlgamma numel renorm sgn std_mean var_mean
+    """,
+    "agnesi.api.torch.parts": """
+        broadcast_tensors diag_embed diagonal_scatter index_copy index_fill masked_scatter
+        masked_select narrow_copy select_scatter slice_scatter split_with_sizes t take_along_dim
+        unflatten unique_consecutive
+    """,
+    "agnesi.api.torch.products": """
+        addbmm addmv addr adjoint baddbmm cartesian_prod chain_matmul combinations
+        cumulative_trapezoid logdet mv
+    """,
+    "agnesi.api.torch.settings": """
+        get_default_dtype inference_mode set_default_dtype set_grad_enabled
+    """,
+    "agnesi.api.torch.signals": """
+        bartlett_window blackman_window hamming_window hann_window istft kaiser_window stft
+    """,
+    "agnesi.core.devices": "device",
     "agnesi.api.mapping": "apply_along_axis apply_over_axes vectorize",
     "agnesi.ops.bessel": "i0",
     "agnesi.ops.calculus": "gradient interp trapezoid trapz unwrap",
@@ -47,7 +75,33 @@ _MODULES = {
     """,
     "agnesi.ops.vectors": "matvec vdot vecmat",
 }
+#: Other libraries' names of what has one here.
+_OTHERS = {
+    "agnesi.api.linalg": {
+        "block_diag": "block_diag", "cholesky": "cholesky", "det": "det", "inverse": "inv",
+        "matrix_exp": "expm", "matrix_power": "matrix_power", "pinverse": "pinv",
+        "slogdet": "slogdet",
+    },
+    "agnesi.api.functions": {
+        "as_tensor": "asarray", "conj_physical": "conj", "movedim": "moveaxis",
+        "swapdims": "swapaxes",
+    },
+    "agnesi.api.random": {"Generator": "Generator", "normal": "normal"},
+    "agnesi.core.dtypes": {
+        "cdouble": "complex128", "cfloat": "complex64", "double": "float64", "float": "float32",
+        "half": "float16", "int": "int32", "long": "int64", "short": "int16",
+    },
+    "agnesi.nn.functional": {name: name for name in """
+        adaptive_avg_pool1d avg_pool1d bilinear celu
+        cosine_similarity group_norm hardshrink layer_norm max_pool1d max_pool2d max_pool3d
+        pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu rms_norm selu threshold
+    """.split()},
+    "agnesi.ops.rearrange": {"tensor_split": "array_split"},
+    "builtins": {"Size": "tuple"},
+    "numpy": {"dtype": "dtype"},
+}
 #: Where each name is found, as "module:name".
 NAMES = {
-    name: f"{module}:{name}" for module, names in _MODULES.items() for name in names.split()
+    **{name: f"{module}:{name}" for module, names in _MODULES.items() for name in names.split()},
+    **{name: f"{module}:{own}" for module, names in _OTHERS.items() for name, own in names.items()},
 }

@@ -19,7 +19,7 @@ from agnesi.api import (
     ufunc,
 )
 from agnesi.autodiff import deferred as _deferred  # noqa: F401 - importing it is what counts
-from agnesi.autodiff import recording, reverse
+from agnesi.autodiff import hooks, recording, reverse
 from agnesi.core import elsewhere
 from agnesi.core.accepted import TensorLike
 from agnesi.core.config import LENT
@@ -107,6 +107,36 @@ PYTORCH = """
 LATE = """
     argwhere bincount cummax cummin deg2rad diagflat fliplr flipud float_power frexp gcd heaviside
     kthvalue lcm ldexp logaddexp2 mode nanmean nansum nanquantile rad2deg rot90 sinc
+    addbmm addmv addr adjoint aminmax baddbmm bernoulli clamp_max clamp_min conj_physical corrcoef
+    cov diag_embed diagonal_scatter dsplit frac hardshrink histc hsplit i0 igamma igammac
+    index_copy index_fill is_nonzero is_same_size is_signed isneginf isposinf isreal istft
+    logcumsumexp logdet logit masked_scatter masked_select movedim msort multinomial mvlgamma
+    narrow_copy prelu renorm select_scatter sgn slice_scatter split_with_sizes stft swapdims
+    take_along_dim tensor_split unflatten unique_consecutive vdot vsplit
+"""
+#: Methods of PyTorch's that are no functions, by the module under ``agnesi.api.torch``.
+TORCH = {
+    "methods": """
+        cpu cuda detach_ dim fill_diagonal_ get_device polygamma put_ stride sum_to_size type
+        view_as
+    """,
+    "draws_in_place": """
+        bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_
+    """,
+}
+#: In-place forms of functions, or of methods under another name, that are made at first use.
+IN_PLACE_LATE = """
+    absolute acosh addbmm addmm addmv addr arccos arccosh arcsin arcsinh arctan arctan2 arctanh
+    asinh atan2 atanh baddbmm bitwise_left_shift bitwise_not bitwise_right_shift clamp_max
+    clamp_min conj_physical copysign cumprod cumsum deg2rad digamma eq erfc erfinv fix float_power
+    fmod frac gcd ge greater greater_equal gt heaviside hypot i0 igamma igammac index_add
+    index_copy index_fill index_put lcm ldexp le lerp less less_equal lgamma logical_and
+    logical_not logical_or logical_xor logit lt masked_scatter mvlgamma nan_to_num ne negative
+    nextafter not_equal rad2deg renorm sgn sinc true_divide xlogy
+"""
+#: Questions of PyTorch's that are false for all tensors.
+AWAY = """
+    is_cuda is_meta is_mkldnn is_mps is_nested is_quantized is_sparse is_sparse_csr is_xla is_xpu
 """
 #: Types that binary operators leave to the other operand.
 FOREIGN: set[type] = {type(None), str, bytes, dict, set}
@@ -190,6 +220,12 @@ def _own() -> dict[str, Any]:
     table.update((name, matrices.Late(name, linalg, f)) for name, f in matrices.NAMES.items())
     table.update((n, matrices.Late(n, "agnesi.api.pytorch", n)) for n in PYTORCH.split())
     table.update((n, matrices.Late(n, *late.NAMES[n].split(":"))) for n in LATE.split())
+    for module, names in TORCH.items():
+        table.update((n, matrices.Late(n, f"agnesi.api.torch.{module}", n)) for n in names.split())
+    for name in IN_PLACE_LATE.split():
+        own = OTHER.get(name, name)
+        place = late.NAMES.get(own, f"agnesi.api.functions:{own}").split(":")
+        table[f"{name}_"] = inplace.LateUpdate(f"{name}_", *place)
     table.update(
         __array_function__=arrayfunction.__array_function__,
         __array_ufunc__=ufunc.__array_ufunc__,
@@ -200,6 +236,7 @@ def _own() -> dict[str, Any]:
         requires_grad_=recording.requires_grad_, retain_grad=recording.retain_grad,
         unchain_backward=recording.unchain_backward, zero_grad=recording.zero_grad,
         cleargrad=recording.zero_grad,
+        ndimension=table["dim"], register_hook=hooks.register_hook,
     )
     return table
 
@@ -208,9 +245,12 @@ def _properties() -> dict[str, Any]:
     return {
         "size": property(host.size), "nbytes": property(host.nbytes),
         "itemsize": property(host.element_size), "T": property(shaping.t),
-        "mT": property(shaping.mt), "real": property(shaping.real_part),
+        "mT": property(shaping.mt), "H": property(shaping.mh), "mH": property(shaping.mh),
+        "real": property(shaping.real_part),
         "imag": property(shaping.imaginary_part), "owner": property(recording.owner),
         "is_leaf": property(recording.is_leaf), "device": property(exchange.device),
+        "is_cpu": property(exchange.is_cpu),
+        **dict.fromkeys(AWAY.split(), property(exchange.on_another)),
     }
 
 

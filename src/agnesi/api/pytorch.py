@@ -84,6 +84,13 @@ def _deviation(function: Form, args: Any, keywords: Any) -> Any:
     return NotImplemented
 
 
+def _unbiased(function: Form, args: Any, keywords: Any) -> Any:
+    """The third argument says whether n - 1 divides."""
+    if len(args) == 3 and type(args[2]) is bool and not keywords:
+        return function(*args[:2], correction=int(args[2]))
+    return NotImplemented
+
+
 def parts_of(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> list[Tensor]:
     """Parts of an axis: of one size but for the last, or of the sizes given."""
     x, sizes = as_tensor(tensor), split_size_or_sections
@@ -167,7 +174,7 @@ FORMS: dict[str, Form] = {
     "min": _extreme(ranked.min_with_place, select.minimum),
     "sort": _named(ranked.sort_with_places),
     "median": _named(_median), "nanmedian": _named(_nanmedian),
-    "std": _deviation, "var": _deviation,
+    "std": _deviation, "var": _deviation, "std_mean": _unbiased, "var_mean": _unbiased,
     "split": _split, "squeeze": _squeeze, "nonzero": _nonzero, "gradient": _gradient,
     "permute_dims": _axes, "histogram": _histogram,
     **dict.fromkeys(("zeros", "ones", "empty"), _shape),

@@ -12,7 +12,7 @@ from agnesi.core.errors import at
 from agnesi.core.op import typed
 from agnesi.core.public import is_device, on_host, public, told
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arith import imag
+from agnesi.ops.arith import conj, imag
 from agnesi.ops.complexes import part
 from agnesi.ops.convert import Cast, cast
 from agnesi.ops.movement import flatten as flatten_axes
@@ -192,6 +192,12 @@ def t(self: Tensor) -> Tensor:
 def mt(self: Tensor) -> Tensor:
     """The last two axes swapped."""
     return matrix_transpose(self)
+
+
+def mh(self: Tensor) -> Tensor:
+    """The matrices with rows and columns swapped, and conjugated; a view of real ones."""
+    found = mt(self)
+    return conj(found) if self.dtype.kind == "c" else found
 
 
 @public

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.autodiff.hooks import HOOKED
 from agnesi.autodiff.recording import ALIAS, STOP, alias, detach
 from agnesi.autodiff.rules import Unknown, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
@@ -108,7 +109,7 @@ def backprop(
     """
     order = _carrying(seeds) if wrt is None else _between(seeds, wrt, constants)
     goals = None if wrt is None else set(wrt)
-    better = stable_roots(seeds, order, {*constants, *(goals or ())})
+    better = stable_roots(seeds, order, {*constants, *(goals or ()), *HOOKED.among(order)})
     if better:
         seeds = _moved(seeds, better)
         order = _carrying(seeds) if wrt is None else _between(seeds, wrt, constants)
@@ -120,6 +121,8 @@ def backprop(
         if g is None:
             continue
         op = node.op
+        if HOOKED.any and type(g) is Tensor and node not in constants:
+            g = HOOKED.changed(node, _owner(node), g)
         if (node.handle is not None or op is None) if goals is None else (node in goals):
             results[node] = g
         if op is None or node in constants:
@@ -137,6 +140,8 @@ def backprop(
                 grads[source] = part if before is None else before + part
     if is_tracing():
         current_trace().derived(results.values())
+        for owner in [o for o in map(_owner, results) if o is not None]:
+            HOOKED.compile(owner)
     return results
 
 

@@ -407,6 +407,14 @@ def first_mode(**changes: Any) -> Mode:
     return mode
 
 
+def settled(recording: bool) -> Mode:
+    """The present mode with another ``recording``, in the same blocks; it is not set."""
+    new = MODE.get().copy()
+    new.around, new.recording = MODE.get().around, recording
+    plain = all(getattr(new, name) is getattr(_FIRST, name) for name in Mode.__slots__)
+    return _FIRST if plain else new
+
+
 class switched(Switch):  # noqa: N801 - used as a function
     """Set fields of the mode for a ``with`` block."""
 

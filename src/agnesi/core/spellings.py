@@ -38,9 +38,11 @@ for _ours, _words in _NAMES.items():
 _IDLE = frozenset(("non_blocking", "pin_memory", "memory_format", "layout", "_stacklevel"))
 #: Functions that make tensors out of none, which may then require a gradient.
 _MAKERS = frozenset("""
-    arange bernoulli eye geomspace linspace logspace normal rand randint randn randperm uniform
+    arange bartlett_window bernoulli blackman_window eye geomspace hamming_window hann_window
+    kaiser_window linspace logspace normal rand rand_like randint randint_like randn randn_like
+    randperm uniform
 """.split())
-#: The only device, and names of others.
+#: The only device.
 DEVICE = "cpu"
 
 

@@ -385,6 +385,8 @@ def randint(low: Any, high: Any = None, shape: ShapeLike = (), *, dtype: DTypeLi
     >>> set(ag.random.randint(3, shape=99).tolist()) == {0, 1, 2}
     True
     """
+    if isinstance(high, (tuple, list)):  # PyTorch's order, without the lowest number
+        high, shape = None, high
     low, high = (0, low) if high is None else (low, high)
     for name, bound in (("low", low), ("high", high)):
         if isinstance(bound, float):

@@ -6,58 +6,25 @@ numbers, b bools.
 """
 
 TORCH = """
-Size : `tuple`: shapes are tuples
-Generator : `ag.random.default_rng`
-FloatTensor DoubleTensor LongTensor BoolTensor : `ag.tensor(data, dtype)`
-as_tensor(A) | ag.asarray(A)
-is_tensor(x) | isinstance(x, ag.Tensor)
-float double half int long short : `ag.float32`, `ag.float64`, `ag.float16`, `ag.int32`,
-    `ag.int64`, `ag.int16`
-dtype : `numpy.dtype`
 autograd : `ag.grad`, `ag.vjp`, `ag.Function`
 compile : `ag.jit` around the whole step
-cuda device backends : nothing: there is one device, the CPU
-inference_mode : `ag.no_grad()`
-set_grad_enabled : `ag.enable_grad()`, `ag.no_grad()`
-set_default_dtype get_default_dtype : `ag.config.default_float`
 save load : `ag.saving.save_file(model.state_dict(), path)` and `ag.saving.load_file(path)`; whole
     trainings: `ag.saving.save_checkpoint`
 utils : `ag.data.DataLoader`, `ag.data.Dataset`
-masked_select(x, b) | x[b]
 one_hot : `ag.eye(classes)[labels]`
-bucketize(x, ag.sort(v)) | ag.searchsorted(ag.sort(v), x)
-mv(x, v) | x @ v
-baddbmm(m[:2, :1, None], c, d) | m[:2, :1, None] + c @ d
-bernoulli : `ag.random.bernoulli`
-multinomial : `ag.random.categorical`
-normal : `ag.random.normal`
-randperm : `ag.random.permutation`
-rand_like : `ag.rand(*x.shape)`
-randn_like : `ag.randn(*x.shape)`
-numel(x) | x.numel()
-det(s) | ag.linalg.det(s)
 svd : `ag.linalg.svd`
-cholesky(p) | ag.linalg.cholesky(p)
-inverse(p) | ag.linalg.inv(p)
-pinverse(x) | ag.linalg.pinv(x)
-logit(t) | ag.special.logit(t)
 expit : `ag.sigmoid`
 erfcx : `ag.special.erfcx`
-mvlgamma(y * y + 3.0, 2) | ag.special.multigammaln(y * y + 3.0, 2)
-addbmm(m, c, d) | m + (c @ d).sum(0)
-addmv(r, x, v) | r + x @ v
-addr(x, r, v) | x + ag.outer(r, v)
-adjoint(c) | ag.conj(c.mT)
-alpha_dropout feature_alpha_dropout feature_dropout : `nn.functional.dropout(x, p)`, for other
-    noise multiply by `ag.random.bernoulli(1 - p, x.shape)`
+alpha_dropout feature_alpha_dropout feature_dropout : `nn.functional.dropout(x, p)`, for other noise
+    multiply by `ag.random.bernoulli(1 - p, x.shape)`
 abs_ acos_ asin_ atan_ ceil_ clamp_ clip_ cos_ cosh_ erf_ exp2_ exp_ expm1_ fill_ floor_ log10_
     log1p_ log2_ log_ neg_ reciprocal_ relu_ round_ rsqrt_ sigmoid_ sin_ sinh_ sqrt_ square_ tan_
     tanh_ trunc_ zero_ : the method, `x.{0}_()`
-acosh_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asinh_ atanh_ deg2rad_ erfc_ fix_ gcd_
-    i0_ index_put_ lcm_ ldexp_ nan_to_num_ negative_ rad2deg_ sinc_ xlogy_ : `x.copy_(y)` with the
+acosh_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asinh_ atanh_ deg2rad_ erfc_ fix_ gcd_ i0_
+    index_put_ lcm_ ldexp_ nan_to_num_ negative_ rad2deg_ sinc_ xlogy_ : `x.copy_(y)` with the
     result y of `ag.{0}`
-addmv_ as_strided_ celu_ clamp_max_ clamp_min_ conj_physical_ frac_ logit_ rrelu_ selu_ threshold_
-    : `x.copy_(y)` with the result y of what stands for `torch.{0}`, which is told for that name
+addmv_ as_strided_ celu_ clamp_max_ clamp_min_ conj_physical_ frac_ logit_ rrelu_ selu_ threshold_ :
+    `x.copy_(y)` with the result y of what stands for `torch.{0}`, which is told for that name
 detach_ : `x.detach()`
 dropout_ alpha_dropout_ feature_dropout_ feature_alpha_dropout_ : `nn.functional.dropout(x, p,
     inplace=True)`
@@ -91,26 +58,13 @@ AliasDb Argument ArgumentSpec Block CallStack Code CompilationUnit CompleteArgum
 BenchmarkConfig BenchmarkExecutionStats ThroughputBenchmark : `timeit`
 builtins ctypes functools glob importlib math os platform sys textwrap threading torch warnings
     windows : `import {0}`, which is Python's own
-aminmax(x) | (x.min(), x.max())
 as_strided(v, (2, 2), (1, 1)) | ag.sliding_window_view(v, 2)[:2]
-batch_norm(x, v, v * v, None, None, True, 0.1, 1e-5, True) | nn.functional.batch_norm(x, None,
-    None, v, v * v, True)
-bilinear(x[:, :2], x[:, 2:], c[:, :2, :2]) | ag.einsum('ni,kij,nj->nk', x[:, :2], c[:, :2, :2],
-    x[:, 2:])
+batch_norm(x, v, v * v, None, None, True, 0.1, 1e-5, True) | nn.functional.batch_norm(x, None, None,
+    v, v * v, True)
 binary_cross_entropy_with_logits(x, t) | ag.softplus(x) - x * t
-binomial : `ag.random.binomial(n, p)`
-block_diag(s, m) | ag.linalg.block_diag(s, m)
-broadcast_tensors(x, v) | ag.broadcast_arrays(x, v)
-cartesian_prod(v, r) | ag.stack(ag.meshgrid(v, r, indexing='ij'), -1).reshape(-1, 2)
-celu(x) | ag.where(x > 0, x, ag.expm1(x))
-chain_matmul(s, m, s) | ag.linalg.multi_dot([s, m, s])
 channel_shuffle(c[:, :2, :, None], 2) | c[:, :2, :, None]
 cholesky_inverse(l) | ag.linalg.inv(l @ l.T)
 cholesky_solve(m, l) | ag.linalg.cho_solve((l, True), m)
-clamp_max(x, 1) | ag.clip(x, max=1)
-clamp_min(x, 1) | ag.clip(x, min=1)
-combinations(v) | ag.stack([v[list(k)] for k in itertools.combinations(range(len(v)), 2)])
-conj_physical(x) | ag.conj(x)
 constant_pad_nd(x, (1, 2), 5.0) | nn.functional.pad(x, (1, 2), value=5.0)
 conv_transpose1d(c, f, None, 2) | ag.conv_transpose(c, f, stride=2)
 conv_transpose2d(c[..., None], f[..., None], None, 2) | ag.conv_transpose(c[..., None], f[...,
@@ -121,70 +75,34 @@ conv_tbc(ag.zeros((5, 2, 3)), ag.ones((2, 3, 4)), ag.zeros(4)) |
     ag.moveaxis(ag.conv1d(ag.moveaxis(ag.zeros((5, 2, 3)), 0, -1), ag.ones((2, 3, 4)).T), -1, 0)
 convolution : `ag.conv1d`, `ag.conv2d`, `ag.conv3d`, `ag.conv_transpose`
 cosine_embedding_loss(x, y, o) | 1 - nn.CosineSimilarity()(x, y)
-cosine_similarity(x, y) | nn.CosineSimilarity()(x, y)
 ctc_loss : `nn.functional.ctc_loss`
-cumulative_trapezoid(v) | ag.cumsum((v[1:] + v[:-1]) / 2, 0)
 detach(x) | x.detach()
-diag_embed(v) | ag.eye(len(v)) * v
-diagonal_scatter(s, r) | s - ag.diag(s.diagonal()) + ag.diag(r)
 dropout(x, 0.0, True) | nn.functional.dropout(x, 0.0, True)
 dsmm hsmm hspmm smm spmm saddmm sspaddmm : `ag.sparse.dot` of an `ag.sparse.csr` matrix
-eig lstsq solve symeig matrix_rank matrix_exp matrix_power slogdet logdet qr lu lu_solve
-    triangular_solve cholesky_ex geqrf orgqr ormqr lu_unpack lobpcg pca_lowrank svd_lowrank :
-    `ag.linalg.eig`, `ag.linalg.lstsq`, `ag.linalg.solve`, `ag.linalg.eigh`,
-    `ag.linalg.matrix_rank`, `ag.linalg.expm`, `ag.linalg.matrix_power`, `ag.linalg.slogdet`,
-    `ag.linalg.qr`, `ag.linalg.lu`, `ag.linalg.lu_solve`, `ag.linalg.solve_triangular`,
-    `ag.linalg.svd`: linear algebra is in `ag.linalg`
+eig lstsq solve symeig matrix_rank qr lu lu_solve triangular_solve cholesky_ex geqrf orgqr ormqr
+    lu_unpack lobpcg pca_lowrank svd_lowrank : `ag.linalg.eig`, `ag.linalg.lstsq`,
+    `ag.linalg.solve`, `ag.linalg.eigh`, `ag.linalg.matrix_rank`, `ag.linalg.expm`,
+    `ag.linalg.matrix_power`, `ag.linalg.slogdet`, `ag.linalg.qr`, `ag.linalg.lu`,
+    `ag.linalg.lu_solve`, `ag.linalg.solve_triangular`, `ag.linalg.svd`: linear algebra is in
+    `ag.linalg`
 embedding(x, j) | nn.functional.embedding(j, x)
 embedding_bag : `nn.functional.embedding_bag`
-fill(x, 5.0) | ag.full_like(x, 5.0)
-frac(x) | x - ag.trunc(x)
 frobenius_norm(x, (0, 1)) | ag.linalg.norm(x)
-grid_sampler grid_sampler_2d grid_sampler_3d affine_grid_generator : `nn.functional.interpolate`
-    for regular grids; else `x[..., rows, columns]` with weights
-group_norm(c, 3) | nn.functional.group_norm(c, 3)
+grid_sampler grid_sampler_2d grid_sampler_3d affine_grid_generator : `nn.functional.interpolate` for
+    regular grids; else `x[..., rows, columns]` with weights
 gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell : `nn.GRU`, `nn.GRUCell`,
     `nn.LSTM`, `nn.LSTMCell`, `nn.RNN`, `nn.RNNCell`
-hamming_window(6) | ag.hamming(7)[:-1]
-hann_window(6) | ag.hanning(7)[:-1]
-bartlett_window(6) | ag.bartlett(7)[:-1]
-blackman_window(6) | ag.blackman(7)[:-1]
-kaiser_window(6) | ag.kaiser(7, 12.0)[:-1]
-hardshrink(x) | ag.where(ag.abs(x) > 0.5, x, 0)
 hinge_embedding_loss(x, x * 0 - 1) | ag.relu(1 - x)
-histc(x, 5, -2, 2) | ag.histogram(x, 5, (-2, 2))[0]
-igamma(a, y * y) | ag.special.gammainc(a, y * y)
-igammac(a, y * y) | ag.special.gammaincc(a, y * y)
-index_copy(x, 0, j, y[:2]) | ag.index_put(x, (j,), y[:2])
-index_fill(x, 0, j, 5.0) | ag.index_put(x, (j,), 5.0)
 index_reduce(x, 0, j, y[:2], 'amax') | ag.index_put(x, (j,), ag.maximum(x[j], y[:2]))
-instance_norm layer_norm rms_norm : `nn.functional.instance_norm`, `nn.functional.layer_norm`,
-    `nn.functional.rms_norm`
-is_complex(x) | x.is_complex()
-is_floating_point(x) | x.is_floating_point()
-is_nonzero(x[0, 0]) | bool(x[0, 0])
-is_same_size(x, y) | x.shape == y.shape
-is_signed(x) | x.dtype.kind != 'u'
-is_conj is_neg is_inference is_distributed is_storage is_vulkan_available : nothing: `ag.Tensor`
-    has its values, in the memory of this process
+instance_norm : `nn.functional.instance_norm`, `nn.functional.layer_norm`, `nn.functional.rms_norm`
+is_conj is_neg is_inference is_distributed is_storage is_vulkan_available : nothing: `ag.Tensor` has
+    its values, in the memory of this process
 kl_div(x, t) | ag.xlogy(t, t) - t * x
-logcumsumexp(v, 0) | ag.logaddexp.accumulate(v)
 margin_ranking_loss(x, y, x * 0 + 1) | ag.relu(y - x)
-masked_scatter : `z = x.clone()`, then `z[mask] = values`
-movedim(c, 0, 2) | ag.moveaxis(c, 0, 2)
-msort(x) | ag.sort(x, axis=0)
-narrow_copy(x, 1, 0, 2) | ag.narrow(x, 1, 0, 2).clone()
 norm_except_dim(x) | ag.linalg.norm(x, axis=1, keepdims=True)
 nuclear_norm(s) | ag.linalg.norm(s, 'nuc')
-pairwise_distance(x, y) | nn.PairwiseDistance()(x, y)
-pdist(x) | ag.cdist(x, x)[ag.triu_indices(3, k=1)]
-pixel_shuffle pixel_unshuffle : `nn.functional.pixel_shuffle`, `nn.functional.pixel_unshuffle`
-poisson : `ag.random.poisson`
 poisson_nll_loss(x, t, True, False, 1e-8, 1) | (ag.exp(x) - t * x).mean()
-prelu(x, v[:1]) | ag.where(x > 0, x, v[:1] * x)
-randint_like : `ag.randint(low, high, x.shape)`
 range(1, 4) | ag.arange(1.0, 4 + 1)
-renorm(x, 2, 0, 1.0) | x * ag.minimum(1, 1.0 / ag.linalg.norm(x, axis=1, keepdims=True))
 repeat_interleave(v, 2) | ag.repeat(v, 2)
 resolve_conj(x) | x
 resolve_neg(x) | x
@@ -193,23 +111,8 @@ rsub(x, y) | y - x
 scalar_tensor(5.0) | ag.tensor(5.0)
 scatter_reduce : `ag.scatter_add` for sums; for extremes `ag.maximum.at(x, index, values)`
 segment_reduce : `ag.add.reduceat(x, starts)`
-select_scatter(x, y[0], 0, 1) | ag.set_subtensor(x[1], y[0])
-slice_scatter(x, y[:1], 0, 0, 1) | ag.set_subtensor(x[0:1], y[:1])
 slice_inverse : `ag.set_subtensor(ag.zeros(shape)[a:b], x)`
-selu(x) | 1.0507009873554805 * nn.functional.elu(x, 1.6732632423543772)
-sgn(x) | ag.sign(x)
-split_with_sizes(x, [1, 2]) | x.split([1, 2])
-std_mean(x) | (ag.std(x, correction=1), ag.mean(x))
-var_mean(x) | (ag.var(x, correction=1), ag.mean(x))
-stft istft : `ag.fft.rfft(ag.sliding_window_view(x, n)[::hop] * window)`
-swapdims(c, 0, 1) | ag.swapaxes(c, 0, 1)
-t(x) | x.T
-take_along_dim(x, i, 1) | ag.take_along_axis(x, i, 1)
-tensor_split(v, 3) | ag.array_split(v, 3)
-threshold(x, 1.0, 5.0) | ag.where(x > 1.0, x, 5.0)
 triplet_margin_loss(x, y, x) | ag.relu(ag.linalg.norm(x - y + 1e-6, axis=-1) - 2e-6 + 1)
-unflatten(x, 1, (2, 2)) | x.reshape(3, 2, 2)
-unique_consecutive(v) | v[ag.concat([ag.tensor([True]), v[1:] != v[:-1]])]
 unsafe_chunk(x, 2) | ag.chunk(x, 2)
 unsafe_split(x, 2) | x.split(2)
 unsafe_split_with_sizes(x, [1, 2]) | x.split([1, 2])
@@ -223,8 +126,8 @@ get_default_device set_default_device get_device get_device_module Stream Event 
     one device, the CPU
 set_default_tensor_type : `ag.config.default_float`
 set_printoptions get_printoptions : `numpy.set_printoptions`
-autocast get_autocast_dtype is_autocast_enabled set_autocast_enabled clear_autocast_cache
-    GradScaler : `model.to('bfloat16')`, or operands `x.bfloat16()`: precision follows from dtypes
+autocast get_autocast_dtype is_autocast_enabled set_autocast_enabled clear_autocast_cache GradScaler
+    : `model.to('bfloat16')`, or operands `x.bfloat16()`: precision follows from dtypes
 set_anomaly_enabled is_anomaly_enabled is_anomaly_check_nan_enabled : `ag.ensure(x,
     ag.isfinite(x).all())`
 is_inference_mode_enabled : `ag.is_grad_enabled()`
@@ -236,7 +139,7 @@ set_float32_matmul_precision get_float32_matmul_precision set_flush_denormal : n
 set_warn_always is_warn_always_enabled : `warnings.simplefilter`
 compiled_with_cxx11_abi has_lapack has_mkl has_openmp has_spectral : `ag.linalg.backend()`
 fork wait Future FutureType : `concurrent.futures`
-cfloat cdouble complex32 chalf : `ag.complex64`, `ag.complex128`
+complex32 chalf : `ag.complex64`, `ag.complex128`
 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2 bits8
     bits16 bits1x8 bits2x4 bits4x2 bit : `ag.float16`, `ag.bfloat16`: the smallest floats here
 int1 int2 int3 int4 int5 int6 int7 uint1 uint2 uint3 uint4 uint5 uint6 uint7 : `ag.int8`,
@@ -247,9 +150,9 @@ sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_b
 layout memory_format channels_last channels_last_3d contiguous_format preserve_format
     legacy_contiguous_format strided jagged : nothing: memory is laid out by the compiler, and in
     row-major order between calls
-get_file_path import_ir_module import_ir_module_from_buffer parse_ir parse_schema
-    parse_type_comment merge_type_from_type_comment unify_type_list freeze : `ag.jit`, which traces
-    and compiles; there is no script
+get_file_path import_ir_module import_ir_module_from_buffer parse_ir parse_schema parse_type_comment
+    merge_type_from_type_comment unify_type_list freeze : `ag.jit`, which traces and compiles; there
+    is no script
 hash_tensor : `hash(x.numpy().tobytes())`
 empty_strided empty_permuted : `ag.empty(shape)`
 from_file : `ag.from_numpy(numpy.memmap(file))`
@@ -261,15 +164,14 @@ SymInt SymFloat SymBool : `ag.Dim`
 accelerator mps mtia xpu : nothing: there is one device, the CPU
 amp : `x.bfloat16()`, `x.half()`: precision follows from dtypes
 ao quantization : nothing: there are no quantized tensors; 16 bits are `ag.float16`
-distributed multiprocessing : `ag.set_num_threads(n)` for threads; processes are Python's
-    `multiprocessing`
+multiprocessing : `ag.set_num_threads(n)` for threads; processes are Python's `multiprocessing`
 distributions : `ag.random` draws, `ag.special` has densities' functions
 export onnx package : `ag.jit(f).c_function()`, or a pickle of the function
 functional functorch : `ag.func`
 futures : `concurrent.futures`
 fx : `print(f.graph)`
 hub serialization storage : `ag.saving.load_file(path)`
-library classes ops : `ag.Op`, `ag.op`
+library classes : `ag.Op`, `ag.op`
 masked nested : `ag.where(mask, x, 0)`; lists of tensors
 overrides return_types types torch_version version cpp cpu monitor : `ag.Tensor`, `ag.__version__`
 profiler : `ag.jit(f).explain()`

@@ -1,0 +1,121 @@
+"""Tensors filled with random numbers in place: ``x.normal_()`` and its kin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agnesi.api.draws import basic, choices, plain
+from agnesi.api.inplace import copy_
+from agnesi.api.torch.texts import docstring
+from agnesi.core import dtypes
+from agnesi.core.public import told
+from agnesi.core.tensor import Tensor
+from agnesi.ops import random
+from agnesi.ops.generators import Generator
+
+Draw = Callable[..., Tensor]
+
+_WORDS = {
+    "mean": "float or array_like | The mean; of log_normal_ that of the logarithms.",
+    "std": "float or array_like | The standard deviation; of log_normal_ that of the logarithms.",
+    "low": "float or array_like | Where the numbers begin; PyTorch's ``from``.",
+    "high": "float or array_like | Where they end; PyTorch's ``to``.",
+    "p": "float or array_like | The probability of success.",
+    "lambd": "float or array_like | The rate, which is 1 / mean.",
+    "median": "float or array_like | The middle.", "sigma": "float or array_like | The width.",
+}
+
+
+def _wide(x: Tensor) -> Any:
+    """The dtype in which numbers for a tensor are drawn."""
+    return x.dtype if x.dtype.kind in "fV" else dtypes.float64
+
+
+def _method(words: str, raises: str = "ValueError | If a parameter is out of range."
+            ) -> Callable[[Draw], Draw]:
+    """The method that writes draws into the tensor; ``words`` are PyTorch's for its parameters."""
+
+    def decorate(function: Draw) -> Draw:
+        def method(self: Tensor, *args: Any, **keywords: Any) -> Tensor:
+            found = {_OURS.get(word, word): value for word, value in keywords.items()}
+            return copy_(self, function(self, *args, **found))
+
+        function.__doc__ = docstring(
+            function, "Tensor | The tensor itself.", "", "",
+            raises + "\nGradientError | If the tensor is a leaf that requires grad, outside of "
+            ":class:`agnesi.no_grad`.", _WORDS, 1)
+        method.__name__ = method.__qualname__ = function.__name__
+        method.__doc__, method.__module__ = function.__doc__, __name__
+        method.__wrapped__ = function  # type: ignore[attr-defined]
+        return told(method)
+
+    return decorate
+
+
+#: Parameters that are called otherwise there.
+_OURS = {"from": "low", "to": "high", "a": "low", "b": "high"}
+
+
+@_method("mean std")
+def normal_(self: Tensor, mean: Any = 0.0, std: Any = 1.0, *, generator: Generator | None = None
+            ) -> Tensor:
+    """Fill the tensor with normal numbers."""
+    return basic.normal(mean, std, self.shape, dtype=_wide(self), generator=generator)
+
+
+@_method("low high")
+def uniform_(self: Tensor, low: Any = 0.0, high: Any = 1.0, *, generator: Generator | None = None
+             ) -> Tensor:
+    """Fill the tensor with uniform numbers in [low, high)."""
+    return basic.uniform(low, high, self.shape, dtype=_wide(self), generator=generator)
+
+
+@_method("p")
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """Fill the tensor with ones of a probability, else zeros."""
+    return random.bernoulli(p, self.shape, dtype=self.dtype, generator=generator)
+
+
+@_method("lambd")
+def exponential_(self: Tensor, lambd: Any = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Fill the tensor with exponential numbers."""
+    return basic.exponential(1.0 / lambd, self.shape, dtype=_wide(self), generator=generator)
+
+
+@_method("median sigma")
+def cauchy_(self: Tensor, median: Any = 0.0, sigma: Any = 1.0, *,
+            generator: Generator | None = None) -> Tensor:
+    """Fill the tensor with numbers of Cauchy's distribution."""
+    return plain.cauchy(median, sigma, self.shape, dtype=_wide(self), generator=generator)
+
+
+@_method("p")
+def geometric_(self: Tensor, p: Any, *, generator: Generator | None = None) -> Tensor:
+    """Fill the tensor with numbers of trials up to the first success, 1 at least."""
+    return plain.geometric(p, self.shape, generator=generator)
+
+
+@_method("mean std")
+def log_normal_(self: Tensor, mean: Any = 1.0, std: Any = 2.0, *,
+                generator: Generator | None = None) -> Tensor:
+    """Fill the tensor with numbers whose logarithms are normal."""
+    return plain.lognormal(mean, std, self.shape, dtype=_wide(self), generator=generator)
+
+
+@_method("low high", "ValueError | If there is no integer in the range.")
+def random_(self: Tensor, low: Any = 0, high: Any = None, *, generator: Generator | None = None
+            ) -> Tensor:
+    """Fill the tensor with whole numbers in [low, high); alone, ``low`` is ``high``.
+
+    Without bounds they are all that the dtype holds from 0 on, of floats all up to the first gap.
+    """
+    if high is None and low == 0:
+        digits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}.get(self.dtype.name)
+        high = 2**digits + 1 if digits else 2 if self.dtype.kind == "b" else (
+            int(np.iinfo(self.dtype).max))
+    elif high is None:
+        low, high = 0, low
+    return choices.integers(low, high, self.shape, generator=generator)

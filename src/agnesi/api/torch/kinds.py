@@ -1,0 +1,103 @@
+"""Constructors by dtype, as PyTorch's ``FloatTensor``: of data, or of sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.dims import Dim
+from agnesi.core.public import on_host
+from agnesi.core.tensor import Tensor
+from agnesi.ops import creation
+from agnesi.ops.convert import as_tensor, cast
+
+#: The dtype's name by that of the constructor.
+NAMES = {
+    "FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16",
+    "BFloat16Tensor": "bfloat16", "LongTensor": "int64", "IntTensor": "int32",
+    "ShortTensor": "int16", "CharTensor": "int8", "ByteTensor": "uint8", "BoolTensor": "bool",
+}
+#: Constructors by dtype.
+OF = {dtype: name for name, dtype in NAMES.items()}
+
+_DOC = """Tensors of {dtype}: ``{name}(data)``, or ``{name}(*sizes)`` filled with zeros.
+
+It names the dtype for :meth:`Tensor.type`, and tensors of that dtype are its instances.
+
+Parameters
+----------
+*data : array_like or int
+    The elements; or integers, which are sizes.
+device : str, optional
+    Only "cpu", which is the default.
+
+Raises
+------
+ValueError
+    If a size is negative, or the device is not "cpu".
+
+See Also
+--------
+tensor, zeros, Tensor.type
+
+Examples
+--------
+>>> import agnesi as ag
+>>> isinstance(ag.{name}([0, 1]), ag.{name}), ag.{name}(2, 3).shape
+(True, (2, 3))
+"""
+
+
+def typed_tensor(kind: np.dtype, data: tuple[Any, ...]) -> Tensor:
+    """A new tensor of a dtype: of data, of the shape of another one's ``shape``, or of sizes."""
+    if not data or all(isinstance(n, (int, np.integer, Dim)) for n in data):
+        return creation.zeros(data or (0,), dtype=kind)
+    (source,) = data
+    return cast(as_tensor(source), kind) if isinstance(source, Tensor) else (
+        creation.tensor(source, dtype=kind))
+
+
+class Kind(type):
+    """Classes of which tensors of a dtype are instances, though none has that type."""
+
+    dtype: np.dtype
+
+    def __call__(cls, *data: Any, device: Any = None) -> Tensor:
+        on_host(device)
+        return typed_tensor(cls.dtype, data)
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, Tensor) and value.dtype == cls.dtype
+
+
+def _made(name: str, dtype: str) -> type:
+    def __init__(self: Any, *data: Any, device: Any = None) -> None:  # noqa: N807
+        """It is there for its signature."""
+
+    found = Kind(name, (), {"__doc__": _DOC.format(name=name, dtype=dtype), "__init__": __init__,
+                             "__module__": __name__})
+    found.dtype = dtypes.as_dtype(dtype)
+    return found
+
+
+BFloat16Tensor: type
+BoolTensor: type
+ByteTensor: type
+CharTensor: type
+DoubleTensor: type
+FloatTensor: type
+HalfTensor: type
+IntTensor: type
+LongTensor: type
+ShortTensor: type
+__all__ = ["BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor",
+           "FloatTensor", "HalfTensor", "IntTensor", "LongTensor", "ShortTensor"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = _made(name, NAMES[name])
+    return found

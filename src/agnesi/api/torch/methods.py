@@ -1,0 +1,283 @@
+"""Methods of PyTorch's tensors that are no functions: devices, types, sizes, changes."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, NoReturn
+
+from agnesi.api import functions as F
+from agnesi.api.torch import kinds
+from agnesi.autodiff.recording import is_leaf
+from agnesi.core import shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.dispatch import assign
+from agnesi.core.dtypes import as_dtype, name_of
+from agnesi.core.errors import GradientError, at
+from agnesi.core.op import typed
+from agnesi.core.public import public, told
+from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_tracing
+from agnesi.ops import triangles
+from agnesi.ops.convert import as_tensor, cast
+
+
+# -- devices ----------------------------------------------------------------------------------
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor itself: all tensors are in the computer's memory.
+
+    Parameters
+    ----------
+    memory_format : object
+        Taken from PyTorch's calls, and not needed.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+    """
+    return self
+
+
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
+         ) -> NoReturn:
+    """Refused: there is one device, the CPU.
+
+    Parameters
+    ----------
+    device : object
+        Which one.
+    non_blocking, memory_format : object
+        Taken from PyTorch's calls.
+
+    Raises
+    ------
+    ValueError
+        Always.
+    """
+    raise ValueError(at("there is one device, 'cpu', and not 'cuda'; ask for it with "
+                        "ag.cuda.is_available(), or leave .cuda() out"))
+
+
+def get_device(self: Tensor) -> int:
+    """The number of the GPU: -1, which means the CPU.
+
+    Returns
+    -------
+    int
+        -1.
+    """
+    return -1
+
+
+# -- types and sizes --------------------------------------------------------------------------
+def dim(self: Tensor) -> int:
+    """The number of axes.
+
+    Returns
+    -------
+    int
+        The same as ``x.ndim``.
+    """
+    return self.ndim
+
+
+@told
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """Elements from one to the next along each axis, or along one.
+
+    Parameters
+    ----------
+    dim : int, optional
+        The axis; all by default.
+
+    Returns
+    -------
+    tuple of int, or int
+        As NumPy's ``strides``, counted in elements.
+    """
+    steps = tuple(n // self.itemsize for n in self.numpy().strides)
+    return steps if dim is None else steps[shapes.axis_of(dim, self.ndim)]
+
+
+@told
+def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the type as PyTorch writes it; or the values as another dtype.
+
+    Parameters
+    ----------
+    dtype : dtype, str or constructor, optional
+        Such as ``ag.int64``, ``ag.LongTensor`` or "torch.LongTensor".
+    non_blocking : bool
+        Taken from PyTorch's calls, and not needed.
+
+    Returns
+    -------
+    str or Tensor
+        "torch.FloatTensor" and the like; the tensor itself where it has the dtype.
+
+    Raises
+    ------
+    DTypeError
+        If there is no such dtype.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.ones(2).type(), ag.ones(2).type(ag.LongTensor).dtype
+    ('torch.FloatTensor', dtype('int64'))
+    """
+    if dtype is None:
+        return f"torch.{kinds.OF.get(name_of(self.dtype), self.dtype)}"
+    name = dtype.rpartition(".")[2] if isinstance(dtype, str) else ""
+    if name in kinds.NAMES:
+        return cast(self, as_dtype(kinds.NAMES[name]))
+    return cast(self, as_dtype(dtype.dtype if isinstance(dtype, kinds.Kind) else dtype))
+
+
+@public
+def view_as(self: Tensor, other: TensorLike) -> Tensor:
+    """The elements in the shape of another tensor; a view where memory allows it.
+
+    Parameters
+    ----------
+    other : array_like
+        It gives the shape.
+
+    Returns
+    -------
+    Tensor
+        Of that shape.
+
+    Raises
+    ------
+    ShapeError
+        If there is another number of elements.
+    """
+    return F.reshape(self, as_tensor(other).shape)
+
+
+@public
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """The sum over the axes along which a shape would have to be broadcast.
+
+    Parameters
+    ----------
+    *size : int
+        The shape, as several arguments or one tuple.
+
+    Returns
+    -------
+    Tensor
+        Of that shape.
+
+    Raises
+    ------
+    ShapeError
+        If the shape does not broadcast to the tensor's.
+    """
+    shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    lead = self.ndim - len(shape)
+    axes = [*range(lead), *(a + lead for a, n in enumerate(shape) if n != self.shape[a + lead])]
+    found = F.sum(self, axis=tuple(axes), keepdims=True) if axes else self
+    return F.reshape(found, shape)
+
+
+@public
+def polygamma(self: Tensor, n: int) -> Tensor:
+    """A derivative of the logarithm of the gamma function.
+
+    Parameters
+    ----------
+    n : int
+        Which one, counted from that of order 1, which is 0.
+
+    Returns
+    -------
+    Tensor
+        Of the tensor's shape.
+    """
+    found: Tensor = importlib.import_module("agnesi.api.special").polygamma(n, self)
+    return found
+
+
+# -- changes ----------------------------------------------------------------------------------
+def detach_(self: Tensor) -> Tensor:
+    """Forget how the tensor was computed: it is a leaf from now on, and gradients stop here.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    GradientError
+        In compiled functions, where ``x = x.detach()`` says the same.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.ones(2, requires_grad=True) * 2
+    >>> x.detach_().requires_grad
+    False
+    """
+    if is_tracing() or self.data is None:
+        raise GradientError(at(f"detach_() of {typed(self)} in a compiled function or symbolic "
+                               "program; write x = x.detach()"))
+    if not is_leaf(self):
+        self.node = None
+    self.requires_grad = False
+    return self
+
+
+@told
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Set the elements of the main diagonal.
+
+    Parameters
+    ----------
+    fill_value : number or Tensor
+        What they become.
+    wrap : bool
+        Whether the diagonal goes on below a square part of a tall matrix.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    ValueError
+        If there are less than two axes, or several ones of different sizes.
+    """
+    triangles.fill_diagonal(self, fill_value, wrap)
+    return self
+
+
+@told
+def put_(self: Tensor, index: TensorLike, source: TensorLike, accumulate: bool = False) -> Tensor:
+    """Set elements at places of the flat tensor.
+
+    Parameters
+    ----------
+    index : array_like of int
+        The places.
+    source : array_like
+        As many elements.
+    accumulate : bool
+        Whether to add them to what is there.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    IndexError
+        If a place is out of range.
+    """
+    places, values = F.reshape(index, (-1,)), F.reshape(source, (-1,))
+    flat = F.index_put(F.reshape(self, (-1,)), (places,), values, accumulate=accumulate)
+    return assign(self, cast(F.reshape(flat, self.shape), self.dtype))

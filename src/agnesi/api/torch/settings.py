@@ -1,0 +1,152 @@
+"""Settings in PyTorch's words: the default dtype, and what is recorded."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextlib import nullcontext
+from types import NoneType, TracebackType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from agnesi.autodiff.recording import no_grad
+from agnesi.core import dtypes
+from agnesi.core.accepted import DTypeLike
+from agnesi.core.config import MODE, Mode, config, settled
+from agnesi.core.errors import DTypeError, shown
+from agnesi.core.public import told
+from agnesi.core.tensor import Tensor
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+__all__ = ["get_default_dtype", "inference_mode", "set_default_dtype", "set_grad_enabled"]
+
+
+def get_default_dtype() -> np.dtype:
+    """The dtype of Python floats and of creation functions: ``config.default_float``.
+
+    Returns
+    -------
+    dtype
+        A float dtype.
+
+    See Also
+    --------
+    set_default_dtype, config
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.get_default_dtype()
+    dtype('float32')
+    """
+    return config.float_dtype
+
+
+@told
+def set_default_dtype(dtype: DTypeLike) -> None:
+    """Set the dtype of Python floats and of creation functions: ``config.default_float``.
+
+    Parameters
+    ----------
+    dtype : dtype
+        A float dtype.
+
+    Raises
+    ------
+    DTypeError
+        If it is no float dtype.
+
+    See Also
+    --------
+    get_default_dtype, config
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.set_default_dtype(ag.float32)
+    """
+    found = None if isinstance(dtype, (Tensor, np.ndarray, np.generic, NoneType)) else dtypes.as_dtype(dtype)
+    if found is None or found.kind not in "fV":
+        raise DTypeError(f"the default dtype is one of floats, not {shown(dtype)}")
+    config.default_float = found.name
+
+
+class inference_mode(no_grad):  # noqa: N801 - used as a function
+    """Operations inside are not recorded, as in :class:`no_grad`; a block or a decorator.
+
+    Parameters
+    ----------
+    mode : bool or callable
+        Whether anything changes; or the function to decorate.
+
+    See Also
+    --------
+    no_grad, set_grad_enabled
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> with ag.inference_mode():
+    ...     print((ag.ones(2, requires_grad=True) * 2).requires_grad)
+    False
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, mode: Any = True) -> Any:
+        if mode is False:
+            return nullcontext()
+        return super().__new__(cls, None if mode is True else mode)
+
+
+class set_grad_enabled:  # noqa: N801 - used as a function
+    """Record operations or not, from now on; as a block, until its end.
+
+    Parameters
+    ----------
+    mode : bool
+        Whether they are recorded.
+
+    See Also
+    --------
+    no_grad, enable_grad, is_grad_enabled
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> with ag.set_grad_enabled(False):
+    ...     print(ag.is_grad_enabled())
+    False
+    >>> ag.is_grad_enabled()
+    True
+    """
+
+    __slots__ = ("_before", "_mine")
+
+    _before: Mode
+    _mine: Mode
+
+    def __init__(self, mode: bool) -> None:
+        self._before, self._mine = MODE.get(), settled(bool(mode))
+        MODE.set(self._mine)
+
+    def __enter__(self) -> None:
+        """It began when it was made."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        MODE.set(self._before if MODE.get() is self._mine else settled(self._before.recording))
+
+    def __call__(self, function: F) -> F:
+        """The function, with recording switched while it runs; here it ends."""
+        mode = self._mine.recording
+        self.__exit__(None, None, None)
+
+        @functools.wraps(function)
+        def call(*args: Any, **keywords: Any) -> Any:
+            with set_grad_enabled(mode):
+                return function(*args, **keywords)
+
+        return call  # type: ignore[return-value]

@@ -1,0 +1,149 @@
+"""Hooks on gradients: functions that see the gradient of a tensor, and may give another one.
+
+A parameter's hooks are kept by the tensor, whose nodes are others in each record and trace; those
+of a computed value by its node.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Collection
+from typing import Any
+
+from agnesi.autodiff.recording import is_leaf
+from agnesi.core.dispatch import current
+from agnesi.core.errors import GradientError, at, shown
+from agnesi.core.node import Node
+from agnesi.core.op import typed
+from agnesi.core.public import told
+from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_tracing
+
+Hook = Callable[[Tensor], Any]
+
+
+class Handle:
+    """What takes a hook off again.
+
+    See Also
+    --------
+    Tensor.register_hook
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> handle = ag.ones(2, requires_grad=True).register_hook(print)
+    >>> handle.remove()
+    """
+
+    __slots__ = ("_hooks", "_number")
+
+    _numbers = 0
+
+    def __init__(self, hooks: dict[int, Hook], hook: Hook) -> None:
+        Handle._numbers += 1
+        self._hooks, self._number = hooks, Handle._numbers
+        hooks[self._number] = hook
+
+    def remove(self) -> None:
+        """Take the hook off."""
+        self._hooks.pop(self._number, None)
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.remove()
+
+
+class Hooked:
+    """All hooks, by parameters and by nodes."""
+
+    def __init__(self) -> None:
+        #: Whether there ever was one.
+        self.any = False
+        self.nodes: weakref.WeakKeyDictionary[Node, dict[int, Hook]] = weakref.WeakKeyDictionary()
+        #: By the number of the object: tensors compare their elements.
+        self.leaves: dict[int, tuple[Any, dict[int, Hook]]] = {}
+        #: Parameters whose gradients compiled functions compute.
+        self.compiled: dict[int, Any] = {}
+
+    def of(self, x: Tensor) -> dict[int, Hook]:
+        """The hooks of a tensor, to be added to."""
+        self.any = True
+        if not is_leaf(x) or is_tracing():
+            return self.nodes.setdefault(current(x), {})
+        if id(x) in self.compiled:
+            raise GradientError(at(
+                f"the gradient of {typed(x)} is computed by a compiled function that knows "
+                "nothing of this hook; register it before the first call"))
+        if id(x) not in self.leaves:
+            leaves, key = self.leaves, id(x)
+            self.leaves[key] = weakref.ref(x, lambda _: leaves.pop(key, None)), {}
+        return self.leaves[id(x)][1]
+
+    def compile(self, x: Tensor) -> None:
+        """Note that a compiled function computes the gradient of a parameter."""
+        compiled, key = self.compiled, id(x)
+        if key not in compiled:
+            compiled[key] = weakref.ref(x, lambda _: compiled.pop(key, None))
+
+    def among(self, nodes: Collection[Node]) -> list[Node]:
+        """Computed values that have hooks."""
+        return [n for n in nodes if n in self.nodes] if self.any else []
+
+    def changed(self, node: Node, owner: Tensor | None, g: Tensor) -> Tensor:
+        """The gradient that arrives at a node, as the hooks give it on."""
+        hooks = [*self.nodes.get(node, {}).values()]
+        if owner is not None and id(owner) in self.leaves:
+            hooks += self.leaves[id(owner)][1].values()
+        for hook in hooks:
+            found = hook(g)
+            if found is None:
+                continue
+            if not isinstance(found, Tensor) or found.shape != g.shape:
+                kind = typed(found) if isinstance(found, Tensor) else shown(found)
+                raise GradientError(at(f"a hook must give None or a gradient as {typed(g)}, "
+                                       f"not {kind}"))
+            g = found
+        return g
+
+
+HOOKED = Hooked()
+
+
+@told
+def register_hook(self: Tensor, hook: Hook) -> Handle:
+    """Let a function see the tensor's gradient whenever one is computed, and change it.
+
+    In compiled functions it becomes part of the code, as all that it computes.  Hooks of parameters
+    are to be there when a function is first called that computes their gradients.
+
+    Parameters
+    ----------
+    hook : callable
+        It takes the gradient, and gives another one of that shape, or None.
+
+    Returns
+    -------
+    Handle
+        ``handle.remove()`` takes the hook off.
+
+    Raises
+    ------
+    GradientError
+        If the tensor does not require grad, or a compiled function without the hook has computed
+        its gradients before.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.ones(2, requires_grad=True)
+    >>> handle = x.register_hook(lambda g: g * 10)
+    >>> x.sum().backward()
+    >>> x.grad
+    tensor([10., 10.])
+    """
+    if not self.requires_grad:
+        raise GradientError(at(f"{typed(self)} does not require grad, so it will not have one"))
+    return Handle(HOOKED.of(self), hook)

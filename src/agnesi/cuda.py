@@ -1,0 +1,121 @@
+"""``agnesi.cuda``: what programs ask of it, and that there is none.
+
+Examples
+--------
+>>> import agnesi as ag
+>>> ag.device("cuda" if ag.cuda.is_available() else "cpu")
+device(type='cpu')
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from agnesi.core.errors import no_attribute
+from agnesi.core.exports import shown as _shown
+from agnesi.ops.generators import manual_seed
+
+
+def is_available() -> bool:
+    """Whether there is a GPU that the library can use: there is none.
+
+    Returns
+    -------
+    bool
+        False.
+
+    See Also
+    --------
+    device
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cuda.is_available()
+    False
+    """
+    return False
+
+
+def device_count() -> int:
+    """How many GPUs there are that the library can use.
+
+    Returns
+    -------
+    int
+        0.
+
+    See Also
+    --------
+    device
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cuda.device_count()
+    0
+    """
+    return 0
+
+
+def empty_cache() -> None:
+    """Give cached memory of GPUs back: there is none.
+
+    See Also
+    --------
+    keep_memory
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cuda.empty_cache()
+    """
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait for GPUs: results are there when a call returns.
+
+    Parameters
+    ----------
+    device : object, optional
+        Which one.
+
+    See Also
+    --------
+    device
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cuda.synchronize()
+    """
+
+
+def manual_seed_all(seed: int) -> None:
+    """Seed all generators: there is one, as for :func:`agnesi.manual_seed`.
+
+    Parameters
+    ----------
+    seed : int
+        Where the random numbers begin.
+
+    See Also
+    --------
+    manual_seed
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cuda.manual_seed_all(0)
+    """
+    manual_seed(seed)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise no_attribute("module 'agnesi.cuda'", name)
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)

@@ -1,0 +1,239 @@
+"""PyTorch's methods: changes in place by the table, draws in place, hooks, types and devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import symbolic
+from agnesi.api import methods
+
+X = np.array([[0.1, 0.5, 0.9], [0.3, 0.7, 0.2]])
+Y = np.array([[0.4, 0.6, 0.8], [0.9, 0.1, 0.5]])
+#: Arguments behind the first operand; by default none, or Y where that is not enough.
+ARGUMENTS: dict[str, str] = {
+    "addbmm": "t(X[None]), t(np.ones((1, 3, 3)))", "addmm": "t(X), t(np.ones((3, 3)))",
+    "addmv": "t(Y[:, :2]), t(X[:, 0])", "addr": "t(X[:, 0]), t(Y[0])",
+    "baddbmm": "t(X[None]), t(np.ones((1, 3, 3)))", "cumsum": "1", "cumprod": "1",
+    "index_add": "0, t([1, 0]), t(Y)", "index_copy": "1, t([2, 0]), t(Y[:, :2])",
+    "index_fill": "1, t([2]), 5.0", "index_put": "(t([1, 0]),), t(Y)", "lerp": "t(Y), 0.25",
+    "ldexp": "t([[1, 2, 3], [0, 1, 2]])", "clamp_max": "0.4", "clamp_min": "0.4",
+    "masked_scatter": "t(X > 0.4), t(Y)", "mvlgamma": "1", "renorm": "2, 0, 0.5", "logit": "0.01",
+    "gcd": "t([[6, 4, 9], [3, 3, 8]])", "lcm": "t([[6, 4, 9], [3, 3, 8]])",
+}
+INTEGERS = {"gcd", "lcm", "bitwise_left_shift", "bitwise_right_shift", "bitwise_not"}
+UNARY = {"conj_physical", "absolute", "bitwise_not", "logical_not"}
+
+
+def operand(name: str) -> Any:
+    made = np.array([[5, 2, 3], [6, 1, 4]]) if name in INTEGERS else X.copy()
+    if name in ("addbmm", "baddbmm", "addmv"):
+        return {"addbmm": made, "baddbmm": made[None], "addmv": made[:, 0].copy()}[name]
+    return made + 1 if name in ("acosh", "arccosh") else made
+
+
+def arguments(name: str) -> list[Any]:
+    t = ag.tensor
+    if name in ARGUMENTS:
+        found = eval(ARGUMENTS[name], {"t": t, "X": X, "Y": Y, "np": np})
+        return list(found) if isinstance(found, tuple) else [found]
+    if name in ("bitwise_left_shift", "bitwise_right_shift"):
+        return [t([[1, 2, 0], [1, 1, 1]])]
+    own = methods.OTHER.get(name, name)
+    try:
+        if name not in UNARY:
+            getattr(ag, own)(t(operand(name)), t(Y))
+            return [t(Y)]
+    except TypeError:
+        pass
+    return []
+
+
+NAMES = methods.IN_PLACE_LATE.split()
+
+
+def test_changes_in_place_are_the_functions() -> None:
+    for name in NAMES:
+        function, change = getattr(ag, methods.OTHER.get(name, name)), f"{name}_"
+        expected = function(ag.tensor(operand(name)), *arguments(name))
+        x = ag.tensor(operand(name))
+        rows = ag.stack([x, x])
+        given = arguments(name)
+        assert getattr(x, change)(*given) is x
+        np.testing.assert_allclose(x, expected, rtol=1e-12, err_msg=name)
+        getattr(rows[1], change)(*given)
+        np.testing.assert_allclose(rows[1], expected, rtol=1e-12, err_msg=f"view: {name}")
+        np.testing.assert_array_equal(rows[0], operand(name), err_msg=name)
+        assert getattr(ag.Tensor, change).__name__ == change
+        leaf = ag.tensor(operand(name) * 1.0, requires_grad=True)
+        if name not in INTEGERS:
+            with pytest.raises(ag.GradientError, match="cannot be changed in place"):
+                getattr(leaf, change)(*given)
+
+
+def test_changes_in_place_compiled_and_with_gradients() -> None:
+    names = [n for n in NAMES if n not in INTEGERS]
+    xs = [ag.tensor(operand(n)) for n in names]
+
+    def changed(xs: Any) -> Any:
+        found = []
+        for name, x in zip(names, xs, strict=True):
+            y = x * 1.0
+            getattr(y, f"{name}_")(*arguments(name))
+            found.append(y)
+        return found
+
+    eager = changed(xs)
+    for name, a, b in zip(names, ag.jit(changed)(xs), eager, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, err_msg=f"jit: {name}")
+    smooth = ("acosh", "addmm", "cumsum", "erfinv", "hypot", "index_copy", "lerp", "xlogy", "logit",
+              "masked_scatter")
+    for name in smooth:
+        for way in (f"{name}_", name):
+            x = ag.tensor(operand(name), requires_grad=True)
+            y = x * 1.0
+            other = [a.requires_grad_() if isinstance(a, ag.Tensor) and a.dtype == "float64" else a
+                     for a in arguments(name)]
+            g = ag.grad((getattr(y, way)(*other) ** 2).sum(), x)
+            if way != name:
+                kept = g
+        np.testing.assert_allclose(kept, g, rtol=1e-9, err_msg=name)
+
+
+def test_symbolic_tensors_do_not_change() -> None:
+    v = symbolic.vector("v")
+    for change in (lambda: v.arctan_(), lambda: v.clamp_min_(0), lambda: v.normal_()):
+        with pytest.raises((TypeError, ag.TraceError, ValueError, RuntimeError), match="in place"):
+            change()
+
+
+def test_draws_in_place() -> None:
+    ag.manual_seed(3)
+    x = ag.zeros(20000)
+    for name, args, mean in (
+        ("normal_", (1.0, 2.0), 1.0), ("uniform_", (2.0, 4.0), 3.0), ("bernoulli_", (0.3,), 0.3),
+        ("exponential_", (2.0,), 0.5), ("geometric_", (0.25,), 4.0), ("random_", (2, 5), 3.0),
+        ("log_normal_", (0.0, 0.5), np.exp(0.125)), ("random_", (3,), 1.0),
+    ):
+        assert getattr(x, name)(*args) is x
+        assert abs(float(x.mean()) - mean) < 0.12, name
+    assert abs(float(x.cauchy_(2.0, 0.5).median()) - 2) < 0.05
+    assert x.normal_(std=3.0, mean=1.0).std() > 2 and x.uniform_(**{"from": 5, "to": 6}).min() >= 5
+    assert ag.zeros(9, dtype="bool").random_().dtype == "bool"
+    assert ag.zeros(100, dtype="int64").random_().max() > 2**40
+    rows = ag.zeros((2, 3))
+    rows[1].uniform_(1, 2)
+    assert rows[0].tolist() == [0, 0, 0] and rows[1].min() >= 1
+    one, two = (ag.zeros(3).normal_(generator=ag.Generator(5)) for _ in range(2))
+    assert (one == two).all()
+
+    @ag.jit
+    def filled(x: Any) -> Any:
+        return (x * 1.0).normal_(), (x * 1.0).exponential_()
+
+    first, second = filled(ag.zeros(4)), filled(ag.zeros(4))
+    assert (first[0] != second[0]).all() and (first[1] > 0).all()
+    w = ag.ones(3, requires_grad=True)
+    with pytest.raises(ag.GradientError, match="cannot be changed in place"):
+        w.normal_()
+    with ag.no_grad():
+        w.normal_()
+    with pytest.raises(ValueError, match="std must be at least 0"):
+        ag.zeros(3).normal_(0, -1)
+
+
+# -- hooks ------------------------------------------------------------------------------------
+def test_hooks_see_and_change_gradients() -> None:
+    x, seen = ag.ones(2, requires_grad=True), []
+    y = x * 3
+    keep = y.register_hook(seen.append)
+    double = x.register_hook(lambda g: g * 2)
+    y.register_hook(lambda g: g + 1)
+    (y * y).sum().backward()
+    assert seen[0].tolist() == [6, 6] and x.grad.tolist() == [42, 42]
+    keep.remove()
+    double.remove()
+    x.grad = None
+    (x * 3).exp().log().sum().backward()
+    np.testing.assert_allclose(x.grad, [3, 3], rtol=1e-6)
+    assert len(seen) == 1
+    with x.register_hook(lambda g: g * 10):
+        assert ag.grad((x * x).sum(), x).tolist() == [20, 20]
+    assert ag.grad((x * x).sum(), x).tolist() == [2, 2]
+
+
+def test_hooks_in_compiled_functions() -> None:
+    w = ag.ones(3, requires_grad=True)
+    w.register_hook(lambda g: g * 10)
+
+    def step(s: Any) -> Any:
+        w.grad = None
+        z = w * s
+        z.register_hook(lambda g: ag.clip(g, -1, 1))
+        (z.exp() * 2).log().sum().backward()
+        (z * z * 2).sum().backward()
+        return z
+
+    for run in (step, ag.jit(step, keep_grads=True)):
+        run(2.0)
+        assert w.grad.tolist() == [40, 40, 40]
+    w.grad = None
+    ag.jit(lambda: w * 2)().sum().backward()
+    assert w.grad.tolist() == [20, 20, 20]
+    w.grad = None
+    ag.checkpoint(lambda v: v * 2, w).sum().backward()
+    assert w.grad.tolist() == [20, 20, 20]
+
+
+def test_hooks_that_cannot_be() -> None:
+    with pytest.raises(ag.GradientError, match="does not require grad"):
+        ag.ones(2).register_hook(print)
+    x = ag.ones(2, requires_grad=True)
+    for wrong, text in ((lambda g: 1.0, "not 1.0"), (lambda g: g.sum(), r"not float32\[\]")):
+        with x.register_hook(wrong), pytest.raises(ag.GradientError, match=text):
+            (x * 2).sum().backward()
+
+    @ag.jit
+    def step() -> Any:
+        loss = (x * x).sum()
+        loss.backward()
+        return loss
+
+    step()
+    with pytest.raises(ag.GradientError, match="before the first call"):
+        x.register_hook(print)
+
+
+# -- types, devices, sizes --------------------------------------------------------------------
+def test_types_and_devices() -> None:
+    x = ag.ones((2, 3))
+    assert x.type() == "torch.FloatTensor" and ag.tensor([1]).type() == "torch.LongTensor"
+    for kind in (ag.LongTensor, "torch.LongTensor", ag.long, "int64"):
+        assert x.type(kind).dtype == "int64"
+    assert x.type(ag.float) is x and x.cpu() is x and x.get_device() == -1
+    assert (x.dim(), x.ndimension(), x.stride(), x.t().stride(0)) == (2, 2, (3, 1), 1)
+    assert x.is_cpu and not x.is_cuda and not x.is_sparse
+    z = ag.tensor([[1 + 2j, 3.0]])
+    assert z.H.tolist() == z.mH.tolist() == [[1 - 2j], [3 + 0j]] and x.mH.shape == (3, 2)
+    with pytest.raises(ValueError, match=r"there is one device, 'cpu', and not 'cuda'"):
+        x.cuda()
+    with pytest.raises(ag.DTypeError, match="unsupported dtype"):
+        x.type("torch.NoTensor")
+
+
+def test_shapes_and_places() -> None:
+    x = ag.arange(6.0)
+    assert x.view_as(ag.ones(2, 3)).shape == (2, 3)
+    assert ag.ones((2, 4, 3)).sum_to_size(4, 1).tolist() == [[6.0]] * 4
+    assert x.clone().put_(ag.tensor([[0, 5]]), ag.tensor([[7.0, 8.0]])).tolist() == [
+        7, 1, 2, 3, 4, 8]
+    assert x.clone().put_(ag.tensor([1, 1]), ag.ones(2), accumulate=True)[1] == 3
+    assert ag.zeros(2, 2).fill_diagonal_(4).tolist() == [[4, 0], [0, 4]]
+    w = ag.ones(2, requires_grad=True)
+    y = w * 2
+    assert y.detach_() is y and not y.requires_grad and y.is_leaf
+    with pytest.raises(ag.GradientError, match=r"write x = x.detach\(\)"):
+        ag.jit(lambda v: (v * 2).detach_())(w)

@@ -1,0 +1,334 @@
+"""PyTorch's names beside formulas: eagerly, compiled, with gradients; and what has no formula."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.signal
+
+import agnesi as ag
+from agnesi import nn
+from tests.api import foreign
+
+#: A call, and what it is in other words; operands are those of ``foreign``.
+CALLS = """
+masked_select(x, b) | x[b]
+bucketize(x, ag.sort(v)) | ag.searchsorted(ag.sort(v), x)
+mv(x, v) | x @ v
+baddbmm(m[:2, :1, None], c, d) | m[:2, :1, None] + c @ d
+baddbmm(m[:2, :1, None], c, d, beta=2, alpha=3) | 2 * m[:2, :1, None] + 3 * (c @ d)
+logit(t) | ag.special.logit(t)
+logit(t, 0.3) | ag.special.logit(ag.clip(t, 0.3, 0.7))
+mvlgamma(y * y + 3.0, 2) | ag.special.multigammaln(y * y + 3.0, 2)
+addbmm(m, c, d) | m + (c @ d).sum(0)
+addmv(r, x, v) | r + x @ v
+addr(x, r, v) | x + ag.outer(r, v)
+addr(x, r, v, beta=0, alpha=2) | 2 * ag.outer(r, v)
+adjoint(c) | ag.conj(c.mT)
+logdet(p) | ag.log(ag.linalg.det(p))
+aminmax(x) | (x.min(), x.max())
+aminmax(x, dim=1, keepdim=True) | (x.min(axis=1, keepdims=True), x.max(axis=1, keepdims=True))
+broadcast_tensors(x, v) | list(ag.broadcast_arrays(x, v))
+cartesian_prod(v, r) | ag.stack(ag.meshgrid(v, r, indexing='ij'), -1).reshape(-1, 2)
+chain_matmul(s, m, s) | s @ m @ s
+clamp_max(x, 1) | ag.clip(x, max=1)
+clamp_min(x, 1) | ag.clip(x, min=1)
+combinations(v) | ag.stack([v[list(k)] for k in itertools.combinations(range(len(v)), 2)])
+combinations(r, 2, True) | ag.stack([r[[a, b]] for a in range(3) for b in range(a, 3)])
+conj_physical(x) | ag.conj(x)
+cumulative_trapezoid(v) | ag.cumsum((v[1:] + v[:-1]) / 2, 0)
+cumulative_trapezoid(x, a, dim=0) | ag.cumsum((x[1:] + x[:-1]) / 2 * (a[1:] - a[:-1]), 0)
+diag_embed(v) | ag.eye(len(v)) * v
+diag_embed(x, 1, 0, -1) | ag.stack([ag.diag(q, 1) for q in x]).swapaxes(0, 1)
+diagonal_scatter(s, r) | s - ag.diag(s.diagonal()) + ag.diag(r)
+fill(x, 5.0) | ag.full_like(x, 5.0)
+frac(x) | x - ag.trunc(x)
+histc(x, 5, -2, 2) | ag.histogram(x, 5, (-2, 2))[0]
+histc(x, 4) | ag.histogram(x, 4)[0]
+igamma(a, y * y) | ag.special.gammainc(a, y * y)
+igammac(a, y * y) | ag.special.gammaincc(a, y * y)
+index_copy(x, 0, j, y[:2]) | ag.index_put(x, (j,), y[:2])
+index_copy(x, -1, j, y[:, :2]) | ag.index_put(x, (slice(None), j), y[:, :2])
+index_fill(x, 0, j, 5.0) | ag.index_put(x, (j,), 5.0)
+is_complex(x) | x.is_complex()
+is_floating_point(x) | x.is_floating_point()
+is_same_size(x, y) | x.shape == y.shape
+is_signed(x) | x.dtype.kind != 'u'
+logcumsumexp(v, 0) | ag.log(ag.cumsum(ag.exp(v), 0))
+logcumsumexp(x, 1) | ag.log(ag.cumsum(ag.exp(x), 1))
+masked_scatter(x, b, y) | ag.index_put(x, (b,), y.reshape(-1)[:5])
+movedim(c, 0, 2) | ag.moveaxis(c, 0, 2)
+msort(x) | ag.sort(x, axis=0)
+narrow_copy(x, 1, 0, 2) | ag.narrow(x, 1, 0, 2).clone()
+numel(x) | x.size
+renorm(x, 2, 0, 1.0) | x * ag.minimum(1, 1.0 / ag.linalg.norm(x, axis=1, keepdims=True))
+select_scatter(x, y[0], 0, 1) | ag.set_subtensor(x[1], y[0])
+slice_scatter(x, y[:1], 0, 0, 1) | ag.set_subtensor(x[0:1], y[:1])
+sgn(x) | ag.sign(x)
+split_with_sizes(x, [1, 2]) | x.split([1, 2])
+std_mean(x) | (ag.std(x, correction=1), ag.mean(x))
+var_mean(x, dim=1, unbiased=False) | (ag.var(x, axis=1, correction=0), ag.mean(x, 1))
+swapdims(c, 0, 1) | ag.swapaxes(c, 0, 1)
+t(x) | x.T
+take_along_dim(x, i, 1) | ag.take_along_axis(x, i, 1)
+take_along_dim(x, i) | x.reshape(-1)[i.reshape(-1)]
+tensor_split(v, 3) | ag.array_split(v, 3)
+unflatten(x, 1, (2, -1)) | x.reshape(3, 2, 2)
+unique_consecutive(v) | v[ag.concat([ag.tensor([True]), v[1:] != v[:-1]])]
+hamming_window(6) | ag.hamming(7)[:-1]
+hann_window(6, periodic=False) | ag.hanning(6)
+bartlett_window(6) | ag.bartlett(7)[:-1]
+blackman_window(6) | ag.blackman(7)[:-1]
+kaiser_window(6) | ag.kaiser(7, 12.0)[:-1]
+as_tensor(A) | ag.asarray(A)
+det(s) | ag.linalg.det(s)
+inverse(p) | ag.linalg.inv(p)
+pinverse(x) | ag.linalg.pinv(x)
+cholesky(p) | ag.linalg.cholesky(p)
+block_diag(s, m) | ag.linalg.block_diag(s, m)
+celu(x) | ag.where(x > 0, x, ag.expm1(x))
+cosine_similarity(x, y) | (x * y).sum(1) / ag.sqrt((x * x).sum(1) * (y * y).sum(1))
+pairwise_distance(x, y) | ag.linalg.norm(x - y + 1e-6, axis=1)
+threshold(x, 1.0, 5.0) | ag.where(x > 1.0, x, 5.0)
+"""
+ROWS = list(foreign.calls(CALLS))
+#: Whose results have sizes that values decide, or are no tensors.
+EAGER = {"masked_select", "unique_consecutive", "is_complex", "is_floating_point", "is_same_size",
+         "is_signed", "numel", "as_tensor", "masked_scatter"}
+
+
+def known(**more: Any) -> dict[str, Any]:
+    return {**foreign.operands(ag.tensor), "ag": ag, "nn": nn, **more}
+
+
+def flat(value: Any) -> list[Any]:
+    if isinstance(value, (tuple, list)):
+        return [f for v in value for f in flat(v)]
+    return [value]
+
+
+def close(found: Any, expected: Any, text: str) -> None:
+    assert len(flat(found)) == len(flat(expected)), text
+    for a, b in zip(flat(found), flat(expected), strict=True):
+        a, b = (np.asarray(v.detach() if isinstance(v, ag.Tensor) else v) for v in (a, b))
+        assert a.shape == b.shape, text
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6, err_msg=text)
+
+
+def test_calls_beside_formulas() -> None:
+    for call, code in ROWS:
+        close(eval(f"ag.{call}", known()), eval(code, known()), call)
+
+
+def test_compiled_calls_beside_eager_ones() -> None:
+    calls = [call for call, _ in ROWS if call.partition("(")[0] not in EAGER]
+    names = sorted(foreign.arrays())
+
+    @ag.jit
+    def compiled(values: Any) -> Any:
+        given = known(**dict(zip(names, values, strict=True)))
+        return [eval(f"ag.{call}", given) for call in calls]
+
+    for call, found in zip(calls, compiled([known()[n] for n in names]), strict=True):
+        close(found, eval(f"ag.{call}", known()), f"jit: {call}")
+
+
+def test_gradients_beside_formulas() -> None:
+    for call, code in ROWS:
+        if call.partition("(")[0] in EAGER - {"masked_select"}:
+            continue
+        grads = []
+        for text in (f"ag.{call}", code):
+            given = known()
+            leaves = [v.requires_grad_() for v in given.values()
+                      if isinstance(v, ag.Tensor) and v.dtype.kind == "f"]
+            results = [f for f in flat(eval(text, given)) if isinstance(f, ag.Tensor)]
+            results = [f for f in results if f.requires_grad]
+            for f in results:
+                (f * ag.cos(ag.arange(f.size).reshape(f.shape) * 1.0)).sum().backward()
+            grads.append([np.zeros(v.shape) if v.grad is None else v.grad for v in leaves])
+        close(grads[0], grads[1], f"gradient of {call}")
+
+
+# -- objects ----------------------------------------------------------------------------------
+def test_devices_are_the_cpu() -> None:
+    device = ag.device("cuda" if ag.cuda.is_available() else "cpu")
+    assert device == "cpu" and device.type == "cpu" and device.index is None
+    assert ag.device("cpu:0").index == 0 and ag.device("cpu", 0) == ag.device(device)
+    assert (repr(device), str(device)) == ("device(type='cpu')", "cpu")
+    x = ag.ones(2, device=device).to(device)
+    assert x.device == device and isinstance(x.device, ag.device)
+    assert nn.Linear(2, 3).to(device)(x).device.type == "cpu"
+    for made in (ag.zeros(2, device=device), ag.tensor([1.0], device=device),
+                 ag.randn(2, device=device), ag.rand_like(x, device=device),
+                 ag.full((2,), 1.0, device=device), ag.arange(3, device=device)):
+        assert made.device == "cpu"
+    for again in (pickle.loads(pickle.dumps(device)), copy.deepcopy(device)):
+        assert again == device and type(again) is ag.device and again.index is None
+    for wrong in (("cuda",), ("cuda:1",), (0,), ("cpu", 1), ("cpu:x",)):
+        with pytest.raises(ValueError, match=r"there is one device, 'cpu', and not "):
+            ag.device(*wrong)
+    ag.backends.cudnn.benchmark = True
+    assert ag.cuda.device_count() == 0 and not ag.backends.mps.is_available()
+
+
+def test_dtypes_by_pytorchs_names() -> None:
+    pairs = {"long": "int64", "int": "int32", "short": "int16", "half": "float16",
+             "float": "float32", "double": "float64", "cfloat": "complex64",
+             "cdouble": "complex128"}
+    for name, dtype in pairs.items():
+        assert ag.zeros(2, dtype=getattr(ag, name)).dtype == dtype
+    assert isinstance(ag.long, ag.dtype) and ag.Size([1, 2]) == (1, 2)
+
+
+def test_constructors_by_dtype() -> None:
+    for name, dtype in (("FloatTensor", "float32"), ("LongTensor", "int64"), ("BoolTensor", "bool"),
+                        ("ByteTensor", "uint8"), ("DoubleTensor", "float64")):
+        kind = getattr(ag, name)
+        assert kind([[1, 0]]).dtype == dtype and kind(2, 3).shape == (2, 3)
+        assert isinstance(kind([1]), kind) and not isinstance(ag.ones(2, dtype="int8"), kind)
+        assert kind().shape == (0,) and kind.__name__ == name
+    assert ag.LongTensor(np.array([1.0, 2.0])).tolist() == [1, 2]
+    with pytest.raises(ValueError, match="one device"):
+        ag.FloatTensor([1.0], device="cuda")
+
+
+def test_settings_of_recording_and_dtypes() -> None:
+    x = ag.ones(2, requires_grad=True)
+    with ag.inference_mode():
+        assert not (x * 2).requires_grad
+    assert ag.inference_mode(lambda: (x * 2).requires_grad)() is False
+    with ag.inference_mode(False):
+        assert (x * 2).requires_grad
+    with ag.no_grad():
+        with ag.set_grad_enabled(True):
+            assert (x * 2).requires_grad
+        assert not (x * 2).requires_grad
+        ag.set_grad_enabled(True)
+        assert (x * 2).requires_grad
+    assert ag.is_grad_enabled()
+    ag.set_grad_enabled(False)
+    try:
+        assert not ag.is_grad_enabled()
+        with ag.enable_grad():
+            assert ag.is_grad_enabled()
+        assert not ag.is_grad_enabled()
+    finally:
+        ag.set_grad_enabled(True)
+    assert ag.set_grad_enabled(False)(ag.is_grad_enabled)() is False and ag.is_grad_enabled()
+    with ag.config(default_float="float32"):
+        ag.set_default_dtype(ag.double)
+        assert ag.get_default_dtype() == ag.ones(2).dtype == "float64"
+    with pytest.raises(ag.DTypeError, match="floats"):
+        ag.set_default_dtype(ag.long)
+
+
+# -- draws ------------------------------------------------------------------------------------
+def test_draws() -> None:
+    ag.manual_seed(0)
+    x = ag.zeros((300, 4), dtype="float64")
+    assert ag.rand_like(x).dtype == ag.randn_like(x).dtype == "float64"
+    assert abs(float(ag.randn_like(x).std()) - 1) < 0.1 and ag.rand_like(x).shape == x.shape
+    assert ag.randint_like(x, 2, 5).dtype == "float64"
+    assert set(ag.randint_like(x, 3).unique().tolist()) == {0, 1, 2}
+    assert ag.randint(3, (2, 2)).shape == (2, 2)
+    assert sorted(ag.randperm(9).tolist()) == list(range(9)) and ag.randperm(3).dtype == "int64"
+    p = ag.full((2000,), 0.3)
+    assert ag.bernoulli(p).dtype == "float32" and abs(float(ag.bernoulli(p).mean()) - 0.3) < 0.05
+    assert abs(float(ag.bernoulli(p, 0.9).mean()) - 0.9) < 0.05
+    assert abs(float(ag.poisson(p * 10).mean()) - 3) < 0.2 and ag.poisson(p).dtype == "float32"
+    assert abs(float(ag.binomial(p * 0 + 10, p).mean()) - 3) < 0.2
+    assert ag.normal(mean=ag.zeros(3), std=ag.ones(3)).shape == ag.normal(0.0, 1.0, (3,)).shape
+    w = ag.rand(2, generator=ag.Generator(0), requires_grad=True)
+    assert w.requires_grad and ag.randn_like(w, requires_grad=True).requires_grad
+
+
+def test_multinomial() -> None:
+    ag.manual_seed(1)
+    w = ag.tensor([[1.0, 3.0, 0.0, 6.0], [0.0, 1.0, 1.0, 0.0]])
+    for draw in (ag.multinomial, ag.jit(ag.multinomial)):
+        found = draw(w, 4000, True)
+        assert found.shape == (2, 4000) and found.dtype == "int64"
+        np.testing.assert_allclose(np.bincount(found[0].numpy(), minlength=4) / 4000,
+                                   [0.1, 0.3, 0, 0.6], atol=0.03)
+        assert set(draw(w, 2, False)[1].tolist()) == {1, 2}
+    first = ag.multinomial(w[0].expand(4000, 4), 2)
+    assert (first[:, 0] != first[:, 1]).all()
+    np.testing.assert_allclose(np.bincount(first[:, 0].numpy(), minlength=4) / 4000,
+                               [0.1, 0.3, 0, 0.6], atol=0.03)
+    # one of each pair, drawn after the first: P(1, 3) = 0.3 * 0.6 / 0.7
+    both = np.mean((first.numpy() == [1, 3]).all(1))
+    np.testing.assert_allclose(both, 0.3 * 0.6 / 0.7, atol=0.03)
+    for wrong in (w[1] - 1, w[1]):
+        with pytest.raises(ValueError, match=r"weights must not be negative, and 3 or more"):
+            ag.multinomial(wrong, 3)
+    with pytest.raises(ValueError, match="5 places cannot be drawn of 4"):
+        ag.multinomial(w, 5)
+    with pytest.raises(ValueError, match="rows of floats, not int64"):
+        ag.multinomial(ag.tensor([1, 2]), 1)
+
+
+# -- frames and runs --------------------------------------------------------------------------
+@pytest.mark.parametrize(("n", "hop", "width", "center"),
+                         [(16, 4, None, True), (16, 8, 12, True), (8, 3, 8, False)])
+def test_frames_of_signals(n: int, hop: int, width: Any, center: bool) -> None:
+    random = np.random.default_rng(0)
+    x = random.normal(size=(2, 90))
+    window = np.hanning((width or n) + 2)[1:-1]
+    call = {"win_length": width, "window": ag.tensor(window), "center": center}
+    found = ag.stft(ag.tensor(x), n, hop, **call)
+    weights = np.pad(window, (n - len(window)) // 2)
+    padded = np.pad(x, ((0, 0), (n // 2, n // 2)), "reflect") if center else x
+    frames = np.lib.stride_tricks.sliding_window_view(padded, n, 1)[:, ::hop] * weights
+    np.testing.assert_allclose(found, np.moveaxis(np.fft.rfft(frames), -1, 1), atol=1e-9)
+    back = ag.istft(found, n, hop, length=80, **call)
+    np.testing.assert_allclose(back, x[:, :80], atol=1e-9)
+    both = ag.jit(lambda x: ag.istft(ag.stft(x, n, hop, **call), n, hop, length=80, **call))
+    np.testing.assert_allclose(both(ag.tensor(x)), x[:, :80], atol=1e-9)
+    g = ag.grad(lambda x: (ag.istft(ag.stft(x, n, hop, **call), n, hop, length=80, **call)**2)
+                .sum())(ag.tensor(x))
+    np.testing.assert_allclose(g[:, :80], 2 * x[:, :80], atol=1e-8)
+    assert ag.stft(ag.tensor(x), n, hop, return_complex=False, **call).shape[-1] == 2
+
+
+def test_frames_that_do_not_fit() -> None:
+    x = ag.randn(40)
+    np.testing.assert_allclose(
+        np.abs(ag.stft(x, 8, 4, window=ag.hann_window(8), center=False)) / 4,
+        np.abs(scipy.signal.stft(x, nperseg=8, noverlap=4, boundary=None, padded=False)[2]),
+        rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="vector of 9 weights, at most n_fft = 8"):
+        ag.stft(x, 8, win_length=9)
+    with pytest.raises(ValueError, match="hop_length must be positive"):
+        ag.stft(x, 8, 0)
+    with pytest.raises(ValueError, match="overlap too little"):
+        ag.istft(ag.stft(x, 8, 8, center=False, window=ag.hann_window(8)), 8, 8,
+                 window=ag.hann_window(8), center=False)
+
+
+def test_runs_of_equal_elements() -> None:
+    x = ag.tensor([1, 1, 2, 2, 3, 1, 1])
+    values, inverse, counts = ag.unique_consecutive(x, return_inverse=True, return_counts=True)
+    assert values.tolist() == [1, 2, 3, 1] and counts.tolist() == [2, 2, 1, 2]
+    assert values[inverse].tolist() == x.tolist()
+    rows = ag.tensor([[1, 2], [1, 2], [3, 2]])
+    assert ag.unique_consecutive(rows, dim=0).tolist() == [[1, 2], [3, 2]]
+    assert ag.unique_consecutive(rows, dim=1).tolist() == rows.tolist()
+    assert ag.unique_consecutive(ag.tensor([], dtype="int64")).tolist() == []
+
+
+def test_errors_name_what_does_not_fit() -> None:
+    for call, text in (
+        (lambda: ag.mv(ag.ones(3), ag.ones(3)), r"mv\(float32\[3\].*input must have 2 axes"),
+        (lambda: ag.addr(ag.ones(2), ag.ones(2, 2), ag.ones(2)), "vec1 must have 1 axes"),
+        (lambda: ag.unflatten(ag.ones(6), 0, (4, 2)), r"cannot have the sizes \(4, 2\)"),
+        (lambda: ag.t(ag.ones(1, 2, 3)), "at most two axes"),
+        (lambda: ag.masked_scatter(ag.ones(3), ag.ones(3) > 0, ag.ones(2)), "fewer elements"),
+        (lambda: ag.histc(ag.ones(3), 3, 2, 1), "max must not be smaller"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            call()
