@@ -67,7 +67,8 @@ def set_default_dtype(dtype: DTypeLike) -> None:
     >>> import agnesi as ag
     >>> ag.set_default_dtype(ag.float32)
     """
-    found = None if isinstance(dtype, (Tensor, np.ndarray, np.generic, NoneType)) else dtypes.as_dtype(dtype)
+    wrong = isinstance(dtype, (Tensor, np.ndarray, np.generic, NoneType))
+    found = None if wrong else dtypes.as_dtype(dtype)
     if found is None or found.kind not in "fV":
         raise DTypeError(f"the default dtype is one of floats, not {shown(dtype)}")
     config.default_float = found.name

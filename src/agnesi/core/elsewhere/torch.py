@@ -171,7 +171,7 @@ functional functorch : `ag.func`
 futures : `concurrent.futures`
 fx : `print(f.graph)`
 hub serialization storage : `ag.saving.load_file(path)`
-library classes : `ag.Op`, `ag.op`
+library classes ops : `ag.Op`, `ag.op`
 masked nested : `ag.where(mask, x, 0)`; lists of tensors
 overrides return_types types torch_version version cpp cpu monitor : `ag.Tensor`, `ag.__version__`
 profiler : `ag.jit(f).explain()`
