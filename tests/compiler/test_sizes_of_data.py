@@ -9,6 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
+from agnesi.compiler.compiled import Compiled
 from tests.compiler.sizes_of_data import MATRICES, PLACES, VECTORS, M, V, arrays, operands
 
 PROGRAMS = {**VECTORS, **MATRICES, **PLACES}
@@ -33,6 +34,7 @@ def _variable(program: Any) -> Any:
     return T.vector("v") if program.__code__.co_varnames[1] == "v" else T.matrix("m")
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values(name: str) -> None:
     program = PROGRAMS[name]
@@ -45,6 +47,7 @@ def test_values(name: str) -> None:
     _same(ag.function([x], program(T, x)), program, lambda x: program(ag, x))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", {**VECTORS, **MATRICES})
 def test_gradients(name: str) -> None:
     program = PROGRAMS[name]
@@ -67,6 +70,36 @@ def test_one_version_for_all_sizes() -> None:
             compiled(ag.tensor(x))
         assert compiled.explain().count("trace") == 1, compiled.explain()
     assert ag.jit(lambda x: x[x > 0].sum())(ag.tensor(V)) == V[V > 0].sum()
+
+
+def test_operands_of_other_sizes_take_no_new_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, compile_ = [], Compiled.__post_init__
+    monkeypatch.setattr(Compiled, "__post_init__", lambda self: (made.append(self), compile_(self)))
+    for program in (VECTORS["mask of a mask"], VECTORS["unique"], MATRICES["rows"]):
+        compiled = ag.jit(lambda x, p=program: p(ag, x))
+        for n in (10, 11, 20, 35, 17, 40, 64):
+            if n == 35:
+                made.clear()
+            x = ag.tensor(np.cos(np.arange(n * 3.0)).reshape((n, 3) if program in
+                          MATRICES.values() else -1) * 3)
+            np.testing.assert_allclose(compiled(x), program(ag, x), rtol=1e-12)
+        assert not made
+
+
+def test_what_is_dear_is_computed_once() -> None:
+    w = ag.tensor(np.cos(np.arange(12.0)).reshape(3, 4))
+
+    def program(x: Any) -> Any:
+        h = x @ w
+        return ag.sort(h[h > 0]) * h.sum()
+
+    compiled = ag.jit(program)
+    x = ag.tensor(np.sin(np.arange(15.0)).reshape(5, 3))
+    for sign in (1.0, -1.0):
+        np.testing.assert_allclose(compiled(x * sign), program(x * sign), rtol=1e-12)
+    assert "matmul" not in str(compiled.graph)
+    slope = ag.grad(lambda x: (program(x) ** 2).sum())
+    np.testing.assert_allclose(ag.jit(slope)(x), slope(x), rtol=1e-12)
 
 
 def test_what_is_summed_needs_no_size() -> None:

@@ -183,7 +183,10 @@ def caller(tree: Tree, statics: Sequence[Any], native: Callable[..., Any],
         told = text.name()
         text.write(f"{told} = {text.name(c.compiled)}.bound.direct({', '.join(leaves)})")
         text.require(f"{told} is not MISSED")
-        leaves.append(f"{text.name(CARRIERS)}[{told}.item()]")
+        handed = [text.name() for _ in c.handed]
+        if handed:
+            text.write(f"{told}, {', '.join(handed)} = {told}")
+        leaves += [f"{text.name(CARRIERS)}[{told}.item()]", *handed]
     text.write(f"found = {text.name(native)}({', '.join(leaves)})")
     text.require("found is not MISSED")
     text.write(f"return {finish(text, 'found')}")

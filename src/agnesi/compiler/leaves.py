@@ -11,8 +11,19 @@ from agnesi.core import dtypes
 from agnesi.core.tensor import Tensor
 
 
+class Handed:
+    """A value that the code which computed a size hands on; it is an argument without a shape."""
+
+    __slots__ = ("array", "dtype")
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array, self.dtype = array, array.dtype
+
+
 def symbol_of(value: Any, i: int, shape: Any, hidden: bool = False) -> Any:
     """What the function sees as an argument of some shape while it is traced."""
+    if type(value) is Handed:  # another node stands for it when the trace is over
+        return stand_in((), value.dtype)
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
         name = value.name if isinstance(value, Tensor) else None
         return stand_in(shape, dtypes.as_dtype(value.dtype), requires_grad=requires_grad(value),
@@ -28,7 +39,7 @@ def argument_of(value: Any, shape: Any, hidden: bool = False) -> Any:
     """What native code is told of an argument."""
     from agnesi.runtime.entry import Arg
 
-    if isinstance(value, (Tensor, np.ndarray, np.generic)):
+    if isinstance(value, (Tensor, np.ndarray, np.generic, Handed)):
         return Arg("array", value.dtype.name, shape)
     if type(value) is float:
         return Arg("float")
@@ -49,6 +60,8 @@ def requires_grad(value: Any) -> bool:
 
 def memory_of(value: Any) -> Any:
     """A tensor's array, or the array itself."""
+    if type(value) is Handed:
+        return value.array
     return value.data if isinstance(value, Tensor) else value
 
 

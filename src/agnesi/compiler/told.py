@@ -18,24 +18,33 @@ import numpy as np
 
 from agnesi.compiler.compiled import Compiled
 from agnesi.compiler.containers import CARRIERS, MISSED, missed
-from agnesi.compiler.leaves import plain
+from agnesi.compiler.leaves import Handed, plain
+from agnesi.compiler.varying import check
 from agnesi.core.errors import ShapeError, at
+from agnesi.core.extents import most
 from agnesi.core.graph import FunctionGraph, alike, constant_value
-from agnesi.core.node import Node
+from agnesi.core.node import Node, toposort
+from agnesi.core.record import replace
+from agnesi.core.tensor import symbol
 
 
 class SizeWanted(BaseException):
     """A trace needs a size that a value tells."""
 
-    def __init__(self, outputs: Sequence[Node], place: int, most: Any) -> None:
+    def __init__(self, outputs: Sequence[Node], handed: Sequence[Node], place: int, most: Any
+                 ) -> None:
         super().__init__()
-        #: The scalar, and what exists on the way only on which it is asked for (``Decisions``).
-        self.outputs, self.most = outputs, most
+        #: The scalar, what is handed on, and what exists on the way only on which it is asked for
+        #: (``Decisions``).
+        self.outputs, self.handed, self.most = outputs, handed, most
         #: Which of the sizes that values tell it is, in the order in which they are asked for.
         self.place = place
-        #: The arguments before it; and what makes the function that computes it, of exact sizes.
+        #: The arguments before it, their sizes where some are run-time values; what makes the
+        #: function that computes it, and that.
         self.inputs: Sequence[Node] = ()
-        self.make: Callable[[], Computed] | None = None
+        self.pattern: Any = None
+        self.make: Callable[[], Computed]
+        self.made: Computed | None = None
 
 
 class Told:
@@ -43,51 +52,71 @@ class Told:
 
     Parameters
     ----------
-    arguments : sequence
+    arguments : list
         What native code takes.
-    symbols : sequence
-        The arguments in the trace, behind them those without elements whose sizes are told.
-    inputs : sequence of Node
-        Those that are tensors.
+    symbols : list
+        The arguments in the trace; behind them, for each size that is told, one without elements of
+        that size, and values that the code which computed it hands on.
+    inputs : list of Node
+        Those that are tensors.  What is handed on is known when its size is asked for: from then
+        on it is an argument, in all three lists.
     known : sequence of Computed
         What computes the sizes.
     exact : bool
         Whether sizes are the numbers that they were when the computations were found.
     """
 
-    def __init__(self, arguments: Sequence[Any], symbols: Sequence[Any], inputs: Sequence[Node],
+    def __init__(self, arguments: list[Any], symbols: list[Any], inputs: list[Node],
                  known: Sequence[Computed], exact: bool) -> None:
-        self.arguments, self.inputs, self.known, self.exact = arguments, inputs, known, exact
-        self.sizes = [s.shape[0] for s in symbols[len(symbols) - len(known):]]
+        self.arguments, self.symbols, self.inputs = arguments, symbols, inputs
+        self.known, self.exact = known, exact
+        #: How many arguments before the end each size is.
+        self.places = [behind(known[i:]) for i in range(len(known))]
+        self.sizes = [symbols[-n].shape[0] for n in self.places]
         #: The scalars of which the size was asked, and that.
         self.asked: list[tuple[Node, Any]] = []
 
-    def next(self, node: Node, most: Any, token: Node | None) -> Any:
+    def next(self, node: Node, most: Any, given: Node | None, token: Node | None) -> Any:
         """The size that a scalar tells; the same for scalars that are computed alike.
 
-        ``token`` exists where Python decides as it did so far (``Decisions.token``).
+        ``given`` is the data that decides it; ``token`` exists where Python decides as it did so
+        far (``Decisions.token``).
         """
         for asked, size in self.asked:
             if alike(asked, node):
                 return size
-        place = len(self.asked)
-        outputs = [node] if token is None else [node, token]
+        place, handed = len(self.asked), _handed(node, given, self.inputs)
+        outputs = [node, *handed] if token is None else [node, *handed, token]
         if place < len(self.sizes) and self.known[place].computes(self.inputs, outputs, self.exact):
             self.asked.append((node, self.sizes[place]))
+            for i, n in enumerate(handed, 1 - self.places[place]):
+                self._hand_on(n, i)
             return self.sizes[place]
-        raise SizeWanted(outputs, place, most)
+        raise SizeWanted(outputs, handed, place, most)
+
+    def _hand_on(self, node: Node, place: int) -> None:
+        """Let an argument, by its place from the end, stand for a node."""
+        self.symbols[place], self.inputs[place] = symbol(node), node
+        self.arguments[place] = replace(
+            self.arguments[place], dtype=node.dtype.name, shape=node.shape)
+
+    @property
+    def all_asked(self) -> bool:
+        """Whether the trace has asked for all sizes."""
+        return len(self.asked) == len(self.known)
 
     @contextmanager
-    def found(self, owner: Any) -> Iterator[None]:
+    def found(self, owner: Any, pattern: Any) -> Iterator[None]:
         """A block in which a trace runs, behind which a size that is wanted can be computed."""
         try:
             yield
         except SizeWanted as wanted:
-            if self.exact:
-                later = len(self.known) - wanted.place
-                wanted.inputs = self.inputs[: len(self.inputs) - later]
-                wanted.make = partial(Computed, self.arguments[: len(self.arguments) - later],
-                                      wanted.inputs, wanted.outputs, owner, wanted.most)
+            later = [*self.places, 0][wanted.place]
+            wanted.inputs = self.inputs[: len(self.inputs) - later]
+            if pattern is not None:
+                wanted.pattern = pattern[: len(pattern) - 2 * (len(self.known) - wanted.place)]
+            wanted.make = partial(
+                Computed, self.arguments[: len(self.arguments) - later], wanted, owner)
             raise
 
 
@@ -98,50 +127,64 @@ class Computed:
     ----------
     arguments : sequence
         What native code takes.
-    inputs : sequence of Node
-        The arguments that are tensors.
-    outputs : sequence of Node
-        The scalar, and what exists only where Python decides as it did until it was asked for.
+    wanted : SizeWanted
+        The scalar; what is dear on the way to it, which is handed on; and what exists only where
+        Python decides as it did until it was asked for.
     owner : object
         The jitted function.
-    most : int, optional
+
+    Attributes
+    ----------
+    most : int or None
         Of a size that data decides, the most that it may be.
+    pattern : tuple or None
+        The sizes of the arguments that it takes, where some are run-time values.
     """
 
-    def __init__(self, arguments: Sequence[Any], inputs: Sequence[Node], outputs: Sequence[Node],
-                 owner: Any, most: int | None = None) -> None:
-        self.most = most
-        self.graph = graph = FunctionGraph(inputs, outputs)
+    def __init__(self, arguments: Sequence[Any], wanted: SizeWanted, owner: Any) -> None:
+        self.most: int | None = wanted.most if wanted.most is None else most(wanted.most)
+        self.handed, self.pattern = wanted.handed, wanted.pattern
+        self.graph = graph = FunctionGraph(wanted.inputs, wanted.outputs)
+        if self.pattern is not None:
+            check(graph)
         #: Which of the computations it is that are alike but for sizes of arguments.
         self.number = 0
         #: Whether tensors that it reads are made anew in each trace, and so known by their values.
         self.fresh = False
         self.places = [i for i, a in enumerate(arguments) if a.kind != "identity"]
+        count = 1 + len(self.handed)
         self.compiled = Compiled(
-            arguments, graph, 1, [], result="single", wrap=[False], settings=owner.settings,
-            name=f"sizes of {owner.name}", slow=missed,
+            arguments, graph, count, [], result="tuple" if self.handed else "single",
+            wrap=[False] * count, settings=owner.settings, name=f"sizes of {owner.name}",
+            slow=missed,
         )
 
     def computes(self, inputs: Sequence[Node], outputs: Sequence[Node], exact: bool) -> bool:
         """Whether it computes what nodes of a later trace do."""
-        graph = FunctionGraph(inputs, outputs)
+        graph, exact = FunctionGraph(inputs, outputs), exact and self.pattern is None
         return len(graph.nodes) == len(self.graph.nodes) and _text(
             graph, exact, self.fresh) == _text(self.graph, exact, self.fresh)
 
-    def carrier(self, leaves: Sequence[Any]) -> np.ndarray | None:
-        """An argument without elements whose size is the value now; None where Python decides
-        otherwise before it asks for that."""
+    def results(self, leaves: Sequence[Any]) -> list[Any] | None:
+        """An argument without elements whose size is the value now, and what is handed on; None
+        where Python decides otherwise before it asks for that."""
         self.compiled.follow()
         values = list(leaves)
         for i in self.places:
             values[i] = plain(leaves[i])
-        size = self.compiled.run(*values)
-        if size is MISSED:
+        made = self.compiled.run(*values)
+        if made is MISSED:
             return None
+        size, *handed = made if self.handed else (made,)
         found: np.ndarray | None = CARRIERS[int(size)]
         if found is None:
             raise ShapeError(at(f"{size} decides the size of a result, so it must not be negative"))
-        return found
+        return [found, *map(Handed, handed)]
+
+
+def behind(computed: Sequence[Computed]) -> int:
+    """How many arguments bring along what some compute."""
+    return len(computed) + sum(len(c.handed) for c in computed)
 
 
 def _text(graph: FunctionGraph, exact: bool, fresh: bool) -> list[Any]:
@@ -159,4 +202,21 @@ def _text(graph: FunctionGraph, exact: bool, fresh: bool) -> list[Any]:
             t: Any = node.handle() if value is None else None  # type: ignore[misc]
             what = (t.data.tobytes() if fresh else id(t)) if value is None else value.tobytes()
         found.append((what, [numbers[n] for n in node.inputs], node.dtype))
-    return found
+    return [*found, [numbers[n] for n in graph.outputs]]
+
+
+def _handed(node: Node, given: Node | None, inputs: Sequence[Node]) -> list[Node]:
+    """What is dear on the way to a scalar, so that what comes behind should not compute it again:
+    the data that decides, and whatever is no loop over elements."""
+    known = set(inputs)
+    wanted = [] if given is None or given in known or given.op is None else [given]
+    for n in toposort([node], known.__contains__):
+        if n is not node and n not in known and n.outputs is None and not n.weak and (
+                n.op is not None and n is not given and _is_dear(n)):
+            wanted.append(n)
+    return wanted
+
+
+def _is_dear(node: Node) -> bool:
+    op: Any = node.op
+    return bool(op.foreign or op.template or op.bodies or op.reduction(*node.inputs))

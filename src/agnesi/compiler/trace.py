@@ -81,11 +81,11 @@ class Trace:
         self.decisions: Any = None
 
     # -- values ---------------------------------------------------------------------------
-    def size(self, node: Node, most: Any = None) -> Any:
+    def size(self, node: Node, most: Any = None, given: Node | None = None) -> Any:
         """The size that an integer scalar tells; ``most`` it can be, where data decides it."""
         if self.told is None:
             raise TraceError(at("a size that a value tells has no place here"))
-        return self.told.next(node, most, self.decisions.token())
+        return self.told.next(node, most, given, self.decisions.token())
 
     def decide(self, x: Tensor, use: str) -> Any:
         """The value by which Python decides; None where no call tells it by itself."""

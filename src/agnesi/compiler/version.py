@@ -85,8 +85,10 @@ class Version:
                      for i, (v, s) in enumerate(zip(leaves, shapes, strict=True))]
         trace.told = Told(arguments, symbols, inputs, computed, pattern is None)
         trace.decisions = self._decisions(inputs, leaves, pattern)
-        with trace.told.found(owner):
+        with trace.told.found(owner, pattern):
             nodes, reads, token = self._traced(trace, symbols)
+        if pattern is not None and not trace.told.all_asked:
+            raise UnknownSizeError("not all sizes are needed where they change from call to call")
         #: What Python decided by values, in order.
         self.decisions = tuple(trace.decisions.made)
         if self.decisions in left:
@@ -499,7 +501,8 @@ class Version:
         self.compiled.follow()
         if STATE.watch is not None:
             self.footprint.show([leaves[i] for i in self.mutated])
-        before = as_they_are(self, leaves) if self.records else None
+        own = leaves[: self.argument_tree.leaves + len(self.hidden)]
+        before = as_they_are(self, own) if self.records else None
         values: list[Any] = list(self.statics)
         turns = self.turns
         with nullcontext() if turns is None else turns.again():

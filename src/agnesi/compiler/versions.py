@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.decisions import INSTEAD, WAYS, Decision
-from agnesi.compiler.leaves import is_small, requires_grad
+from agnesi.compiler.leaves import Handed, is_small, requires_grad
 from agnesi.compiler.places import Attribute, Cell, Name, Place, Slot
 from agnesi.compiler.reads import OnlyEagerError, tells
-from agnesi.compiler.told import Computed, SizeWanted
+from agnesi.compiler.told import Computed, SizeWanted, behind
 from agnesi.compiler.trace import TRACING
-from agnesi.compiler.varying import Family, births, in_shapes, shapes_of, told
+from agnesi.compiler.varying import Family, births, fits, in_shapes, shapes_of, sizes_of, told
 from agnesi.compiler.version import Version
 from agnesi.core.config import STATE, config
 from agnesi.core.errors import warn
@@ -67,6 +67,8 @@ class Versions:
         self._computed: dict[Any, list[Computed]] = {}
         #: The same for all sizes of arguments: one of each kind, by its number.
         self._sizes: dict[Any, list[Computed]] = {}
+        #: What computes them for arguments of more than one size.
+        self._counting: dict[Any, list[Computed]] = {}
         #: Arguments for which those sizes are numbers of a version each.
         self._whole: set[Any] = set()
         self._seen: list[Any] = []
@@ -109,10 +111,10 @@ class Versions:
         version = self._serving(key, taken, left)
         if version is not None:
             return version, taken
-        for c in self._computed.get(key, ()):
-            carrier = c.carrier(taken)
-            if carrier is not None:
-                found = self._found([*taken, carrier], tree, (*computed, c), left)
+        for c in self._known(key, taken):
+            results = c.results(taken)
+            if results is not None:
+                found = self._found([*taken, *results], tree, (*computed, c), left)
                 if found is not None:
                     return found
         return None
@@ -122,24 +124,36 @@ class Versions:
         """The sizes that a trace with such arguments will ask for, as far as that is known."""
         computed: tuple[Computed, ...] = ()
         while True:
-            known = self._computed.get(_key(taken, tree, computed), ())
+            known = self._known(_key(taken, tree, computed), taken)
             asked = chosen.get(len(computed))
             for c in known if asked is None else [asked]:
-                carrier = c.carrier(taken)
-                if carrier is not None:
-                    taken, computed = [*taken, carrier], (*computed, c)
+                results = c.results(taken)
+                if results is not None:
+                    taken, computed = [*taken, *results], (*computed, c)
                     break
             else:
                 return taken, computed
 
+    def _known(self, key: Any, taken: Sequence[Any]) -> list[Computed]:
+        """What computes the next size for arguments."""
+        found = self._computed.get(key)
+        open_ = () if found is not None else self._counting.get(_but_sizes(key), ())
+        if not open_:
+            return found or []
+        sizes = sizes_of(shapes_of(taken))
+        if len(self._computed) >= _SERVED:
+            self._computed.clear()
+        found = self._computed[key] = [c for c in open_ if fits(c.pattern, sizes)]
+        return found
+
     def _compute(self, key: Any, taken: Sequence[Any], known: tuple[Computed, ...],
                  wanted: SizeWanted, chosen: dict[int, Computed]) -> None:
         """Let a size that a value tells be computed before each call with such arguments."""
-        if wanted.make is None:  # it was asked for while sizes were open
+        if wanted.pattern is not None:  # it was asked for while sizes were open
             try:
                 Version(self.owner, taken, key[0], None, dict(self.hidden), known)
-            except SizeWanted as exactly:
-                wanted = exactly
+            except SizeWanted:
+                pass
             else:
                 self._whole.add(key)
                 return
@@ -152,8 +166,9 @@ class Versions:
             return
         for later in [p for p in chosen if p > place]:
             del chosen[later]
-        first = _key(taken[: len(taken) - len(known) + place], key[0], known[:place])
-        chosen[place] = self._computing(first, wanted)
+        before = taken[: len(taken) - behind(known[place:])]
+        self._families.setdefault(_but_sizes(key), Family()).learn(shapes_of(taken))
+        chosen[place] = self._computing(_key(before, key[0], known[:place]), wanted)
 
     def _computing(self, key: Any, wanted: SizeWanted) -> Computed:
         """What computes a size from arguments, made now if it is new."""
@@ -163,9 +178,10 @@ class Versions:
                 return c
         if len(others) >= WAYS:
             others.clear()
-        assert wanted.make is not None
-        made = wanted.make()
+        made = wanted.made or wanted.make()
         others.append(made)
+        if made.pattern is not None:
+            self._counting.setdefault(_but_sizes(key), []).append(made)
         kinds = self._sizes.setdefault(_but_sizes(key), [])
         made.number = next((i for i, c in enumerate(kinds) if c.computes(
             wanted.inputs, wanted.outputs, False)), len(kinds))
@@ -269,8 +285,13 @@ class Versions:
         cause = self._cause(key, known) if not left else _other_way(left[-1])
 
         def make(pattern: Any = None) -> Version:
-            return Version(self.owner, leaves, tree, pattern, dict(self.hidden), computed,
-                           [v.decisions for v in left])
+            try:
+                return Version(self.owner, leaves, tree, pattern, dict(self.hidden), computed,
+                               [v.decisions for v in left])
+            except SizeWanted as wanted:
+                if pattern is not None:  # what cannot be for all sizes is told here
+                    wanted.made = wanted.make()
+                raise
 
         grown = None
         if not known and key not in self._whole:
@@ -412,6 +433,8 @@ def kind_of(value: Any) -> Any:
         return ("array", value.dtype, value.shape, requires_grad(value))
     if type(value) is float:
         return ("float",)
+    if type(value) is Handed:
+        return ("handed",)
     try:
         hash(value)
     except TypeError:

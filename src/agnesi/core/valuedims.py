@@ -47,10 +47,12 @@ def _pickled(name: str, key: Any) -> ValueDim:
     return new
 
 
-def size_of(x: Tensor, name: str = "a size", most: Any = None) -> Any:
+def size_of(x: Tensor, name: str = "a size", most: Any = None,
+            given: Tensor | None = None) -> Any:
     """The size that an integer scalar tells: a number where Python may know it.
 
-    ``most`` is the most that it may be, where data decides it.
+    ``most`` is the most that it may be, where data decides it; ``given`` the data, which what
+    comes behind needs, too.
     """
     if x.shape != () or x.dtype.kind not in "iu":
         raise TypeError(f"{name} must be an integer scalar, not {typed(x)}")
@@ -62,7 +64,7 @@ def size_of(x: Tensor, name: str = "a size", most: Any = None) -> Any:
         return size
     examples = MODE.get().examples
     if examples is not None:
-        size = examples.size(x, lambda x: size_of(x, name, most))
+        size = examples.size(x, lambda x: size_of(x, name, most, given))
         if size is None:
             raise TraceError(
                 f"{name} differs between the examples of vmap, whose results have one shape: sum "
@@ -71,7 +73,7 @@ def size_of(x: Tensor, name: str = "a size", most: Any = None) -> Any:
     trace = current_trace()
     while trace is not None:
         if trace.around is None and trace.of_values:
-            return trace.size(node, most)
+            return trace.size(node, most, None if given is None else given.node)
         node = trace.outward(node)
         if node is None:
             raise TraceError(

@@ -53,7 +53,8 @@ def places_of(mask: Tensor) -> Tensor:
     if is_known(mask):
         return as_tensor(flat.data.nonzero()[0])
     count = cast(flat, dtypes.int64).sum()
-    return apply(Chosen(size_of(count, "how many elements a mask selects", flat.shape[0])), flat)
+    n = size_of(count, "how many elements a mask selects", flat.shape[0], mask)
+    return apply(Chosen(n), flat)
 
 
 def along_axes(flat: Tensor, shape: Any) -> tuple[Tensor, ...]:

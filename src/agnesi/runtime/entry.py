@@ -388,10 +388,16 @@ def _fill_arguments(table: Context, spec: EntrySpec, keep: list[Any]) -> None:
 
 
 def _wanted(size: Any, sizes: Sequence[Extent]) -> int:
-    """A size of an argument as the native code checks it: a number, or times of a run-time one."""
+    """A size of an argument as the native code checks it: a number, or times of a run-time one.
+
+    What is made of these in other ways is that of a value which compiled code hands on.
+    """
     if not isinstance(size, Extent):
         return int(size)
-    (((name,), times),) = size.terms
+    (monomial, times), *more = size.terms
+    if more or len(monomial) != 1 or monomial[0] not in sizes:
+        return -_LARGEST - 1
+    (name,) = monomial
     return -1 - (sizes.index(name) | (times - 1) << _TIMES)
 
 

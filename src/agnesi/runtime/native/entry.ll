@@ -51,7 +51,7 @@
 %Apart = type {i64, i64, i64, ptr}                ; an argument's buffer and bytes, and other memory: how many, %Span
 %Span = type {i64, i64}                           ; where memory begins and ends
 ; Where sizes are run-time values, the last entries of the table of buffers hold them (-1: not seen
-; yet), an expected size of -1-k-65536*t stands for t + 1 times size k, bytes of -1-i in a pair for
+; yet), an expected size of -1-k-65536*t stands for t + 1 times size k, the least one for any, bytes of -1-i in a pair for
 ; those of argument i, and outputs have the sizes that the function at 26 writes.
 
 ; Filled when the module is loaded; see `_api` in support.py for the order.
@@ -319,6 +319,9 @@ compare:
   %match = icmp eq i64 %a, %b
   br i1 %match, label %next, label %differs
 differs:
+  %any = icmp eq i64 %b, -9223372036854775808
+  br i1 %any, label %next, label %bound
+bound:
   %fixed = icmp sge i64 %b, 0
   br i1 %fixed, label %no, label %size
 size:
