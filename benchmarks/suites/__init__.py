@@ -10,6 +10,7 @@ NAMES = (
     "elementwise",
     "rows",
     "reductions",
+    "masks",
     "sparse",
     "matmul",
     "mlp_jit",
