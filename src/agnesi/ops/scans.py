@@ -136,12 +136,19 @@ class Shift(Scan):
     def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
         return apply(self, ts[0])
 
-
     def parts(self, x: Any) -> list[Any]:
-        zero = loops.const(0, x.dtype)
-        return self.in_turns(
-            x.shape, lambda at: zero, lambda own, at: x(*self.stepped(at, -1))
-        )
+        zero, axis, n = loops.const(0, x.dtype), self.axis, x.shape[self.axis]
+        first, rest = ((n - 1 if n else 0, 0) if self.reverse else (0, 1))
+
+        def region(start: Any, size: Any, value: Any) -> Any:
+            corner = tuple([start if a == axis else 0 for a in range(len(x.shape))])
+            shape = tuple([size if a == axis else m for a, m in enumerate(x.shape)])
+            return loops.Part(corner, (1,) * len(shape), shape, value)
+
+        def before(at: Any) -> Any:
+            return x(*[i + 1 if a == axis and self.reverse else i for a, i in enumerate(at)])
+
+        return [region(first, min(n, 1), lambda at: zero), region(rest, max(n - 1, 0), before)]
 
 
 @record
