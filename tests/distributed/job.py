@@ -1,8 +1,13 @@
-"""A job for the launcher: trains a number, keeps it in a file, and fails as it is told."""
+"""A job for the launcher: counts in both processes, keeps how far it is, and fails as it is told.
+
+Arguments: a folder; "exit", or "kill" with a rank and seconds; how many steps of how many seconds.
+"""
 
 import os
 import signal
 import sys
+import threading
+import time
 from pathlib import Path
 
 import agnesi as ag
@@ -10,23 +15,28 @@ from agnesi import distributed as dist
 
 
 def main() -> None:
-    folder, how = Path(sys.argv[1]), sys.argv[2]
+    folder, how, *rest = Path(sys.argv[1]), *sys.argv[2:]
+    victim, after, steps, pause = (float(v) for v in rest or (1, 0, 6, 0))
     dist.init(timeout=20)
     rank, saved = dist.rank(), folder / "saved"
     first, x = (int(v) for v in saved.read_text().split()) if saved.exists() else (0, 0)
     print(f"begin at {first} after {dist.restart_count()} restarts", flush=True)
-    for i in range(first, 6):
+    failing = rank == victim and dist.restart_count() == 0
+    if failing and rest:
+        timer = threading.Timer(after, os.kill, (os.getpid(), signal.SIGKILL))
+        timer.daemon = True
+        timer.start()
+    for i in range(first, int(steps)):
         x = int(dist.all_reduce(ag.tensor(x + 1), "max"))
         if rank == 0:
-            saved.write_text(f"{i + 1} {x}")
+            (folder / "new").write_text(f"{i + 1} {x}")
+            os.replace(folder / "new", saved)
         dist.barrier()
-        if i == 2 and rank == 1 and dist.restart_count() == 0:
+        time.sleep(pause)
+        if i == 2 and failing and not rest:
             if how == "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
-            if how == "exit":
-                sys.exit(3)
-            if how == "raise":
-                raise ValueError("this rank does not like 2")
+            sys.exit(3)
     print(f"end with {x}", flush=True)
 
 

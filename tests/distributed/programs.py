@@ -42,29 +42,34 @@ def given(dtype, shape, rank):
 
 
 def values(dtype, shape, names):
+    """Eagerly, and all of them in one compiled function."""
     x = ag.tensor(given(dtype, shape, dist.rank()))
-    compiled = {name: ag.jit(KINDS[name][0]) for name in names}
-    return {name: (KINDS[name][0](x).data, compiled[name](x).data) for name in names}
+    compiled = ag.jit(lambda x: {name: KINDS[name][0](x) for name in names})(x)
+    return {name: (KINDS[name][0](x).data, compiled[name].data) for name in names}
 
 
 def gradients(shape, names):
-    """Gradients of a weighted sum: eager, compiled, in a declared graph, forwards, batched."""
+    """Gradients of a weighted sum: eager, compiled, in a declared graph, forwards, batched.
+
+    Those that are compiled are all in one function.
+    """
     rank = dist.rank()
     x = ag.tensor(given("float64", shape, rank) + 0.25 * rank)
+    weights = {name: _weights(KINDS[name][0](x).shape, rank) for name in names}
+
+    def loss(name):
+        return lambda v: (KINDS[name][0](v * v) * weights[name]).sum()
+
+    v = ag.symbolic.tensor("float64", shape, "v")
+    declared = ag.function([v], [ag.grad(loss(name))(v) for name in names])(x)
+    compiled = ag.jit(lambda x: [ag.grad(loss(name))(x) for name in names])(x)
     found = {}
-    for name in names:
+    for i, name in enumerate(names):
         f = KINDS[name][0]
-        weights = _weights(f(x).shape, rank)
-
-        def loss(v, f=f, weights=weights):
-            return (f(v * v) * weights).sum()
-
-        v = ag.symbolic.tensor("float64", shape, "v")
-        declared = ag.function([v], ag.grad(loss)(v))
-        found[name] = [ag.grad(loss)(x), ag.jit(ag.grad(loss))(x), declared(x),
-                       ag.jvp(loss, (x,), (ag.ones(shape, dtype="float64"),))[1],
-                       ag.vmap(f)(ag.stack([x, x + 1]))]
-        found[name] = [np.asarray(y) for y in found[name]]
+        tangent = ag.jvp(loss(name), (x,), (ag.ones(shape, dtype="float64"),))[1]
+        batched = ag.vmap(f)(ag.stack([x, x + 1]))
+        eager = ag.grad(loss(name))(x)
+        found[name] = [np.asarray(y) for y in (eager, compiled[i], declared[i], tangent, batched)]
     return found
 
 

@@ -19,6 +19,7 @@ from tests.hostile.forks import forks
 from tests.hostile.interrupts import interrupts
 from tests.hostile.kills import kills
 from tests.hostile.mutations import mutations
+from tests.hostile.ranks import ranks
 from tests.hostile.users import users
 
 #: What there is, and how often.
@@ -29,6 +30,7 @@ TRIALS: dict[str, tuple[Callable[[int, Path], Trial], int]] = {
     "interrupts": (interrupts, 500),
     "forks": (forks, 200),
     "users": (users, 60),
+    "ranks": (ranks, 100),
 }
 
 
