@@ -96,6 +96,11 @@ def _joined(group: Group) -> Group:
     return group
 
 
+def present() -> list[Group]:
+    """The group of all processes, if this one has joined it."""
+    return list(_world)
+
+
 def make_group(size: int) -> str:
     """Make the shared memory for a group; for launchers of one's own.
 

@@ -1,0 +1,185 @@
+"""Actors of Ray as the processes of one group: Ray starts and places them, again if need be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from typing import Any
+
+from agnesi.compiler.control import set_num_threads
+from agnesi.core.errors import CollectiveError, at
+from agnesi.core.integers import is_integer
+from agnesi.distributed import world
+from agnesi.distributed.group import TIMEOUT
+
+
+class RayWorkers:
+    """Actors of Ray on one machine that run functions with different data, as ranks of one group.
+
+    As :class:`Workers`, but Ray launches them, beside whatever else it runs there.  An actor that
+    dies is an error that names its rank, and is started again: the next call has all of them, in a
+    new group.
+
+    Parameters
+    ----------
+    count : int
+        How many.
+    threads : int
+        Threads of compiled code, and cores that Ray sets aside, for each.
+    timeout : float
+        Seconds after which their waiting for each other is an error.
+
+    Raises
+    ------
+    ImportError
+        If there is no Ray.
+    ValueError
+        If there should be none.
+
+    See Also
+    --------
+    distributed.Workers, distributed.launch
+    """
+
+    def __init__(self, count: int, *, threads: int = 1, timeout: float = TIMEOUT) -> None:
+        if not is_integer(count) or count < 1:
+            raise ValueError(at(f"RayWorkers: count must be a number of actors, not {count!r}"))
+        try:
+            self._ray: Any = import_module("ray")
+        except ImportError as error:
+            raise ImportError(at("RayWorkers needs Ray: pip install ray, or take Workers, which "
+                                 "need nothing")) from error
+        if not self._ray.is_initialized():
+            self._ray.init(include_dashboard=False, log_to_driver=False)
+        self.count, self.threads, self.timeout = count, threads, timeout
+        self._kind = self._ray.remote(_Member)
+        self._actors: list[Any] = []
+        self._joined = False
+        self._node: Any = None
+        for rank in range(count):
+            self._actors.append(self._start(rank))
+
+    def _start(self, rank: int) -> Any:
+        """An actor, beside the first one."""
+        options: dict[str, Any] = {"num_cpus": self.threads}
+        if self._node is not None:
+            strategies = import_module("ray.util.scheduling_strategies")
+            options["scheduling_strategy"] = strategies.NodeAffinitySchedulingStrategy(
+                self._node, soft=False)
+        actor = self._kind.options(**options).remote(rank, self.count, self.threads, self.timeout)
+        if self._node is None:
+            self._node = self._ray.get(actor.node.remote(), timeout=self.timeout)
+        return actor
+
+    def run(self, function: Callable[..., Any], *args: Any, each: Sequence[tuple[Any, ...]] = ()
+            ) -> list[Any]:
+        """Call a function in all actors, which may use collectives.
+
+        Parameters
+        ----------
+        function : callable
+            What Ray can pickle.
+        *args : object
+            The same for all.
+        each : sequence of tuple
+            Further arguments of each actor.
+
+        Returns
+        -------
+        list
+            What it returned, by rank.
+
+        Raises
+        ------
+        CollectiveError
+            If an actor died.
+        Exception
+            What the function raised in the actor with the lowest rank.
+        """
+        if not self._joined:
+            path = self._ray.get(self._actors[0].make.remote(), timeout=self.timeout)
+            self._results([actor.join.remote(path) for actor in self._actors])
+            self._joined = True
+        return self._results([
+            actor.call.remote(function, (*args, *(each[rank] if each else ())))
+            for rank, actor in enumerate(self._actors)])
+
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        """A function's results for all items, each computed by the next actor that is free.
+
+        Parameters
+        ----------
+        function : callable
+            Of one argument.
+        items : iterable
+            Its arguments.
+
+        Returns
+        -------
+        list
+            In the order of ``items``.
+
+        Raises
+        ------
+        Exception
+            What the function raised first.
+        """
+        pool = import_module("ray.util").ActorPool(self._actors)
+        return list(pool.map(lambda actor, item: actor.call.remote(function, (item,)), items))
+
+    def _results(self, references: list[Any]) -> list[Any]:
+        """All results; actors that died are started again, and the first error is raised."""
+        found, errors = [], {}
+        for rank, reference in enumerate(references):
+            try:
+                found.append(self._ray.get(reference))
+            except self._ray.exceptions.RayActorError:
+                errors[rank] = CollectiveError(at(f"the actor of rank {rank} died; it is started "
+                                                  "again"))
+                self._actors[rank] = self._start(rank)
+            except self._ray.exceptions.RayTaskError as error:
+                errors[rank] = error.as_instanceof_cause()
+        if not errors:
+            return found
+        self._joined = False
+        dead = [r for r, e in errors.items() if type(e) is CollectiveError and "died" in str(e)]
+        raise errors[dead[0] if dead else min(errors)]
+
+    def close(self) -> None:
+        """Let the actors end; Ray goes on."""
+        for actor in self._actors:
+            self._ray.kill(actor)
+        self._actors = []
+
+    def __enter__(self) -> RayWorkers:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class _Member:
+    """What runs in an actor."""
+
+    def __init__(self, rank: int, count: int, threads: int, timeout: float) -> None:
+        self.rank, self.count, self.timeout = rank, count, timeout
+        set_num_threads(threads)
+
+    def node(self) -> str:
+        found: str = import_module("ray").get_runtime_context().get_node_id()
+        return found
+
+    def make(self) -> str:
+        return world.make_group(self.count)
+
+    def join(self, path: str) -> None:
+        world.shutdown()
+        world.init(self.rank, self.count, path, timeout=self.timeout)
+
+    def call(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        try:
+            return function(*args)
+        except Exception as error:
+            for group in world.present():
+                group.give_up(f"rank {self.rank} raised {type(error).__name__}: {error}")
+            raise
