@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from agnesi import func as func
     from agnesi import inspect as inspect
     from agnesi import linalg as linalg
+    from agnesi import metrics as metrics
     from agnesi import nn as nn
     from agnesi import optim as optim
     from agnesi import random as random
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from agnesi import special as special
     from agnesi import symbolic as symbolic
     from agnesi import testing as testing
+    from agnesi import training as training
     from agnesi import tree as tree
     from agnesi.api.effects import callback as callback
     from agnesi.api.effects import print as print
@@ -188,6 +190,7 @@ _LATE = {
     "linearize": "agnesi.autodiff.jacobians:linearize",
     "manual_seed": "agnesi.api.random:manual_seed",
     "memory_stats": "agnesi.compiler.control:memory_stats",
+    "metrics": "agnesi.metrics",
     "nn": "agnesi.nn",
     "Op": "agnesi.api.userops:Op",
     "op": "agnesi.api.userops:op",
@@ -206,6 +209,7 @@ _LATE = {
     "special": "agnesi.api.special",
     "symbolic": "agnesi.api.symbolic",
     "testing": "agnesi.testing",
+    "training": "agnesi.training",
     "tree": "agnesi.api.tree",
     "vmap": "agnesi.autodiff.vmap:vmap",
     **_NAMES,

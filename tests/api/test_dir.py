@@ -15,6 +15,7 @@ from agnesi.core.exports import exported
 
 MODULES = {
     name: importlib.import_module(f"agnesi.{name}".rstrip(".")) for name in (
+        "metrics", "training", "data.datasets",
         "", "backends", "cuda", "data", "distributed", "fft", "func", "inspect", "linalg", "nn",
         "nn.functional", "nn.init", "nn.utils", "nn.utils.parametrizations",
         "nn.utils.parametrize", "nn.utils.rnn", "nn.utils.stateless", "optim", "optim.flat",

@@ -12,6 +12,7 @@ from agnesi.compiler.jit import Jit
 from agnesi.compiler.shared import Shared
 
 MODULES = (
+    agnesi.metrics, agnesi.training, agnesi.data.datasets,
     agnesi, agnesi.backends, agnesi.cuda, agnesi.data, agnesi.fft, agnesi.func, agnesi.inspect,
     agnesi.linalg, agnesi.nn,
     agnesi.nn.functional, agnesi.nn.init, agnesi.nn.utils, agnesi.nn.utils.parametrizations,

@@ -1,5 +1,6 @@
 """Data: datasets of arrays, files, texts and streams, and the loader that makes batches of them."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from agnesi.core.errors import no_attribute as _no_attribute
@@ -21,14 +22,21 @@ from agnesi.data.samplers import SequentialSampler as SequentialSampler
 from agnesi.data.samplers import WeightedRandomSampler as WeightedRandomSampler
 from agnesi.data.streams import IterableDataset as IterableDataset
 from agnesi.data.streams import MappedStream as MappedStream
+from agnesi.data.tables import from_frame as from_frame
+from agnesi.data.tables import read_csv as read_csv
+from agnesi.data.tables import read_parquet as read_parquet
 from agnesi.data.text import CharTokenizer as CharTokenizer
 from agnesi.data.text import TextDataset as TextDataset
 from agnesi.data.text import TokenWindows as TokenWindows
 from agnesi.data.text import WordTokenizer as WordTokenizer
 
-if not TYPE_CHECKING:
+if TYPE_CHECKING:
+    from agnesi.data import datasets as datasets
+else:
 
     def __getattr__(name: str) -> Any:
+        if name == "datasets":
+            return import_module("agnesi.data.datasets")
         raise _no_attribute("module 'agnesi.data'", name)
 
 

@@ -14,13 +14,18 @@ from agnesi.core.errors import at, shown
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.data.draws import accepts_generator, batch_generator
-from agnesi.ops.generators import Generator
-from agnesi.ops.random import permutation
+from agnesi.data.samplers import shuffled
+from agnesi.ops.generators import Generator, default_generator
+
+
+def is_numeric(dtype: np.dtype) -> bool:
+    """Whether tensors can have a dtype; texts and objects stay arrays."""
+    return dtype in dtypes.ALL or dtype in dtypes.HALVES
 
 
 def as_tensor(array: Any) -> Any:
-    """A tensor around an array; texts and objects stay arrays."""
-    return wrap(array) if array.dtype in (*dtypes.ALL, *dtypes.HALVES) else array
+    """A tensor around an array, where tensors can have its dtype."""
+    return wrap(array) if is_numeric(array.dtype) else array
 
 
 class Dataset:
@@ -84,6 +89,8 @@ class TensorDataset(Dataset):
     ----------
     arrays : tuple of numpy.ndarray
         The arrays, not copied.
+    classes : list of str or None
+        Names of labels, where a reader of files knows them.
 
     Raises
     ------
@@ -115,6 +122,8 @@ class TensorDataset(Dataset):
             raise ValueError(at("TensorDataset takes arrays with the same number of rows, not "
                                 f"{', '.join(map(typed, self.arrays)) or 'none'}"))
         self._count = sizes[0][0]
+        self._made = [wrap if is_numeric(a.dtype) else np.asarray for a in self.arrays]
+        self.classes: list[str] | None = None
 
     def __len__(self) -> int:
         return int(self._count)
@@ -136,8 +145,10 @@ class TensorDataset(Dataset):
             Of shape (samples, ...) each.
         """
         if isinstance(indices, slice):
-            return self._shaped([as_tensor(_locked(a[indices])) for a in self.arrays])
-        return self._shaped([as_tensor(a.take(indices, 0)) for a in self.arrays])
+            return self._shaped([made(_locked(a[indices]))
+                                 for a, made in zip(self.arrays, self._made, strict=True)])
+        return self._shaped([made(a.take(indices, 0))
+                             for a, made in zip(self.arrays, self._made, strict=True)])
 
     def _shaped(self, parts: list[Any]) -> Any:
         return tuple(parts) if self._names is None else dict(zip(self._names, parts, strict=True))
@@ -358,7 +369,7 @@ def random_split(dataset: Any, lengths: Sequence[float],
         sizes = [int(count * share) for share in lengths]
         for k in range(count - sum(sizes)):
             sizes[k % len(sizes)] += 1
-    order: Any = permutation(count, generator=generator).data
+    order = shuffled(count, generator or default_generator())
     ends = list(itertools.accumulate(sizes))
     return [Subset(dataset, order[end - size : end])
             for size, end in zip(sizes, ends, strict=True)]

@@ -176,10 +176,12 @@ class DataLoader:
         Returns
         -------
         dict
-            The epoch, how many of its batches were given, and what its order follows from.
+            The epoch, how many of its batches were given, what its order follows from, and the
+            state of a generator of its own.
         """
         words = None if self._words is None else self._words.copy()
-        return {"epoch": self.epoch, "batch": self._batch, "words": words}
+        own = None if self.generator is None else self.generator.state_dict()
+        return {"epoch": self.epoch, "batch": self._batch, "words": words, "generator": own}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on where a loader of the same dataset was: the next iteration gives the rest.
@@ -196,6 +198,9 @@ class DataLoader:
         """
         check_state("DataLoader", state)
         epoch, batch, words = int(state["epoch"]), int(state["batch"]), state["words"]
+        own = state["generator"]
+        if own is not None and self.generator is not None:
+            self.generator.load_state_dict(own)
         self._words = None if words is None else np.array(words, np.uint32)
         self.epoch, self._batch, self._goes_on = epoch, batch, self._words is not None
 

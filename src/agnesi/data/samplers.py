@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.random import Generator, exponential, integers, permutation, uniform
+from agnesi.api.random import Generator, exponential, integers, uniform
 from agnesi.core.errors import at
 
 
@@ -126,8 +126,7 @@ class RandomSampler(Sampler):
     def order(self, generator: Generator) -> Any:
         if self.replacement:
             return integers(0, self.count, self.num_samples, generator=generator).data
-        found: Any = permutation(self.count, generator=generator).data
-        return found[: self.num_samples]
+        return shuffled(self.count, generator)[: self.num_samples]
 
     def __len__(self) -> int:
         return self.num_samples
@@ -277,7 +276,7 @@ class BucketBatchSampler(Sampler):
 
     def order(self, generator: Generator) -> Any:
         count = len(self.lengths)
-        order: Any = permutation(count, generator=generator).data if self.shuffle else (
+        order: Any = shuffled(count, generator) if self.shuffle else (
             np.arange(count))
         batches = []
         for begin in range(0, count, self.bucket):
@@ -288,7 +287,7 @@ class BucketBatchSampler(Sampler):
         if self.drop_last:
             batches = [batch for batch in batches if len(batch) == self.batch_size]
         if self.shuffle and batches:
-            turns: Any = permutation(len(batches), generator=generator).data
+            turns = shuffled(len(batches), generator)
             batches = [batches[k] for k in turns]
         return batches
 
@@ -297,6 +296,13 @@ class BucketBatchSampler(Sampler):
         each = self.bucket // self.batch_size
         rest = last // self.batch_size if self.drop_last else -(-last // self.batch_size)
         return full * each + rest
+
+
+def shuffled(count: int, generator: Generator) -> np.ndarray:
+    """Numbers in random order: sorted by random keys, 16 bits at a time, in linear time."""
+    keys: Any = generator.bits(count).data
+    order = np.argsort(keys.astype(np.uint16), kind="stable")
+    return order[np.argsort((keys >> 16).astype(np.uint16)[order], kind="stable")]
 
 
 def ordered(sampler: Any, generator: Generator) -> Any:

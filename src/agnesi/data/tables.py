@@ -1,0 +1,225 @@
+"""Tables as datasets: CSV and Parquet files, and frames of pandas, polars or pyarrow."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.errors import FileFormatError, StateError, at
+from agnesi.data.dataset import TensorDataset
+
+Path_ = str | os.PathLike[str]
+
+
+def from_frame(frame: Any, target: str | None = None, columns: Sequence[str] | None = None,
+               dtype: str = "float32") -> TensorDataset:
+    """A dataset of a table's columns.
+
+    Parameters
+    ----------
+    frame : frame or mapping
+        Columns by name: a frame of pandas or polars, a pyarrow table, or a dict of arrays.
+    target : str, optional
+        The column that is to be predicted; samples are pairs then.  Texts become numbers of
+        classes, in order; the dataset's ``classes`` names them.
+    columns : sequence of str, optional
+        The columns that samples consist of; all others by default.
+    dtype : str
+        Of the samples; targets keep theirs.
+
+    Returns
+    -------
+    TensorDataset
+        Of a matrix (rows, columns), and a vector of targets.
+
+    Raises
+    ------
+    KeyError
+        If there is no such column.
+    ValueError
+        If a column of a sample holds no numbers.
+
+    See Also
+    --------
+    data.read_csv, data.read_parquet
+
+    Examples
+    --------
+    >>> from agnesi import data
+    >>> rows = {"age": [20, 30], "income": [1.5, 2.5], "kind": ["b", "a"]}
+    >>> dataset = data.from_frame(rows, target="kind")
+    >>> dataset[0], dataset.classes
+    ((tensor([20. ,  1.5]), tensor(1)), ['a', 'b'])
+    """
+    there = [str(name) for name in (
+        frame.column_names if hasattr(frame, "column_names") else
+        frame if isinstance(frame, Mapping) else frame.columns)]
+    chosen = [name for name in there if name != target] if columns is None else list(columns)
+    missing = [name for name in [*chosen, *([] if target is None else [target])]
+               if name not in there]
+    if missing:
+        raise StateError(at(f"the table has no column {missing}, but {there}"))
+    samples = np.empty((len(_column(frame, there[0])) if there else 0, len(chosen)), dtype)
+    for k, name in enumerate(chosen):
+        values = _column(frame, name)
+        if values.dtype.kind not in "biuf":
+            raise ValueError(at(f"column {name!r} holds {values.dtype}, no numbers: encode it, or "
+                                "choose others by columns="))
+        samples[:, k] = values
+    if target is None:
+        return TensorDataset(samples)
+    values, classes = _column(frame, target), None
+    if values.dtype.kind not in "biuf":
+        known, values = np.unique(values.astype(str), return_inverse=True)
+        classes = known.tolist()
+    found = TensorDataset(samples, values)
+    found.classes = classes
+    return found
+
+
+def _column(frame: Any, name: str) -> np.ndarray:
+    column = frame[name]
+    if hasattr(column, "to_numpy"):
+        try:
+            return np.asarray(column.to_numpy(zero_copy_only=False))  # pyarrow's chunks
+        except TypeError:
+            return np.asarray(column.to_numpy())
+    return np.asarray(column)
+
+
+def read_csv(path: Path_, target: str | None = None, columns: Sequence[str] | None = None,
+             dtype: str = "float32", **options: Any) -> TensorDataset:
+    """A dataset of a CSV file with a header: by pandas or pyarrow where installed, else by itself.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file.
+    target : str, optional
+        The column that is to be predicted.
+    columns : sequence of str, optional
+        The columns that samples consist of; all others by default.
+    dtype : str
+        Of the samples.
+    **options : object
+        Passed on to ``pandas.read_csv``, which must be installed then.
+
+    Returns
+    -------
+    TensorDataset
+        As :func:`agnesi.data.from_frame` makes it.
+
+    Raises
+    ------
+    FileFormatError
+        If rows have different lengths (a ValueError).
+    KeyError, ValueError
+        As :func:`agnesi.data.from_frame` raises them.
+    ImportError
+        If there are options, and pandas is not installed.
+
+    See Also
+    --------
+    data.from_frame, data.read_parquet
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from agnesi import data
+    >>> path = os.path.join(tempfile.mkdtemp(), "table.csv")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("x,y,label\\n1,2,0\\n3,4,1\\n")
+    >>> data.read_csv(path, target="label").take([0, 1])
+    (tensor([[1., 2.],
+           [3., 4.]]), tensor([0, 1]))
+    """
+    return from_frame(_csv_frame(path, options), target, columns, dtype)
+
+
+def _csv_frame(path: Path_, options: dict[str, Any]) -> Any:
+    try:
+        import pandas
+    except ImportError:
+        if options:
+            raise ImportError(at("options of read_csv are those of pandas, which is not "
+                                 "installed")) from None
+    else:
+        return pandas.read_csv(path, **options)
+    try:
+        from pyarrow import csv as arrow
+    except ImportError:
+        return _rows(path)
+    return arrow.read_csv(os.fspath(path))
+
+
+def _rows(path: Path_) -> dict[str, np.ndarray]:
+    """Columns of a CSV file: integers, floats, or texts."""
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file)
+        names = next(reader, [])
+        rows = [row for row in reader if row]
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(names):
+            raise FileFormatError(at(f"{os.fspath(path)}: row {number} has {len(row)} fields, the "
+                                     f"header {len(names)}"))
+    return {name: _typed([row[k] for row in rows]) for k, name in enumerate(names)}
+
+
+def _typed(texts: list[str]) -> np.ndarray:
+    for kind in (np.int64, np.float64):
+        try:
+            return np.array([text or "nan" for text in texts], str).astype(kind)
+        except ValueError:
+            continue
+    return np.array(texts, str)
+
+
+def read_parquet(path: Path_, target: str | None = None, columns: Sequence[str] | None = None,
+                 dtype: str = "float32") -> TensorDataset:
+    """A dataset of a Parquet file, read by pyarrow.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file.
+    target : str, optional
+        The column that is to be predicted.
+    columns : sequence of str, optional
+        The columns that samples consist of; all others by default.
+    dtype : str
+        Of the samples.
+
+    Returns
+    -------
+    TensorDataset
+        As :func:`agnesi.data.from_frame` makes it.
+
+    Raises
+    ------
+    ImportError
+        If pyarrow is not installed.
+    KeyError, ValueError
+        As :func:`agnesi.data.from_frame` raises them.
+
+    See Also
+    --------
+    data.from_frame, data.read_csv
+
+    Examples
+    --------
+    >>> from agnesi import data
+    >>> try:
+    ...     dataset = data.read_parquet("nowhere.parquet")
+    ... except (ImportError, FileNotFoundError):
+    ...     dataset = None
+    """
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise ImportError(at("Parquet files need pyarrow: pip install pyarrow")) from None
+    wanted = None if columns is None else [*columns, *([] if target is None else [target])]
+    return from_frame(parquet.read_table(os.fspath(path), columns=wanted), target, columns, dtype)

@@ -1,0 +1,27 @@
+"""Metrics that batches are added to, eagerly or in a compiled step, and that are read later."""
+
+from typing import TYPE_CHECKING, NoReturn
+
+from agnesi.core.errors import no_attribute as _no_attribute
+from agnesi.core.exports import shown as _shown
+from agnesi.metrics.averages import Mean as Mean
+from agnesi.metrics.averages import MeanAbsoluteError as MeanAbsoluteError
+from agnesi.metrics.averages import MeanSquaredError as MeanSquaredError
+from agnesi.metrics.averages import Perplexity as Perplexity
+from agnesi.metrics.averages import R2Score as R2Score
+from agnesi.metrics.base import Metric as Metric
+from agnesi.metrics.classes import AUROC as AUROC
+from agnesi.metrics.classes import Accuracy as Accuracy
+from agnesi.metrics.classes import ConfusionMatrix as ConfusionMatrix
+from agnesi.metrics.classes import F1Score as F1Score
+from agnesi.metrics.classes import Precision as Precision
+from agnesi.metrics.classes import Recall as Recall
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise _no_attribute("module 'agnesi.metrics'", name)
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)

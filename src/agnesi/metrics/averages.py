@@ -1,0 +1,278 @@
+"""Metrics that are averages over elements: of values, of errors, and what follows from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.autodiff.recording import no_grad
+from agnesi.core.errors import ShapeError, at
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor
+from agnesi.metrics.base import Metric
+from agnesi.ops.arith import abs as absolute
+from agnesi.ops.arith import sqrt, square
+from agnesi.ops.compare import not_equal
+from agnesi.ops.convert import cast
+from agnesi.ops.creation import asarray
+from agnesi.ops.explog import exp
+from agnesi.ops.index import take_along_axis
+from agnesi.ops.movement import expand_dims, moveaxis
+from agnesi.ops.reduce import mean
+from agnesi.ops.reduce import sum as total
+from agnesi.ops.select import where
+from agnesi.ops.softmax import log_softmax
+
+_WIDE = np.dtype("float64")
+
+
+def wide(x: Any) -> Any:
+    """In the float type that sums are kept in."""
+    return cast(asarray(x), _WIDE)
+
+
+def same(metric: Metric, predictions: Any, targets: Any) -> tuple[Any, Any]:
+    """Two batches of numbers of one shape."""
+    p, t = asarray(predictions), asarray(targets)
+    if p.shape != t.shape:
+        raise ShapeError(at(f"{type(metric).__name__}: predictions are {typed(p)}, targets "
+                            f"{typed(t)}; they must have one shape"))
+    return wide(p), wide(t)
+
+
+class Mean(Metric):
+    """The mean of values, as of the losses of batches.
+
+    See Also
+    --------
+    metrics.MeanSquaredError
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> loss = ag.metrics.Mean()
+    >>> loss.update(2.0, weight=3)
+    >>> loss.update(6.0)
+    >>> float(loss.compute())
+    3.0
+    """
+
+    def __init__(self) -> None:
+        self.add_state("sum", 0.0)
+        self.add_state("weight", 0.0)
+
+    @no_grad()
+    def update(self, value: Any, weight: Any = 1) -> None:
+        """Add values.
+
+        Parameters
+        ----------
+        value : array_like
+            Of any shape.
+        weight : array_like
+            How much each counts; broadcast to their shape.
+        """
+        w = wide(value) * 0 + wide(weight)
+        self.sum.add_(total(wide(value) * w))
+        self.weight.add_(total(w))
+
+    def compute(self) -> Tensor:
+        return self.sum / self.weight
+
+
+class MeanSquaredError(Metric):
+    """The mean of squared differences.
+
+    Parameters
+    ----------
+    squared : bool
+        False gives the root of the mean.
+
+    See Also
+    --------
+    metrics.MeanAbsoluteError, metrics.R2Score
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> error = ag.metrics.MeanSquaredError()
+    >>> error.update(ag.tensor([1.0, 2.0]), ag.tensor([1.0, 4.0]))
+    >>> float(error.compute())
+    2.0
+    """
+
+    def __init__(self, squared: bool = True) -> None:
+        self.squared = squared
+        self.add_state("sum", 0.0)
+        self.add_state("count", 0)
+
+    @no_grad()
+    def update(self, predictions: Any, targets: Any) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        predictions, targets : array_like
+            Of one shape.
+        """
+        p, t = same(self, predictions, targets)
+        self.sum.add_(total(square(p - t)))
+        self.count.add_(p.size)
+
+    def compute(self) -> Tensor:
+        found: Any = self.sum / self.count
+        return found if self.squared else sqrt(found)
+
+
+class MeanAbsoluteError(Metric):
+    """The mean of absolute differences.
+
+    See Also
+    --------
+    metrics.MeanSquaredError
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> error = ag.metrics.MeanAbsoluteError()
+    >>> error.update(ag.tensor([1.0, 2.0]), ag.tensor([1.0, 4.0]))
+    >>> float(error.compute())
+    1.0
+    """
+
+    def __init__(self) -> None:
+        self.add_state("sum", 0.0)
+        self.add_state("count", 0)
+
+    @no_grad()
+    def update(self, predictions: Any, targets: Any) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        predictions, targets : array_like
+            Of one shape.
+        """
+        p, t = same(self, predictions, targets)
+        self.sum.add_(total(absolute(p - t)))
+        self.count.add_(p.size)
+
+    def compute(self) -> Tensor:
+        return self.sum / self.count
+
+
+class R2Score(Metric):
+    """The share of the targets' variance that predictions explain: the mean over outputs.
+
+    An output whose targets are all equal counts 1 where predictions are exact, else 0, as in
+    scikit-learn.
+
+    Parameters
+    ----------
+    num_outputs : int
+        Columns of predictions and targets; vectors are one.
+
+    See Also
+    --------
+    metrics.MeanSquaredError
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> score = ag.metrics.R2Score()
+    >>> score.update(ag.tensor([1.0, 2.0, 4.0]), ag.tensor([1.0, 2.0, 3.0]))
+    >>> float(score.compute())
+    0.5
+    """
+
+    def __init__(self, num_outputs: int = 1) -> None:
+        self.num_outputs = num_outputs
+        for name in ("errors", "sum", "squares", "shift"):
+            self.add_state(name, np.zeros(num_outputs))
+        self.add_state("count", 0)
+
+    @no_grad()
+    def update(self, predictions: Any, targets: Any) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        predictions, targets : array_like
+            Of shape (samples, num_outputs), or vectors.
+        """
+        p, t = same(self, predictions, targets)
+        p, t = p.reshape((-1, self.num_outputs)), t.reshape((-1, self.num_outputs))
+        # Sums of differences to the first batch's mean, so that large targets lose no digits.
+        self.shift.copy_(where(self.count == 0, mean(t, axis=0), self.shift))
+        moved = t - self.shift
+        self.errors.add_(total(square(p - t), axis=0))
+        self.sum.add_(total(moved, axis=0))
+        self.squares.add_(total(square(moved), axis=0))
+        self.count.add_(t.shape[0])
+
+    def compute(self) -> Tensor:
+        spread: Any = self.squares - square(self.sum) / self.count
+        exact = where(self.errors == 0, 1.0, 0.0)
+        flat = spread <= 1e-12 * self.squares
+        found = where(flat, exact, 1.0 - self.errors / where(flat, 1.0, spread))
+        return mean(where(self.count == 0, np.nan, found))
+
+
+class Perplexity(Metric):
+    """The exponential of the mean negative log-likelihood of the targets.
+
+    Parameters
+    ----------
+    ignore_index : int, optional
+        Targets that do not count, as those of padding.
+    axis : int
+        Along which the scores of classes lie.
+
+    See Also
+    --------
+    metrics.Mean, nn.CrossEntropyLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> perplexity = ag.metrics.Perplexity()
+    >>> perplexity.update(ag.zeros((2, 3, 10)), ag.zeros((2, 3), dtype="int64"))
+    >>> round(float(perplexity.compute()), 4)
+    10.0
+    """
+
+    def __init__(self, ignore_index: int | None = None, axis: int = -1) -> None:
+        self.ignore_index, self.axis = ignore_index, axis
+        self.add_state("sum", 0.0)
+        self.add_state("count", 0)
+
+    @no_grad()
+    def update(self, logits: Any, targets: Any) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        logits : array_like
+            Scores of all classes.
+        targets : array_like of int
+            Of their shape without the axis of classes.
+
+        Raises
+        ------
+        ShapeError
+            If shapes are others.
+        """
+        scores, t = moveaxis(wide(logits), self.axis, -1), asarray(targets)
+        if scores.shape[:-1] != t.shape:
+            raise ShapeError(at(f"Perplexity: scores are {typed(logits)}, targets {typed(t)}; they "
+                                f"must agree but for axis {self.axis}"))
+        counts = wide(not_equal(t, -1 if self.ignore_index is None else self.ignore_index))
+        known = t if self.ignore_index is None else where(counts > 0, t, 0)
+        found: Any = take_along_axis(log_softmax(scores, axis=-1), expand_dims(known, -1), axis=-1)
+        self.sum.sub_(total(found[..., 0] * counts))
+        self.count.add_(cast(total(counts), self.count.dtype))
+
+    def compute(self) -> Tensor:
+        found: Any = self.sum / self.count
+        return exp(found)

@@ -1,0 +1,142 @@
+"""What all metrics share: sums that batches are added to, in place, eagerly or compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+import numpy as np
+
+from agnesi.core.errors import StateError, at, no_attribute
+from agnesi.core.public import check_call
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.loading import check_state, write_all
+
+
+class Metric:
+    """Base of metrics: a subclass keeps sums in tensors, which :meth:`update` changes in place.
+
+    Nothing is read while batches are added, so that a compiled step may add its own; only what
+    :meth:`compute` gives is read, when its number is wanted.
+
+    See Also
+    --------
+    metrics.Accuracy, metrics.Mean
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> class Largest(ag.metrics.Metric):
+    ...     def __init__(self):
+    ...         self.add_state("found", float("-inf"))
+    ...     def update(self, x):
+    ...         self.found.copy_(ag.maximum(self.found, x.max()))
+    ...     def compute(self):
+    ...         return self.found.clone()
+    >>> metric = Largest()
+    >>> for batch in ([1.0, 5.0], [2.0, 3.0]):
+    ...     metric.update(ag.tensor(batch))
+    >>> float(metric.compute())
+    5.0
+    """
+
+    _first: dict[str, np.ndarray]
+
+    def __new__(cls, *args: Any, **keywords: Any) -> Self:
+        check_call(cls, args, keywords)
+        self = super().__new__(cls)
+        self._first = {}
+        return self
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+    else:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute("Metric", name, self)
+
+    def add_state(self, name: str, first: Any) -> None:
+        """Keep a tensor as an attribute, which :meth:`reset` sets back and ``state_dict`` has.
+
+        Parameters
+        ----------
+        name : str
+            Of the attribute.
+        first : array_like
+            Its value before any batch.
+        """
+        self._first[name] = np.array(first)
+        setattr(self, name, wrap(np.array(first)))
+
+    def update(self, *batch: Any) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        *batch : Tensor
+            What the subclass takes.
+
+        Raises
+        ------
+        NotImplementedError
+            Unless a subclass has its own.
+        """
+        raise NotImplementedError(at(f"{type(self).__name__} has no update(self, ...), which adds "
+                                     "a batch"))
+
+    def compute(self) -> Tensor:
+        """The metric of all batches since the last reset.
+
+        Returns
+        -------
+        Tensor
+            NaN where there was none to tell of.
+
+        Raises
+        ------
+        NotImplementedError
+            Unless a subclass has its own.
+        """
+        raise NotImplementedError(at(f"{type(self).__name__} has no compute(self), which gives the "
+                                     "metric"))
+
+    def reset(self) -> None:
+        """Forget all batches."""
+        write_all(self._tensors(), self._first)
+
+    def _tensors(self) -> dict[str, Tensor]:
+        return {name: getattr(self, name) for name in self._first}
+
+    def state_dict(self) -> dict[str, np.ndarray]:
+        """Copies of all sums, by name.
+
+        Returns
+        -------
+        dict of str to numpy.ndarray
+            They share no memory with the metric.
+        """
+        return {name: np.array(t.data) for name, t in self._tensors().items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what :meth:`state_dict` gave.
+
+        Parameters
+        ----------
+        state : mapping
+            As :meth:`state_dict` gives it.
+
+        Raises
+        ------
+        KeyError, ValueError, TypeError
+            If it is of another metric; nothing is changed then.
+        """
+        check_state(type(self).__name__, state)
+        mine = self._tensors()
+        if mine.keys() != state.keys():
+            raise StateError(at(f"the state is not one of this {type(self).__name__}: "
+                                f"{sorted(mine.keys() ^ state.keys())} differ"))
+        write_all(mine, state)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"

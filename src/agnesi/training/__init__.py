@@ -1,0 +1,27 @@
+"""Training: the loop around a compiled step, and what may happen between batches and epochs."""
+
+from typing import TYPE_CHECKING, NoReturn
+
+from agnesi.core.errors import no_attribute as _no_attribute
+from agnesi.core.exports import shown as _shown
+from agnesi.training.callbacks import Callback as Callback
+from agnesi.training.callbacks import EarlyStopping as EarlyStopping
+from agnesi.training.callbacks import ModelCheckpoint as ModelCheckpoint
+from agnesi.training.callbacks import TimeBudget as TimeBudget
+from agnesi.training.history import History as History
+from agnesi.training.logs import CSVLogger as CSVLogger
+from agnesi.training.logs import JSONLogger as JSONLogger
+from agnesi.training.logs import Progress as Progress
+from agnesi.training.logs import TensorBoardLogger as TensorBoardLogger
+from agnesi.training.rates import RateTest as RateTest
+from agnesi.training.rates import find_lr as find_lr
+from agnesi.training.trainer import Trainer as Trainer
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise _no_attribute("module 'agnesi.training'", name)
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)

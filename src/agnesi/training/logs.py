@@ -1,0 +1,182 @@
+"""Callbacks that write what epochs tell: to CSV, JSON lines and TensorBoard files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from agnesi.core.errors import at
+from agnesi.training.callbacks import Callback
+
+
+class CSVLogger(Callback):
+    """Writes a table of all epochs, anew after each, so that columns may come later.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file.
+
+    See Also
+    --------
+    training.JSONLogger, training.TensorBoardLogger
+
+    Examples
+    --------
+    >>> from agnesi import training
+    >>> training.CSVLogger("log.csv").path.name
+    'log.csv'
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def on_epoch_end(self, trainer: Any, row: dict[str, Any]) -> None:
+        names = dict.fromkeys(name for one in trainer.history for name in one)
+        aside = self.path.with_name(f".{self.path.name}.partial")
+        with open(aside, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(names))
+            writer.writeheader()
+            writer.writerows(trainer.history)
+        os.replace(aside, self.path)
+
+
+class JSONLogger(Callback):
+    """Adds a line of JSON to a file for each epoch.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file; lines are added behind those that are there.
+
+    See Also
+    --------
+    training.CSVLogger
+
+    Examples
+    --------
+    >>> from agnesi import training
+    >>> training.JSONLogger("log.jsonl").path.name
+    'log.jsonl'
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def on_epoch_end(self, trainer: Any, row: dict[str, Any]) -> None:
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+class TensorBoardLogger(Callback):
+    """Writes event files for TensorBoard, by tensorboardX.
+
+    Parameters
+    ----------
+    folder : str or os.PathLike
+        Where they go.
+
+    Raises
+    ------
+    ImportError
+        If tensorboardX is not there.
+
+    See Also
+    --------
+    training.CSVLogger
+
+    Examples
+    --------
+    >>> from agnesi import training
+    >>> try:
+    ...     logger = training.TensorBoardLogger("/nowhere")
+    ... except (ImportError, OSError):
+    ...     logger = None
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        try:
+            from tensorboardX import SummaryWriter
+        except ImportError:
+            raise ImportError(at("event files need tensorboardX: pip install 'agnesi[tensorboard]';"
+                                 " CSVLogger and JSONLogger need nothing")) from None
+        self.writer = SummaryWriter(os.fspath(folder))
+
+    def on_epoch_end(self, trainer: Any, row: dict[str, Any]) -> None:
+        for name, value in row.items():
+            if isinstance(value, (int, float)) and name not in ("epoch", "step"):
+                self.writer.add_scalar(name, value, row["step"])
+        self.writer.flush()
+
+    def on_fit_end(self, trainer: Any) -> None:
+        self.writer.flush()
+
+
+class Progress(Callback):
+    """A line for each epoch, and while it runs a bar of tqdm, where that is installed.
+
+    Parameters
+    ----------
+    file : file, optional
+        Where to write; standard error by default.
+    interval : float
+        Seconds between two looks at the loss.
+
+    See Also
+    --------
+    training.Trainer
+
+    Examples
+    --------
+    >>> import sys
+    >>> from agnesi import training
+    >>> training.Progress(sys.stdout).interval
+    0.2
+    """
+
+    def __init__(self, file: Any = None, interval: float = 0.2) -> None:
+        self.file, self.interval = file, interval
+        self._bar: Any = None
+        self._first = self._next = 0.0
+
+    def on_epoch_begin(self, trainer: Any) -> None:
+        self._first, self._next = trainer.step, time.perf_counter() + self.interval
+        file = self.file or sys.stderr
+        if not getattr(file, "isatty", bool)():
+            return
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            return
+        loader: Any = trainer.loader
+        total = len(loader) if hasattr(loader, "is_stream") and not loader.is_stream else None
+        self._bar = tqdm(total=total, file=file, desc=f"epoch {trainer.epoch + 1}", leave=False)
+
+    def on_batch_end(self, trainer: Any) -> None:
+        if self._bar is None or time.perf_counter() < self._next:
+            return
+        self._next = time.perf_counter() + self.interval
+        self._bar.update(trainer.step - self._first - self._bar.n)
+        self._bar.set_postfix(loss=f"{float(trainer.train_loss.compute()):.4g}")
+
+    def on_epoch_end(self, trainer: Any, row: dict[str, Any]) -> None:
+        self._close()
+        told = " ".join(f"{name} {value:.4g}" for name, value in row.items()
+                        if isinstance(value, float) and name != "seconds")
+        print(f"epoch {row['epoch']}: {told} ({row['seconds']:.1f} s)",
+              file=self.file or sys.stderr)
+
+    def on_fit_end(self, trainer: Any) -> None:
+        self._close()
+        if trainer.stop is not None:
+            print(f"ended: {trainer.stop}", file=self.file or sys.stderr)
+
+    def _close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+        self._bar = None

@@ -1,0 +1,418 @@
+"""The training loop: one compiled step, epochs, evaluation, and what happens between them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.jit import jit as compiled
+from agnesi.core.errors import at, shown
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor
+from agnesi.data.dataset import TensorDataset
+from agnesi.data.loader import DataLoader
+from agnesi.metrics.averages import Mean
+from agnesi.metrics.base import Metric
+from agnesi.nn.module import Module
+from agnesi.ops.generators import default_generator
+from agnesi.ops.join import concat
+from agnesi.optim.optimizer import Optimizer
+from agnesi.saving.checkpoints import load_checkpoint, save_checkpoint
+from agnesi.saving.keeper import Checkpoints
+from agnesi.training.callbacks import Callback
+from agnesi.training.history import History
+from agnesi.training.steps import Steps
+
+Path_ = str | os.PathLike[str]
+
+
+class Trainer:
+    """Trains a model: ``fit``, ``evaluate`` and ``predict``.
+
+    One step, from the batch to the updated parameters, is one function compiled by
+    :func:`agnesi.jit`; the loop around it is :meth:`fit`.  A subclass may compute its loss in its
+    own way by :meth:`loss_of`.
+
+    Parameters
+    ----------
+    model : nn.Module
+        Takes what batches begin with.
+    optimizer : optim.Optimizer
+        Of the model's parameters.
+    loss : callable
+        Takes the model's output and what batches end with, and gives a number.
+    metrics : mapping of str to Metric, optional
+        What evaluations tell besides the loss.
+    schedule : optim.lr_scheduler.Scheduler, optional
+        Steps after each epoch; after each update with ``schedule_every="step"``.
+    callbacks : sequence of Callback
+        Are told of batches and epochs, and may stop the training.
+    precision : {"float32", "bfloat16"}
+        In which type the model computes; parameters and updates stay float32.
+    accumulate : int
+        Over how many batches gradients are averaged before an update.
+    clip_norm : float, optional
+        The greatest norm of all gradients together; longer ones are scaled down.
+    schedule_every : {"epoch", "step"}
+        When the schedule steps.
+    jit : bool
+        False runs steps eagerly, as for a debugger.
+
+    Attributes
+    ----------
+    epoch : int
+        How many epochs are over.
+    step : int
+        How many batches were trained on.
+    history : History
+        A row of numbers for each epoch.
+    stop : str or None
+        Set by callbacks: why the training shall end.
+
+    Raises
+    ------
+    TypeError
+        If something is of the wrong kind.
+    ValueError
+        If a number or a choice is out of range.
+
+    See Also
+    --------
+    data.DataLoader, metrics.Accuracy, training.EarlyStopping, training.ModelCheckpoint
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import nn, optim
+    >>> from agnesi.training import Trainer
+    >>> generator = ag.manual_seed(0)
+    >>> x = ag.randn(64, 2)
+    >>> y = (x.sum(axis=1) > 0).astype("int64")
+    >>> model = nn.Linear(2, 2)
+    >>> trainer = Trainer(model, optim.Adam(model.parameters(), lr=0.1), nn.CrossEntropyLoss(),
+    ...                   metrics={"accuracy": ag.metrics.Accuracy()})
+    >>> history = trainer.fit((x, y), epochs=5, batch_size=16)
+    >>> trainer.evaluate((x, y))["accuracy"] > 0.9
+    True
+    >>> trainer.predict(x).shape
+    (64, 2)
+    """
+
+    def __init__(
+        self, model: Module, optimizer: Optimizer, loss: Callable[..., Any], *,
+        metrics: Mapping[str, Metric] | None = None, schedule: Any = None,
+        callbacks: Sequence[Callback] = (), precision: str = "float32", accumulate: int = 1,
+        clip_norm: float | None = None, schedule_every: str = "epoch", jit: bool = True,
+    ) -> None:
+        for name, value, kind in (("model", model, Module), ("optimizer", optimizer, Optimizer)):
+            if not isinstance(value, kind):
+                raise TypeError(at(f"Trainer: {name} must be a {kind.__name__}, not "
+                                   f"{typed(value)}"))
+        if not callable(loss):
+            raise TypeError(at("Trainer: loss must be a function of output and target, as "
+                               f"nn.CrossEntropyLoss() is, not {shown(loss)}"))
+        if schedule_every not in ("epoch", "step"):
+            raise ValueError(at("Trainer: schedule_every must be 'epoch' or 'step', not "
+                                f"{shown(schedule_every)}"))
+        self.model, self.optimizer, self.loss = model, optimizer, loss
+        self.metrics, self.schedule = dict(metrics or {}), schedule
+        self.callbacks, self.schedule_every = list(callbacks), schedule_every
+        self.epoch = self.step = 0
+        self.history = History()
+        self.stop: str | None = None
+        self.train_loss, self.test_loss = Mean(), Mean()
+        self.loader: DataLoader | None = None
+        self._steps = Steps(self, precision, accumulate, clip_norm)
+        self._jit = jit
+        self._compiled: dict[tuple[str, bool], Any] = {}
+
+    def loss_of(self, model: Module, *batch: Any) -> tuple[Any, Any]:
+        """The loss of a batch, and what metrics are told of it: for subclasses to replace.
+
+        Parameters
+        ----------
+        model : nn.Module
+            The model, in the precision of the trainer.
+        *batch : Tensor
+            What the loader gives: inputs, then the target.
+
+        Returns
+        -------
+        loss : Tensor
+            A number.
+        output : Tensor
+            The model's output.
+        """
+        output = model(*batch[:-1])
+        return self.loss(output, batch[-1]), output
+
+    def _step(self, name: str, whole: bool) -> Any:
+        """A step as it is run.  Batches that are not full, as the last of an epoch, have code of
+        their own: what is compiled for full ones, and how it rounds, does not depend on when the
+        first other one was met, so that a training that goes on is the same bit by bit."""
+        if (name, whole) not in self._compiled:
+            step = getattr(self._steps, name)
+            self._compiled[name, whole] = compiled(step) if self._jit else step
+        return self._compiled[name, whole]
+
+    # -- training -------------------------------------------------------------------------
+    def fit(self, data: Any, epochs: int, validation: Any = None, *, batch_size: int = 32,
+            resume: Path_ | Checkpoints | None = None) -> History:
+        """Train until so many epochs are over, counted from the first one on.
+
+        Parameters
+        ----------
+        data : DataLoader, Dataset, tuple of array_like, or iterable of batches
+            Batches; of a dataset or arrays, in random order.
+        epochs : int
+            After how many epochs to end, those of earlier calls included.
+        validation : DataLoader, Dataset, or tuple of array_like, optional
+            What to evaluate on after each epoch.
+        batch_size : int
+            Samples of a batch, where ``data`` is no loader.
+        resume : str, os.PathLike or Checkpoints, optional
+            A checkpoint to go on from, if it is there: a file of :meth:`save`, or the last one of a
+            folder.
+
+        Returns
+        -------
+        History
+            All epochs so far.
+
+        Raises
+        ------
+        FileFormatError, KeyError, ValueError, TypeError
+            If a checkpoint is damaged, or of another training; nothing is changed then.
+        """
+        loader = self.loader = as_loader(data, batch_size, shuffle=True)
+        tests = None if validation is None else as_loader(validation, batch_size)
+        self.stop = None
+        if resume is not None:
+            self._resume(resume)
+        self._tell("on_fit_begin")
+        try:
+            while self.epoch < epochs and self.stop is None:
+                began = time.perf_counter()
+                self._tell("on_epoch_begin")
+                self._run_epoch(loader)
+                self._end_epoch(tests, began)
+        finally:
+            self._tell("on_fit_end")
+        return self.history
+
+    def _run_epoch(self, loader: Iterable[Any]) -> None:
+        """Train on all batches, or on those that are left of an epoch that was begun."""
+        self.model.train()
+        size = getattr(loader, "batch_size", None)
+        whole, rest = self._step("train", True), self._step("train", False)
+        accumulates = self._steps.accumulate > 1
+        hooks: list[Callable[[Any], None]] = [
+            c.on_batch_end for c in self.callbacks
+            if type(c).on_batch_end is not Callback.on_batch_end]
+        if self.schedule is not None and self.schedule_every == "step":
+            hooks.insert(0, self._follow)
+        for batch in loader:
+            args = batch if isinstance(batch, (tuple, list)) else (batch,)
+            if accumulates:
+                self.train_batch(*args)
+            else:
+                (whole if size is None or len(args[-1]) == size else rest)(*args)
+            self.step += 1
+            for hook in hooks:
+                hook(self)
+            if self.stop is not None:
+                break
+
+    def train_batch(self, *batch: Any) -> None:
+        """Train on one batch; where gradients are accumulated, the last one of some updates.
+
+        Parameters
+        ----------
+        *batch : Tensor
+            What :meth:`loss_of` takes.
+        """
+        last = (self.step + 1) % self._steps.accumulate == 0
+        size = getattr(self.loader, "batch_size", None)
+        self._step("train" if last else "add", size is None or len(batch[-1]) == size)(*batch)
+
+    def _follow(self, _: Any) -> None:
+        if self.step % self._steps.accumulate == 0:
+            self.schedule.step()
+
+    def _end_epoch(self, tests: DataLoader | None, began: float) -> None:
+        row: dict[str, Any] = {"epoch": self.epoch + 1, "step": self.step,
+                               "loss": float(self.train_loss.compute()), "lr": self.optimizer.lr}
+        self.train_loss.reset()
+        if tests is not None:
+            row.update((f"val_{name}", v) for name, v in self.evaluate(tests).items())
+        row["seconds"] = time.perf_counter() - began
+        if self.stop is None:
+            self.epoch += 1
+            if self.schedule is not None and self.schedule_every == "epoch":
+                self.schedule.step(*([row.get("val_loss", row["loss"])]
+                                     if hasattr(self.schedule, "patience") else []))
+        self.history.append(row)
+        self._tell("on_epoch_end", row)
+
+    def _tell(self, what: str, *told: Any) -> None:
+        for callback in self.callbacks:
+            getattr(callback, what)(self, *told)
+
+    # -- evaluating -----------------------------------------------------------------------
+    def evaluate(self, data: Any, *, batch_size: int = 256) -> dict[str, Any]:
+        """The loss and the metrics of data, with the model in evaluation mode.
+
+        Parameters
+        ----------
+        data : DataLoader, Dataset, or tuple of array_like
+            Batches.
+        batch_size : int
+            Samples of a batch, where ``data`` is no loader.
+
+        Returns
+        -------
+        dict of str to float
+            ``loss`` and the metrics by name; metrics of several numbers as lists.
+        """
+        for metric in (self.test_loss, *self.metrics.values()):
+            metric.reset()
+        training = self.model.training
+        self.model.eval()
+        try:
+            loader = as_loader(data, batch_size)
+            size = getattr(loader, "batch_size", None)
+            for batch in loader:
+                args = batch if isinstance(batch, (tuple, list)) else (batch,)
+                self._step("test", size is None or len(args[-1]) == size)(*args)
+        finally:
+            self.model.train(training)
+        found = {"loss": self.test_loss, **self.metrics}
+        return {name: np.asarray(metric.compute()).tolist() for name, metric in found.items()}
+
+    def predict(self, data: Any, *, batch_size: int = 256) -> Tensor:
+        """The model's output for data, with the model in evaluation mode.
+
+        Parameters
+        ----------
+        data : DataLoader, Dataset, or array_like
+            Inputs; of batches that are tuples, all but the last are inputs, as while training.
+        batch_size : int
+            Samples of a batch, where ``data`` is no loader.
+
+        Returns
+        -------
+        Tensor
+            Of all samples.
+
+        Raises
+        ------
+        ValueError
+            If there are no samples.
+        """
+        training = self.model.training
+        self.model.eval()
+        try:
+            outputs = [
+                self._step("output", True)(
+                    *(batch[:-1] if isinstance(batch, (tuple, list)) else (batch,)))
+                for batch in as_loader(data, batch_size)
+            ]
+        finally:
+            self.model.train(training)
+        if not outputs:
+            raise ValueError(at("predict: there are no samples"))
+        return concat(outputs)
+
+    # -- going on -------------------------------------------------------------------------
+    def parts(self) -> dict[str, Any]:
+        """What a checkpoint of this training consists of, by name.
+
+        Returns
+        -------
+        dict of str to object
+            As :func:`agnesi.saving.save_checkpoint` takes them.
+        """
+        found = {"model": self.model, "optimizer": self.optimizer, "trainer": self,
+                 "generator": default_generator(), "schedule": self.schedule, "loader": self.loader}
+        return {name: part for name, part in found.items() if part is not None}
+
+    def save(self, path: Path_) -> None:
+        """Write a whole checkpoint, also in the middle of an epoch.
+
+        Parameters
+        ----------
+        path : str or os.PathLike
+            The file; ``fit(..., resume=path)`` goes on from it.
+        """
+        save_checkpoint(path, **self.parts())
+
+    def _resume(self, source: Path_ | Checkpoints) -> None:
+        if isinstance(source, Checkpoints):
+            if source.steps():
+                source.load(**self.parts())
+        elif os.path.exists(source):
+            load_checkpoint(source, **self.parts())
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the training is, without the model, optimizer and loader.
+
+        Returns
+        -------
+        dict
+            Counts, history, sums of losses and gradients, and states of callbacks.
+        """
+        return {
+            "epoch": self.epoch, "step": self.step, "history": list(self.history),
+            "loss": self.train_loss.state_dict(), "gradients": self._steps.state_dict(),
+            "callbacks": [callback.state_dict() for callback in self.callbacks],
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what :meth:`state_dict` gave.
+
+        Parameters
+        ----------
+        state : mapping
+            As :meth:`state_dict` gives it.
+
+        Raises
+        ------
+        KeyError
+            If it is no such state.
+        ValueError
+            If there are other callbacks, or gradients are accumulated otherwise.
+        """
+        told = state["callbacks"]
+        if len(told) != len(self.callbacks):
+            raise ValueError(at(f"the state is of a Trainer with {len(told)} callbacks; here are "
+                                f"{len(self.callbacks)}"))
+        self._steps.load_state_dict(state["gradients"])
+        self.train_loss.load_state_dict(state["loss"])
+        self.epoch, self.step = int(state["epoch"]), int(state["step"])
+        self.history = History(state["history"])
+        for callback, own in zip(self.callbacks, told, strict=True):
+            callback.load_state_dict(own)
+
+    def __repr__(self) -> str:
+        return (f"Trainer({type(self.model).__name__}, {type(self.optimizer).__name__}, "
+                f"epoch={self.epoch}, step={self.step})")
+
+
+def as_loader(data: Any, batch_size: int, shuffle: bool = False) -> Any:
+    """Batches of what users give: a loader as it is, datasets and arrays as loaders."""
+    if isinstance(data, DataLoader):
+        return data
+    if isinstance(data, tuple):
+        data = TensorDataset(*data)
+    if isinstance(data, (np.ndarray, Tensor)) or (
+            hasattr(data, "__getitem__") and hasattr(data, "__len__")
+            and not isinstance(data, list)):  # whose items are batches
+        return DataLoader(data, batch_size, shuffle=shuffle)
+    if not isinstance(data, Iterable):
+        raise TypeError(at("data must be a DataLoader, a dataset or a tuple of arrays, not "
+                           f"{typed(data)}"))
+    return data
