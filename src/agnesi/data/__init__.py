@@ -13,6 +13,9 @@ from agnesi.data.dataset import MappedDataset as MappedDataset
 from agnesi.data.dataset import Subset as Subset
 from agnesi.data.dataset import TensorDataset as TensorDataset
 from agnesi.data.dataset import random_split as random_split
+from agnesi.data.images import ImageFolder as ImageFolder
+from agnesi.data.images import read_image as read_image
+from agnesi.data.images import write_image as write_image
 from agnesi.data.loader import DataLoader as DataLoader
 from agnesi.data.samplers import BatchSampler as BatchSampler
 from agnesi.data.samplers import BucketBatchSampler as BucketBatchSampler

@@ -1,0 +1,179 @@
+"""Images: files through Pillow, and folders of them as datasets."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.errors import FileFormatError, ShapeError, at
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.data.dataset import Dataset
+
+_ENDINGS = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp")
+
+
+def _pillow() -> Any:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise ImportError(at("images need Pillow: pip install 'agnesi[data]'")) from None
+    return Image
+
+
+def read_image(path: str | os.PathLike[str], mode: str = "RGB",
+               size: tuple[int, int] | None = None) -> Tensor:
+    """An image of a file, by Pillow.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file, of any format that Pillow reads.
+    mode : str
+        How pixels are given: "RGB", "L" (grey), "RGBA", "HSV", ...
+    size : tuple of int, optional
+        Height and width to which it is scaled.
+
+    Returns
+    -------
+    Tensor
+        uint8, of shape (channels, height, width).
+
+    Raises
+    ------
+    ImportError
+        If Pillow is not installed.
+    FileFormatError
+        If the file is no image, or cut off (a ValueError).
+    OSError
+        If it cannot be read.
+
+    See Also
+    --------
+    data.write_image, data.ImageFolder
+
+    Examples
+    --------
+    >>> from agnesi import data
+    >>> try:
+    ...     image = data.read_image("nowhere.png")
+    ... except (ImportError, FileNotFoundError):
+    ...     image = None
+    """
+    pillow = _pillow()
+    with open(path, "rb") as file:
+        try:
+            image = pillow.open(file).convert(mode)
+        except (OSError, SyntaxError, ValueError) as error:
+            raise FileFormatError(at(f"{os.fspath(path)} is no image that Pillow reads: {error}")
+                                  ) from None
+    if size is not None:
+        image = image.resize((size[1], size[0]), pillow.Resampling.BILINEAR)
+    pixels = np.array(image, np.uint8)
+    pixels = pixels[:, :, None] if pixels.ndim == 2 else pixels
+    return wrap(np.ascontiguousarray(pixels.transpose(2, 0, 1)))
+
+
+def write_image(image: Any, path: str | os.PathLike[str]) -> None:
+    """Write an image to a file whose ending tells the format, by Pillow.
+
+    Parameters
+    ----------
+    image : array_like
+        Of shape (channels, height, width) with 1, 3 or 4 channels, or (height, width): uint8, or
+        floats from 0 to 1.
+    path : str or os.PathLike
+        The file.
+
+    Raises
+    ------
+    ImportError
+        If Pillow is not installed.
+    ShapeError
+        If it is no image.
+
+    See Also
+    --------
+    data.read_image
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import data
+    >>> try:
+    ...     data.write_image(ag.zeros((3, 2, 2)), "/nowhere/black.png")
+    ... except (ImportError, OSError):
+    ...     pass
+    """
+    pillow = _pillow()
+    pixels = np.asarray(image.data if isinstance(image, Tensor) else image)
+    if pixels.ndim == 3 and pixels.shape[0] in (1, 3, 4):
+        pixels = pixels.transpose(1, 2, 0)
+        pixels = pixels[:, :, 0] if pixels.shape[2] == 1 else pixels
+    elif pixels.ndim != 2:
+        raise ShapeError(at(f"an image has shape (channels, height, width) with 1, 3 or 4 "
+                            f"channels, or (height, width), not {typed(image)}"))
+    if pixels.dtype != np.uint8:
+        pixels = np.clip(np.rint(pixels.astype(np.float64) * 255), 0, 255).astype(np.uint8)
+    pillow.fromarray(np.ascontiguousarray(pixels)).save(path)
+
+
+class ImageFolder(Dataset):
+    """Images in folders, one for each class, read by Pillow when they are asked for.
+
+    Parameters
+    ----------
+    root : str or os.PathLike
+        Its folders' names are the classes.
+    size : tuple of int, optional
+        Height and width to which images are scaled, so that batches can be made.
+    mode : str
+        How pixels are given, as :func:`agnesi.data.read_image` takes it.
+
+    Attributes
+    ----------
+    classes : list of str
+        Names of the folders, in order.
+    files : list of (pathlib.Path, int)
+        Each image and its class.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there are no images.
+
+    See Also
+    --------
+    data.read_image, data.DataLoader
+
+    Examples
+    --------
+    >>> from agnesi import data
+    >>> try:
+    ...     pets = data.ImageFolder("/nowhere", size=(64, 64))
+    ... except FileNotFoundError as error:
+    ...     print(str(error)[:39])
+    there are no images in folders of /nowh
+    """
+
+    def __init__(self, root: str | os.PathLike[str], size: tuple[int, int] | None = None,
+                 mode: str = "RGB") -> None:
+        self.root, self.size, self.mode = Path(root), size, mode
+        folders = sorted(p for p in self.root.glob("*") if p.is_dir())
+        self.classes = [p.name for p in folders]
+        self.files = [(file, k) for k, folder in enumerate(folders)
+                      for file in sorted(folder.rglob("*")) if file.suffix.lower() in _ENDINGS]
+        if not self.files:
+            raise FileNotFoundError(at(f"there are no images in folders of {self.root}, one for "
+                                       "each class"))
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, index: int) -> tuple[Tensor, int]:
+        file, label = self.files[index]
+        pixels: Any = read_image(file, self.mode, self.size).data
+        return wrap(pixels.astype(np.float32) / np.float32(255)), label
