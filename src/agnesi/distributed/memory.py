@@ -19,7 +19,7 @@ _WORDS = 5
 PID, STATE = 64, 72
 ABSENT, PRESENT, GONE = 0, 1, 2
 #: Bytes of a slot and of a letter: what stays in a core's cache while it goes from one to another.
-_SLOT, _LETTER = 1 << 18, 1 << 16
+_SLOT, _LETTER = 1 << 20, 1 << 16
 _FEW_LETTERS = 1 << 12  # where there are many pairs of processes
 _PAGE = 4096
 
