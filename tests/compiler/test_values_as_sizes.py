@@ -166,6 +166,8 @@ def test_versions_of_jitted_functions_by_sizes_that_values_tell():
     assert some.explain().count("trace") <= 3
     twice = ag.jit(lambda x, n: x[:n][:(x[:n] > 0).sum()])
     assert [twice(x, ag.tensor(v)).shape for v in (3, 6, 1)] == [(2,), (5,), (0,)]
+    assert twice.explain().count("trace") == 3  # and it does not run eagerly
+    assert "stretch" in str(batch.graph)  # neighbours, not places
     with pytest.raises(ag.ShapeError, match="-1 decides the size"):
         ag.jit(lambda n: ag.zeros(n))(ag.tensor(-1))
 

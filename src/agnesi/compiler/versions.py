@@ -69,6 +69,8 @@ class Versions:
         self._sizes: dict[Any, list[Computed]] = {}
         #: What computes them for arguments of more than one size.
         self._counting: dict[Any, list[Computed]] = {}
+        #: Whether these compute what traces ask for whose sizes are numbers.
+        self._opens = True
         #: Arguments for which those sizes are numbers of a version each.
         self._whole: set[Any] = set()
         self._seen: list[Any] = []
@@ -152,12 +154,17 @@ class Versions:
         if wanted.pattern is not None:  # it was asked for while sizes were open
             try:
                 Version(self.owner, taken, key[0], None, dict(self.hidden), known)
-            except SizeWanted:
-                pass
+            except SizeWanted as exactly:
+                wanted = wanted if self._opens else exactly
             else:
                 self._whole.add(key)
                 return
         place = wanted.place
+        if place in chosen and chosen[place].pattern is not None:
+            self._opens = False
+            for table in (chosen, self._computed, self._counting):
+                table.clear()
+            return
         if place in chosen:  # it is another one in each trace of this very call
             if chosen[place].fresh:
                 raise OnlyEagerError("the size of a result is computed from other values in each "
@@ -289,7 +296,7 @@ class Versions:
                 return Version(self.owner, leaves, tree, pattern, dict(self.hidden), computed,
                                [v.decisions for v in left])
             except SizeWanted as wanted:
-                if pattern is not None:  # what cannot be for all sizes is told here
+                if pattern is not None and self._opens:  # what cannot be so is told here
                     wanted.made = wanted.make()
                 raise
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core import loops
 from agnesi.core.dims import Shape
-from agnesi.core.dispatch import apply
+from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.op import Op
 from agnesi.core.record import record
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.creation import spread_constant
 from agnesi.ops.places import ScatterAdd, add_at, gathered, selected, spread, taken
 
@@ -55,6 +56,43 @@ class Window(Picked):
     last step of a key."""
 
     partial: bool = False
+
+    def decompose(self, x: Tensor, *indices: Tensor) -> Tensor:
+        """Neighbours from some place on are read as they lie, without looking at each place."""
+        (places,) = indices
+        node = graph_node(places)
+        parts = node.inputs if node.op is not None and node.op.name == "add" else ()
+        first = [n for n in parts if n.shape == ()]
+        counted = [n for n in parts if n.op is not None and n.op.name == "arange"]
+        if len(first) == len(counted) == 1 and (counted[0].op.start, counted[0].op.step) == (0, 1):
+            return apply(Stretch(self.axes[0], places.shape[0]), x, symbol(first[0]))
+        return super().decompose(x, *indices)
+
+
+@record
+class Stretch(Op):
+    """So many neighbours along an axis, from the place on that the second operand tells."""
+
+    axis: int
+    size: Any
+    name = "stretch"
+    keep_inputs = ()
+
+    def infer(self, x: Any, first: Any) -> Any:
+        return (*x.shape[: self.axis], self.size, *x.shape[self.axis + 1:]), x.dtype
+
+    def perform(self, x: np.ndarray, first: np.ndarray) -> np.ndarray:
+        return x.take(range(int(first), int(first) + self.size), self.axis)
+
+    def resolve(self, known: Any) -> Op:
+        return Stretch(self.axis, known(self.size))
+
+    def lower(self, at: Any, x: Any, first: Any) -> Any:
+        zero, last = loops.const(0, "int64"), loops.size(x.shape[self.axis] - self.size)
+        start = loops.call("maximum", loops.call("minimum", first(), last), zero)
+        place = list(at)
+        place[self.axis] = loops.atom_of(start) + at[self.axis]
+        return x(*place)
 
 
 @record
