@@ -104,7 +104,7 @@ NAMESPACES = {
 }
 #: What these modules import from Python for themselves.
 IMPORTED = set("""
-    Any Callable Counter Literal Optional SupportsFloat TYPE_CHECKING Tensor TypedDict Union
+    Any Callable Counter Literal Optional Self SupportsFloat TYPE_CHECKING Tensor TypedDict Union
     bisect_right cast inf override partial ref singledispatch wraps Optimizer
 """.split())
 
