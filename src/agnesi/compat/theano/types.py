@@ -16,6 +16,7 @@ from agnesi.compat.theano.variable import (
     Variable,
     wrapped,
 )
+from agnesi.core.config import config
 from agnesi.core.tensor import symbol
 from agnesi.ops.convert import as_tensor
 
@@ -43,7 +44,8 @@ class TensorType:
             shape = [1 if one else None for one in broadcastable]
         broadcastable = [n == 1 for n in shape]
         object.__setattr__(self, "shape", tuple(shape))
-        object.__setattr__(self, "dtype", np.dtype(dtype).name)
+        kind = config.symbolic_float if dtype == "floatX" else dtype
+        object.__setattr__(self, "dtype", np.dtype(kind).name)
         object.__setattr__(self, "broadcastable", tuple(bool(b) for b in broadcastable))
 
     @property

@@ -337,7 +337,9 @@ def _made(cls: type[Variable], x: Tensor, key: Any) -> Variable:
 
 
 def bare(x: Any) -> Any:
-    """Tensors in place of variables: the inverse of :func:`wrapped`."""
+    """Tensors in place of variables, the inverse of :func:`wrapped`; "floatX" is its dtype."""
+    if type(x) is str:
+        return config.symbolic_float if x == "floatX" else x
     if isinstance(x, Variable):
         return x.tensor
     if isinstance(x, Sizes):

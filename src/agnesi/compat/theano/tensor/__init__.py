@@ -28,6 +28,7 @@ from agnesi.compat.theano.variable import SharedVariable as SharedVariable
 from agnesi.compat.theano.variable import Variable as Variable
 from agnesi.compat.theano.variable import lifted as _lifted
 
+as_tensor = as_tensor_variable  # noqa: F405 - PyTensor's name
 TensorVariable = Variable
 TensorConstant = Constant
 TensorSharedVariable = SharedVariable

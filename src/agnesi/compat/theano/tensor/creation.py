@@ -68,6 +68,7 @@ def tensor(*args: Any, name: str | None = None, dtype: Any = None, shape: Any = 
 def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None,
                        dtype: Any = None) -> Variable:
     """A variable, from a variable, an array, a number, or a list of them."""
+    dtype = bare(dtype)
     if isinstance(x, Sizes):
         x = list(x)
     if isinstance(x, Variable):
@@ -160,12 +161,12 @@ def alloc(value: Any, *shape: Any) -> Variable:
 
 def zeros_like(model: Any, dtype: Any = None, opt: bool = False) -> Variable:
     """Zeros of a variable's shape."""
-    return wrapped(F.zeros_like(as_tensor_variable(model)._value, dtype=dtype))
+    return wrapped(F.zeros_like(as_tensor_variable(model)._value, dtype=bare(dtype)))
 
 
 def ones_like(model: Any, dtype: Any = None, opt: bool = False) -> Variable:
     """Ones of a variable's shape."""
-    return wrapped(F.ones_like(as_tensor_variable(model)._value, dtype=dtype))
+    return wrapped(F.ones_like(as_tensor_variable(model)._value, dtype=bare(dtype)))
 
 
 def fill(a: Any, b: Any) -> Variable:

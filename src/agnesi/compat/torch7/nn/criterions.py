@@ -1,0 +1,237 @@
+"""Losses: ``forward(input, target)`` is a number, ``backward`` the gradient of the input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import agnesi as ag
+from agnesi.autodiff.transforms import vjp
+from agnesi.compat.torch7.maths import Tensor
+from agnesi.compat.torch7.nn.module import arrays, written
+from agnesi.core import tree
+from agnesi.nn import functional as F
+
+__all__ = [
+    "AbsCriterion", "BCECriterion", "ClassNLLCriterion", "CosineEmbeddingCriterion", "Criterion",
+    "CriterionTable", "CrossEntropyCriterion", "DistKLDivCriterion", "HingeEmbeddingCriterion",
+    "L1HingeEmbeddingCriterion", "MSECriterion", "MarginCriterion", "MarginRankingCriterion",
+    "MultiCriterion", "MultiLabelMarginCriterion", "MultiMarginCriterion", "SmoothL1Criterion",
+]
+
+
+class Criterion:
+    """Base of losses; a subclass gives ``compute(input, target)`` in agnesi's functions.
+
+    Attributes
+    ----------
+    output : float
+    gradInput : Tensor or list of Tensor
+    sizeAverage : bool
+        Whether losses are averaged, not summed.
+    """
+
+    sizeAverage = True
+
+    def __init__(self) -> None:
+        self.output = 0.0
+        self.gradInput: Any = Tensor()
+        self.diagHessianInput: Any = None
+
+    def compute(self, x: Any, t: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} needs compute(input, target)")
+
+    def _reduced(self, losses: Any) -> Any:
+        return ag.mean(losses) if self.sizeAverage else ag.sum(losses)
+
+    def updateOutput(self, input: Any, target: Any = None) -> float:
+        """The loss."""
+        self.output = float(self.compute(arrays(input), arrays(target)))
+        return self.output
+
+    def updateGradInput(self, input: Any, target: Any = None) -> Any:
+        """The gradient of the input, which stays in ``gradInput``."""
+        leaves, shape = tree.flatten(arrays(input))
+        t = arrays(target)
+        y, pull = vjp(lambda *xs: self.compute(shape.build(xs), t), *leaves)
+        found = shape.build(pull(ag.ones_like(y)))
+        self.gradInput = written(self.gradInput, found)
+        return self.gradInput
+
+    forward, backward = updateOutput, updateGradInput
+    __call__ = updateOutput
+
+
+class MSECriterion(Criterion):
+    """The mean of squared differences."""
+
+    def compute(self, x: Any, t: Any) -> Any:
+        return self._reduced((x - t) ** 2)
+
+
+class AbsCriterion(Criterion):
+    """The mean of absolute differences."""
+
+    def compute(self, x: Any, t: Any) -> Any:
+        return self._reduced(ag.abs(x - t))
+
+
+class SmoothL1Criterion(Criterion):
+    """Squares of small differences, lengths of large ones."""
+
+    def compute(self, x: Any, t: Any) -> Any:
+        off = ag.abs(x - t)
+        return self._reduced(ag.where(off < 1, 0.5 * off * off, off - 0.5))
+
+
+class BCECriterion(Criterion):
+    """Minus the logarithm of the chance of 0s and 1s."""
+
+    def compute(self, x: Any, t: Any) -> Any:
+        return self._reduced(-(t * ag.log(x + 1e-12) + (1 - t) * ag.log(1 - x + 1e-12)))
+
+
+class ClassNLLCriterion(Criterion):
+    """Minus the logarithm at the label, which counts from 1."""
+
+    def __init__(self, weights: Any = None) -> None:
+        super().__init__()
+        self.weights = weights
+
+    def compute(self, x: Any, t: Any) -> Any:
+        places = np.asarray(t).astype("int64").reshape(-1) - 1
+        rows = x.reshape(-1, x.shape[-1])
+        picked = -rows[np.arange(len(places)), places]
+        if self.weights is None:
+            return self._reduced(picked)
+        scale = self.weights.array[places]
+        total = ag.sum(picked * scale)
+        return total / scale.sum() if self.sizeAverage else total
+
+
+class CrossEntropyCriterion(ClassNLLCriterion):
+    """:class:`ClassNLLCriterion` of the logarithms of the softmax."""
+
+    def compute(self, x: Any, t: Any) -> Any:
+        return super().compute(ag.log_softmax(x, axis=-1), t)
+
+
+class DistKLDivCriterion(Criterion):
+    """The divergence of a distribution from that whose logarithms are the input."""
+
+    def compute(self, x: Any, t: Any) -> Any:
+        return self._reduced(ag.where(t > 0, t * (ag.log(ag.maximum(t, 1e-300)) - x), 0))
+
+
+class MarginCriterion(Criterion):
+    """By how much scores miss a margin on the side of labels 1 and -1."""
+
+    def __init__(self, margin: float = 1) -> None:
+        super().__init__()
+        self.margin = margin
+
+    def compute(self, x: Any, t: Any) -> Any:
+        return self._reduced(ag.maximum(self.margin - x * t, 0))
+
+
+class MultiMarginCriterion(Criterion):
+    """By how much other classes miss a margin below that of the label, which counts from 1."""
+
+    def __init__(self, p: int = 1) -> None:
+        super().__init__()
+        self.p = p
+
+    def compute(self, x: Any, t: Any) -> Any:
+        rows = x.reshape(-1, x.shape[-1])
+        places = np.asarray(t).astype("int64").reshape(-1) - 1
+        own = rows[np.arange(len(places)), places]
+        others = np.ones(rows.shape)
+        others[np.arange(len(places)), places] = 0
+        missed = ag.maximum(1 - own[:, None] + rows, 0) ** self.p * others
+        return self._reduced(ag.sum(missed, 1) / rows.shape[1])
+
+
+class MultiLabelMarginCriterion(Criterion):
+    """The same for several labels, counted from 1; 0 ends them."""
+
+    def compute(self, x: Any, t: Any) -> Any:
+        t = np.asarray(t).astype("int64")
+        return F.multilabel_margin_loss(x, t - 1, reduction="mean" if self.sizeAverage else "sum")
+
+
+class HingeEmbeddingCriterion(Criterion):
+    """Distances of what belongs together (1), and by how much others (-1) are within a margin."""
+
+    def __init__(self, margin: float = 1) -> None:
+        super().__init__()
+        self.margin = margin
+
+    def compute(self, x: Any, t: Any) -> Any:
+        return self._reduced(ag.where(ag.asarray(t) == 1, x, ag.maximum(self.margin - x, 0)))
+
+
+class L1HingeEmbeddingCriterion(HingeEmbeddingCriterion):
+    """The same of the 1-norm of the difference of two inputs."""
+
+    def compute(self, x: Any, t: Any) -> Any:
+        return super().compute(ag.sum(ag.abs(x[0] - x[1])), t)
+
+
+class CosineEmbeddingCriterion(Criterion):
+    """1 minus the cosine of what belongs together (1), that of others (-1) above a margin."""
+
+    def __init__(self, margin: float = 0) -> None:
+        super().__init__()
+        self.margin = margin
+
+    def compute(self, x: Any, t: Any) -> Any:
+        a, b = x
+        cos = ag.sum(a * b, -1) / ag.sqrt(ag.sum(a * a, -1) * ag.sum(b * b, -1))
+        return self._reduced(ag.where(ag.asarray(t) == 1, 1 - cos,
+                                      ag.maximum(cos - self.margin, 0)))
+
+
+class MarginRankingCriterion(Criterion):
+    """By how much the first of two inputs misses a margin above the second (1), or below (-1)."""
+
+    def __init__(self, margin: float = 0) -> None:
+        super().__init__()
+        self.margin = margin
+
+    def compute(self, x: Any, t: Any) -> Any:
+        return self._reduced(ag.maximum(self.margin - t * (x[0] - x[1]), 0))
+
+
+class MultiCriterion(Criterion):
+    """A weighted sum of losses of one input and target."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[tuple[Any, float]] = []
+
+    def add(self, criterion: Any, weight: float = 1) -> MultiCriterion:
+        """One more loss."""
+        self.parts.append((criterion, weight))
+        return self
+
+    def compute(self, x: Any, t: Any) -> Any:
+        return sum(w * c.compute(x, t) for c, w in self.parts)
+
+
+class CriterionTable(Criterion):
+    """A loss of a table (input, target)."""
+
+    def __init__(self, criterion: Any) -> None:
+        super().__init__()
+        self.criterion = criterion
+
+    def updateOutput(self, input: Any, target: Any = None) -> float:
+        self.output = self.criterion.updateOutput(*input)
+        return self.output
+
+    def updateGradInput(self, input: Any, target: Any = None) -> Any:
+        self.gradInput = [self.criterion.updateGradInput(*input)]
+        return self.gradInput
+
+    forward, backward = updateOutput, updateGradInput

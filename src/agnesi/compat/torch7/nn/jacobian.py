@@ -1,0 +1,93 @@
+"""``nn.Jacobian``: derivatives of modules against differences."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agnesi.compat.torch7.maths import Tensor, new
+
+__all__ = ["Jacobian"]
+
+
+class Jacobian:
+    """Checks of modules; each returns the largest error.
+
+    Examples
+    --------
+    >>> from agnesi.compat import torch7 as torch
+    >>> from agnesi.compat.torch7 import nn
+    >>> bool(nn.Jacobian.testJacobian(nn.Tanh(), torch.Tensor(2, 3)) < 1e-6)
+    True
+    """
+
+    @staticmethod
+    def backward(module: Any, input: Any, param: Any = None, dparam: Any = None) -> Any:
+        """The Jacobian by the module's own rules: rows are elements of the input or of ``param``,
+        columns those of the output."""
+        y = module.forward(input)
+        wanted = input if param is None else param
+        found = np.zeros((wanted.nElement(), y.nElement()))
+        for k in range(y.nElement()):
+            g = new(np.zeros(y.array.shape))
+            g.array.reshape(-1)[k] = 1
+            if dparam is not None:
+                module.zeroGradParameters()
+            gx = module.updateGradInput(input, g)
+            module.accGradParameters(input, g)
+            found[:, k] = (gx if dparam is None else dparam).array.reshape(-1)
+        return new(found)
+
+    @staticmethod
+    def forward(module: Any, input: Any, param: Any = None, perturbation: float = 1e-6) -> Any:
+        """The Jacobian by differences."""
+        wanted = input if param is None else param
+        memory = wanted.array
+        rows = []
+        for at in np.ndindex(memory.shape):
+            kept = memory[at]
+            memory[at] = kept + perturbation
+            above = module.forward(input).array.copy()
+            memory[at] = kept - perturbation
+            below = module.forward(input).array.copy()
+            memory[at] = kept
+            rows.append(((above - below) / (2 * perturbation)).reshape(-1))
+        return new(np.stack(rows))
+
+    @staticmethod
+    def testJacobian(module: Any, input: Any, minval: float = -2, maxval: float = 2) -> float:
+        """Fill the input with random numbers and compare its Jacobians."""
+        input.uniform(minval, maxval)
+        return _error(Jacobian.forward(module, input), Jacobian.backward(module, input))
+
+    @staticmethod
+    def testJacobianParameters(module: Any, input: Any, param: Any, dparam: Any,
+                               minval: float = -2, maxval: float = 2) -> float:
+        """The same for a parameter."""
+        input.uniform(minval, maxval)
+        param.uniform(minval, maxval)
+        return _error(Jacobian.forward(module, input, param),
+                      Jacobian.backward(module, input, param, dparam))
+
+    @staticmethod
+    def testDiagHessian(module: Any, input: Any, hessian: Callable[..., Any]) -> float:
+        """Compare a diagonal Hessian of the input with squares of the Jacobian."""
+        y = module.forward(input)
+        weights = new(np.ones(y.array.shape))
+        squares = Jacobian.backward(module, input).array ** 2
+        return _error(new(squares.sum(1)), new(hessian(input, weights).array.reshape(-1)))
+
+    @staticmethod
+    def testIO(module: Any, input: Any) -> tuple[float, float]:
+        """Whether a copy computes the same output and gradient."""
+        y = module.forward(input).clone()
+        g = module.backward(input, y).clone()
+        other = copy.deepcopy(module)
+        return _error(y, other.forward(input)), _error(g, other.backward(input, y))
+
+
+def _error(a: Tensor, b: Tensor) -> float:
+    return float(np.abs(a.array - b.array).max())
