@@ -322,3 +322,17 @@ def test_what_is_not_here_is_told():
         T.Dot  # noqa: B018
     with pytest.raises(AttributeError, match="set_subtensor"):
         T.AdvancedSubtensor1  # noqa: B018
+
+
+def test_pytensors_words_for_loops_and_numbers():
+    x = T.dvector("x")
+    double = theano.map(lambda v: 2 * v, x, return_updates=False)
+    total = theano.reduce(lambda v, a: a + v, x, T.constant(0.0), return_updates=False)
+    f = theano.function([x], [double, total])
+    assert [v.tolist() for v in f([1.0, 2.0])] == [[2, 4], 3]
+    n = theano.scalar.ScalarType("int64")("n")
+    assert theano.function([n], n + 1)(2) == 3
+    assert T.as_tensor(1, dtype="floatX").dtype == "float64" == T.scalar(dtype="floatX").dtype
+    w = theano.shared(0.0)
+    with pytest.raises(ValueError, match="return_updates=True"):
+        theano.scan(lambda v: (v, {w: w + v}), x, return_updates=False)

@@ -46,6 +46,8 @@ from agnesi.nn.cells import RNNCell as RNNCell
 from agnesi.nn.cells import RNNCellBase as RNNCellBase
 from agnesi.nn.columns import Fold as Fold
 from agnesi.nn.columns import Unfold as Unfold
+from agnesi.nn.configs import from_config as from_config
+from agnesi.nn.configs import to_config as to_config
 from agnesi.nn.containers import ModuleDict as ModuleDict
 from agnesi.nn.containers import ModuleList as ModuleList
 from agnesi.nn.containers import Parameter as Parameter

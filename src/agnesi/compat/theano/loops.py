@@ -56,14 +56,15 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
          non_sequences: Any = None, n_steps: Any = None, truncate_gradient: int = -1,
          go_backwards: bool = False, mode: Any = None, name: str | None = None,
          profile: Any = False, allow_gc: Any = None, strict: bool = False,
-         return_list: bool = False) -> tuple[Any, Any]:
+         return_list: bool = False, return_updates: bool = True) -> Any:
     """A loop over sequences; see :func:`agnesi.symbolic.scan`.
 
     Returns
     -------
     outputs : Variable or list of Variable
     updates : OrderedUpdates
-        New values of shared variables, for ``updates`` of :func:`function`.
+        New values of shared variables, for ``updates`` of :func:`function`; left out with
+        ``return_updates=False``, as PyTensor's programs ask, which is an error if there are some.
     """
     held = None if non_sequences is None else _listed(non_sequences)
     outputs, updates = taps.scan(
@@ -72,7 +73,12 @@ def scan(fn: Callable[..., Any], sequences: Any = None, outputs_info: Any = None
     found = wrapped(outputs)
     if return_list and not isinstance(found, list):
         found = [found]
-    return found, OrderedUpdates(wrapped(dict(updates)))
+    changes = OrderedUpdates(wrapped(dict(updates)))
+    if return_updates:
+        return found, changes
+    if changes:
+        raise ValueError(f"scan has updates of {list(changes)}: call it with return_updates=True")
+    return found
 
 
 def _listed(x: Any) -> list[Any]:
@@ -105,27 +111,31 @@ class OrderedUpdates(dict[Any, Any]):
 
 def map(fn: Callable[..., Any], sequences: Any, non_sequences: Any = None,
         truncate_gradient: int = -1, go_backwards: bool = False, mode: Any = None,
-        name: str | None = None) -> tuple[Any, Any]:
+        name: str | None = None, return_updates: bool = True) -> Any:
     """The function of each row."""
-    return scan(fn, sequences, None, non_sequences, None, truncate_gradient, go_backwards)
+    return scan(fn, sequences, None, non_sequences, None, truncate_gradient, go_backwards,
+                return_updates=return_updates)
 
 
 def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,
-           go_backwards: bool = False, mode: Any = None,
-           name: str | None = None) -> tuple[Any, Any]:
+           go_backwards: bool = False, mode: Any = None, name: str | None = None,
+           return_updates: bool = True) -> Any:
     """The last value of a loop over the rows."""
-    found, updates = scan(fn, sequences, outputs_info, non_sequences, go_backwards=go_backwards)
+    given = scan(fn, sequences, outputs_info, non_sequences, go_backwards=go_backwards,
+                 return_updates=return_updates)
+    found = given[0] if return_updates else given
     last = [x[-1] for x in found] if isinstance(found, list) else found[-1]
-    return last, updates
+    return (last, given[1]) if return_updates else last
 
 
 def foldl(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,
-          mode: Any = None, name: str | None = None) -> tuple[Any, Any]:
+          mode: Any = None, name: str | None = None, return_updates: bool = True) -> Any:
     """:func:`reduce` from the first row on."""
-    return reduce(fn, sequences, outputs_info, non_sequences)
+    return reduce(fn, sequences, outputs_info, non_sequences, return_updates=return_updates)
 
 
 def foldr(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,
-          mode: Any = None, name: str | None = None) -> tuple[Any, Any]:
+          mode: Any = None, name: str | None = None, return_updates: bool = True) -> Any:
     """:func:`reduce` from the last row on."""
-    return reduce(fn, sequences, outputs_info, non_sequences, go_backwards=True)
+    return reduce(fn, sequences, outputs_info, non_sequences, go_backwards=True,
+                  return_updates=return_updates)
