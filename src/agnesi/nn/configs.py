@@ -20,8 +20,8 @@ from agnesi.nn.module import Module
 #: Keys of an entry that are no parameters of its class.
 _OWN = frozenset(("type", "name", "inputs", "outputs", "activation", "layers"))
 #: Endings of files, and how their text is read.
-_READERS: dict[str, Callable[[str], Any]] = {".json": json.loads, ".yaml": yamls.loads, ".yml": yamls.loads,
-            ".prototxt": prototxt.loads}
+_READERS: dict[str, Callable[[str], Any]] = {
+    ".json": json.loads, ".yaml": yamls.loads, ".yml": yamls.loads, ".prototxt": prototxt.loads}
 
 
 #: Parameters that the weight's shape tells: (shape, groups, whether the convolution is transposed).
