@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from agnesi import cuda as cuda
     from agnesi import data as data
     from agnesi import distributed as distributed
+    from agnesi import distributions as distributions
     from agnesi import fft as fft
     from agnesi import func as func
     from agnesi import inspect as inspect
@@ -175,6 +176,7 @@ _LATE = {
     "function": "agnesi.compiler.function:function",
     "get_num_threads": "agnesi.compiler.control:get_num_threads",
     "distributed": "agnesi.distributed",
+    "distributions": "agnesi.distributions",
     "hessian": "agnesi.autodiff.jacobians:hessian",
     "hvp": "agnesi.autodiff.jacobians:hvp",
     "In": "agnesi.compiler.inputs:In",

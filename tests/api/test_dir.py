@@ -16,7 +16,9 @@ from agnesi.core.exports import exported
 MODULES = {
     name: importlib.import_module(f"agnesi.{name}".rstrip(".")) for name in (
         "metrics", "training", "data.datasets",
-        "", "backends", "cuda", "data", "distributed", "fft", "func", "inspect", "linalg", "nn",
+        "", "backends", "cuda", "data", "distributed", "distributions",
+        "distributions.constraints", "distributions.transforms", "fft", "func", "inspect",
+        "linalg", "nn",
         "nn.functional", "nn.init", "nn.utils", "nn.utils.parametrizations",
         "nn.utils.parametrize", "nn.utils.rnn", "nn.utils.stateless", "optim", "optim.flat",
         "optim.lr_scheduler", "optim.swa_utils", "random", "rewrite", "saving", "sklearn", "sparse",

@@ -165,7 +165,6 @@ accelerator mps mtia xpu : nothing: there is one device, the CPU
 amp : `x.bfloat16()`, `x.half()`: precision follows from dtypes
 ao quantization : nothing: there are no quantized tensors; 16 bits are `ag.float16`
 multiprocessing : `ag.set_num_threads(n)` for threads; processes are Python's `multiprocessing`
-distributions : `ag.random` draws, `ag.special` has densities' functions
 export onnx package : `ag.jit(f).c_function()`, or a pickle of the function
 functional functorch : `ag.func`
 futures : `concurrent.futures`

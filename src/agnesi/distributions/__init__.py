@@ -1,0 +1,41 @@
+"""Random variables with densities, draws and moments, under the names of torch.distributions.
+
+Draws of ``rsample`` are functions of the parameters, through which gradients flow.  Parameters and
+values are checked where they are known, which is not so while a function is compiled.
+"""
+
+from agnesi.core.exports import shown as _shown
+from agnesi.distributions import constraints as constraints
+from agnesi.distributions import transforms as transforms
+from agnesi.distributions.base import Distribution as Distribution
+from agnesi.distributions.continuous import Cauchy as Cauchy
+from agnesi.distributions.continuous import Chi2 as Chi2
+from agnesi.distributions.continuous import Exponential as Exponential
+from agnesi.distributions.continuous import Gamma as Gamma
+from agnesi.distributions.continuous import Gumbel as Gumbel
+from agnesi.distributions.continuous import HalfNormal as HalfNormal
+from agnesi.distributions.continuous import Laplace as Laplace
+from agnesi.distributions.continuous import LogNormal as LogNormal
+from agnesi.distributions.continuous import Normal as Normal
+from agnesi.distributions.continuous import StudentT as StudentT
+from agnesi.distributions.continuous import Uniform as Uniform
+from agnesi.distributions.continuous import Weibull as Weibull
+from agnesi.distributions.discrete import Bernoulli as Bernoulli
+from agnesi.distributions.discrete import Binomial as Binomial
+from agnesi.distributions.discrete import Categorical as Categorical
+from agnesi.distributions.discrete import Geometric as Geometric
+from agnesi.distributions.discrete import Multinomial as Multinomial
+from agnesi.distributions.discrete import OneHotCategorical as OneHotCategorical
+from agnesi.distributions.discrete import Poisson as Poisson
+from agnesi.distributions.divergences import kl_divergence as kl_divergence
+from agnesi.distributions.divergences import register_kl as register_kl
+from agnesi.distributions.transforms import TransformedDistribution as TransformedDistribution
+from agnesi.distributions.vectors import Beta as Beta
+from agnesi.distributions.vectors import Dirichlet as Dirichlet
+from agnesi.distributions.vectors import Independent as Independent
+from agnesi.distributions.vectors import MixtureSameFamily as MixtureSameFamily
+from agnesi.distributions.vectors import MultivariateNormal as MultivariateNormal
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)

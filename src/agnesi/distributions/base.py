@@ -1,0 +1,333 @@
+"""What all distributions have: shapes, draws, densities, moments, and checks of what they get."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from agnesi.api import functions as F
+from agnesi.autodiff.recording import no_grad
+from agnesi.core import dtypes, shapes
+from agnesi.core.errors import at
+from agnesi.core.op import typed
+from agnesi.core.tensor import Tensor
+from agnesi.distributions.constraints import Constraint
+from agnesi.ops.convert import as_tensor
+
+C = TypeVar("C", bound=type)
+
+_WORDS = {
+    "validate_args": "bool, optional\n    False leaves out the checks of parameters and values.",
+    "probs": "array_like, optional\n    Probabilities.",
+    "logits": "array_like, optional\n    Their logarithms, or of one probability that of the odds; "
+              "in the place of ``probs``.",
+    "loc": "array_like\n    The location.", "scale": "array_like\n    The width; positive.",
+}
+
+
+def described(example: str, **words: str) -> Callable[[C], C]:
+    """A class whose docstring is completed by its parameters and an example."""
+
+    def decorate(cls: C) -> C:
+        code = cls.__init__.__code__  # type: ignore[misc]
+        names = code.co_varnames[1: code.co_argcount + code.co_kwonlyargcount]
+        parts = "\n".join(f"{n} : {words.get(n) or _WORDS[n]}" for n in names)
+        cls.__doc__ = (
+            f"{cls.__doc__}\n\nParameters\n----------\n{parts}\n\nRaises\n------\nValueError\n"
+            "    If a parameter is out of range.\n\nSee Also\n--------\n"
+            "distributions.kl_divergence\n"
+            f"\nExamples\n--------\n>>> import agnesi as ag\n{example}")
+        return cls
+
+    return decorate
+
+
+class Distribution:
+    """A family of random variables: one for each place of ``batch_shape``.
+
+    Parameters
+    ----------
+    batch_shape : tuple of int
+        The shape of the parameters.
+    event_shape : tuple of int
+        The shape of one value.
+    validate_args : bool, optional
+        False leaves out the checks of parameters and values.
+
+    See Also
+    --------
+    distributions.Normal, distributions.kl_divergence
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> d = ag.distributions.Normal(ag.zeros(3), 1.0)
+    >>> d.batch_shape, d.event_shape, d.sample((2,)).shape
+    ((3,), (), (2, 3))
+    """
+
+    arg_constraints: ClassVar[dict[str, Constraint]] = {}
+    #: Whether gradients flow from draws of ``rsample`` to the parameters.
+    has_rsample = False
+    has_enumerate_support = False
+    #: How many axes of each parameter belong to one value; 0 where nothing is said.
+    _inner: ClassVar[dict[str, int]] = {}
+    #: Names of the parameters as ``expand`` gives them to another one.
+    _given: tuple[str, ...] = ()
+
+    def __init__(self, batch_shape: Any = (), event_shape: Any = (),
+                 validate_args: bool | None = None) -> None:
+        self._batch_shape, self._event_shape = tuple(batch_shape), tuple(event_shape)
+        self._validates = validate_args is not False
+
+    def _take(self, validate_args: bool | None, **given: Any) -> None:
+        """Keep parameters, broadcast to one batch, as attributes."""
+        tensors = {n: as_tensor(v) for n, v in given.items()}
+        python = {n for n, v in given.items() if isinstance(v, (int, float))}
+        inner = {n: self._inner.get(n, 0) for n in tensors}
+        batch = shapes.broadcast(*[t.shape[: t.ndim - inner[n]] for n, t in tensors.items()])
+        self._given = tuple(tensors)
+        Distribution.__init__(self, batch, (), validate_args)
+        floats = [t.dtype for n, t in tensors.items() if n not in python and t.dtype.kind in "fV"]
+        kind = functools.reduce(dtypes.promote, floats) if floats else dtypes.config.float_dtype
+        for name, t in tensors.items():
+            t = F.astype(t, kind)
+            self._check(name, t, self.arg_constraints.get(name))
+            setattr(self, name, F.broadcast_to(t, (*batch, *t.shape[t.ndim - inner[name]:])))
+
+    def _check(self, name: str, value: Tensor, constraint: Constraint | None) -> None:
+        if constraint is None or not self._validates:
+            return
+        held = constraint.check(value)
+        if held.data is not None and not np.all(held.data):
+            raise ValueError(at(f"{type(self).__name__}: {name} must be {constraint.told}, but "
+                                f"{typed(value)} is not everywhere"))
+
+    def _value(self, value: Any) -> Tensor:
+        """A value whose probability is asked for."""
+        found = as_tensor(value)
+        found = found if found.dtype.kind in "fcV" else F.astype(found, F.asarray(0.0).dtype)
+        self._check("value", found, self.support)
+        return found
+
+    @property
+    def support(self) -> Constraint | None:
+        """Which values there are."""
+        return None
+
+    @property
+    def batch_shape(self) -> tuple[Any, ...]:
+        """The shape of the parameters."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> tuple[Any, ...]:
+        """The shape of one value."""
+        return self._event_shape
+
+    @property
+    def mean(self) -> Tensor:
+        """The expected value."""
+        raise self._absent("mean")
+
+    @property
+    def mode(self) -> Tensor:
+        """The most probable value."""
+        raise self._absent("mode")
+
+    @property
+    def variance(self) -> Tensor:
+        """The expected square of the distance from the mean."""
+        raise self._absent("variance")
+
+    @property
+    def stddev(self) -> Tensor:
+        """The square root of the variance."""
+        return F.sqrt(self.variance)
+
+    def _absent(self, name: str) -> Exception:
+        return NotImplementedError(at(f"{type(self).__name__} has no {name}"))
+
+    def _shape(self, sample_shape: Any) -> tuple[Any, ...]:
+        shape = (sample_shape,) if isinstance(sample_shape, int) else tuple(sample_shape)
+        return (*shape, *self._batch_shape, *self._event_shape)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws through which no gradient flows.
+
+        Parameters
+        ----------
+        sample_shape : tuple of int
+            How many, before the batch.
+
+        Returns
+        -------
+        Tensor
+            Of shape (*sample_shape, *batch_shape, *event_shape).
+        """
+        with no_grad():
+            return self.rsample(sample_shape).detach()
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws as functions of the parameters, to which gradients flow.
+
+        Parameters
+        ----------
+        sample_shape : tuple of int
+            How many, before the batch.
+
+        Returns
+        -------
+        Tensor
+            Of shape (*sample_shape, *batch_shape, *event_shape).
+
+        Raises
+        ------
+        NotImplementedError
+            If the values are discrete.
+        """
+        raise self._absent("rsample: its draws are no smooth functions of the parameters")
+
+    def log_prob(self, value: Any) -> Tensor:
+        """The logarithm of the density, or of the probability, of values.
+
+        Parameters
+        ----------
+        value : array_like
+            It broadcasts with the batch.
+
+        Returns
+        -------
+        Tensor
+            Without the axes of the event.
+
+        Raises
+        ------
+        ValueError
+            If a value cannot be, where that is checked.
+        NotImplementedError
+            If there is no formula.
+        """
+        raise self._absent("log_prob")
+
+    def cdf(self, value: Any) -> Tensor:
+        """The probability of what is not greater.
+
+        Parameters
+        ----------
+        value : array_like
+            It broadcasts with the batch.
+
+        Returns
+        -------
+        Tensor
+            Probabilities.
+
+        Raises
+        ------
+        NotImplementedError
+            If there is no formula.
+        """
+        raise self._absent("cdf")
+
+    def icdf(self, value: Any) -> Tensor:
+        """The value of which a probability is not greater.
+
+        Parameters
+        ----------
+        value : array_like
+            Probabilities; they broadcast with the batch.
+
+        Returns
+        -------
+        Tensor
+            Values.
+
+        Raises
+        ------
+        NotImplementedError
+            If there is no formula.
+        """
+        raise self._absent("icdf")
+
+    def entropy(self) -> Tensor:
+        """The expected value of ``-log_prob``.
+
+        Returns
+        -------
+        Tensor
+            Of the batch's shape.
+
+        Raises
+        ------
+        NotImplementedError
+            If there is no formula.
+        """
+        raise self._absent("entropy")
+
+    def perplexity(self) -> Tensor:
+        """The exponential of the entropy.
+
+        Returns
+        -------
+        Tensor
+            Of the batch's shape.
+        """
+        return F.exp(self.entropy())
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All values, along a first axis.
+
+        Parameters
+        ----------
+        expand : bool
+            Whether they are repeated for each place of the batch.
+
+        Returns
+        -------
+        Tensor
+            As draws of as many.
+
+        Raises
+        ------
+        NotImplementedError
+            If there are too many.
+        """
+        raise self._absent("enumerate_support")
+
+    def _listed(self, values: Tensor, expand: bool) -> Tensor:
+        n = values.shape[0]
+        values = F.reshape(values, (n, *(1,) * len(self._batch_shape), *values.shape[1:]))
+        return F.broadcast_to(values, (n, *self._batch_shape, *self._event_shape)) if expand else (
+            values)
+
+    def expand(self, batch_shape: Any) -> Any:
+        """The same with its parameters broadcast to another batch.
+
+        Parameters
+        ----------
+        batch_shape : tuple of int
+            The shape.
+
+        Returns
+        -------
+        Distribution
+            Of the same class.
+
+        Raises
+        ------
+        ShapeError
+            If the batch does not broadcast.
+        """
+        shape = tuple(batch_shape)
+        given = {n: getattr(self, n) for n in self._given}
+        given = {n: F.broadcast_to(t, (*shape, *t.shape[t.ndim - self._inner.get(n, 0):]))
+                 for n, t in given.items()}
+        return type(self)(**given, validate_args=self._validates)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{n}: {typed(getattr(self, n))}" for n in self._given)
+        return f"{type(self).__name__}({shown})"

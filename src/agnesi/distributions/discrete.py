@@ -1,0 +1,346 @@
+"""Distributions of whole numbers: trials, counts and categories."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from agnesi.api import functions as F
+from agnesi.api import random
+from agnesi.core.errors import at
+from agnesi.core.tensor import Tensor
+from agnesi.distributions import constraints as C
+from agnesi.distributions.base import Distribution, described
+from agnesi.ops.convert import as_tensor
+from agnesi.ops.movement import expand_dims
+
+
+class _Chance(Distribution):
+    """A distribution of one probability, or of its logit."""
+
+    arg_constraints: ClassVar = {"probs": C.unit_interval, "logits": C.real}
+
+    def _chance(self, probs: Any, logits: Any, validate_args: Any, **others: Any) -> None:
+        if (probs is None) == (logits is None):
+            raise ValueError(at(f"{type(self).__name__} takes probs or logits, and one of them"))
+        self._logits_given = probs is None
+        self._take(validate_args, **others,
+                   **({"logits": logits} if probs is None else {"probs": probs}))
+
+    def __getattr__(self, name: str) -> Any:
+        known = vars(self)
+        if name == "probs" and "logits" in known:
+            return F.sigmoid(self.logits)
+        if name == "logits" and "probs" in known:
+            return F.log(self.probs) - F.log1p(-self.probs)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _log_odds(self, value: Tensor) -> Tensor:
+        """``value * log(p) + (1 - value) * log(1 - p)``."""
+        if self._logits_given:
+            return value * self.logits - F.softplus(self.logits)
+        return F.xlogy(value, self.probs) + F.xlogy(1 - value, 1 - self.probs)
+
+    @property
+    def _type(self) -> Any:
+        return getattr(self, self._given[-1]).dtype
+
+
+@described(">>> ag.distributions.Bernoulli(0.25).mean\ntensor(0.25)")
+class Bernoulli(_Chance):
+    """One trial: 1 with a probability, else 0."""
+
+    has_enumerate_support = True
+    support: Any = C.boolean
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+                 ) -> None:
+        self._chance(probs, logits, validate_args)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        return random.bernoulli(self.probs.detach(), self._shape(sample_shape), dtype=self._type)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        return F.where(self.probs == 0.5, math.nan, F.astype(self.probs >= 0.5, self._type))
+
+    @property
+    def variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+    def log_prob(self, value: Any) -> Tensor:
+        return self._log_odds(self._value(value))
+
+    def entropy(self) -> Tensor:
+        return -self._log_odds(self.probs)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        return self._listed(F.arange(2, dtype=self._type), expand)
+
+
+@described(">>> ag.distributions.Geometric(0.25).mean\ntensor(3.)")
+class Geometric(_Chance):
+    """The number of failures before the first success."""
+
+    support: Any = C.nonnegative_integer
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+                 ) -> None:
+        self._chance(probs, logits, validate_args)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._shape(sample_shape)
+        drawn = random.geometric(F.broadcast_to(self.probs.detach(), shape))
+        return F.astype(drawn - 1, self._type)
+
+    @property
+    def mean(self) -> Tensor:
+        return 1 / self.probs - 1
+
+    @property
+    def mode(self) -> Tensor:
+        return self.probs * 0
+
+    @property
+    def variance(self) -> Tensor:
+        return (1 / self.probs - 1) / self.probs
+
+    def log_prob(self, value: Any) -> Tensor:
+        return F.xlogy(self._value(value), 1 - self.probs) + F.log(self.probs)
+
+    def entropy(self) -> Tensor:
+        return -self._log_odds(self.probs) / self.probs
+
+
+@described(">>> ag.distributions.Binomial(4, 0.25).mean\ntensor(1.)",
+           total_count="array_like of int\n    The number of trials.")
+class Binomial(_Chance):
+    """The number of successes of some trials."""
+
+    total_count: Tensor
+
+    def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None,
+                 validate_args: bool | None = None) -> None:
+        self._chance(probs, logits, validate_args, total_count=total_count)
+        self._check("total_count", self.total_count, C.nonnegative_integer)
+
+    @property
+    def support(self) -> Any:
+        return C.interval(0, self.total_count)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        trials = F.astype(self.total_count, "int64")
+        drawn = random.binomial(trials, self.probs.detach(), self._shape(sample_shape))
+        return F.astype(drawn, self._type)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.total_count * self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        return F.minimum(F.floor((self.total_count + 1) * self.probs), self.total_count)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def log_prob(self, value: Any) -> Tensor:
+        value, n = self._value(value), self.total_count
+        ways = F.lgamma(n + 1) - F.lgamma(value + 1) - F.lgamma(n - value + 1)
+        if self._logits_given:
+            return ways + value * self.logits - n * F.softplus(self.logits)
+        return ways + F.xlogy(value, self.probs) + F.xlogy(n - value, 1 - self.probs)
+
+
+@described(">>> ag.distributions.Poisson(2.0).log_prob(0.0)\ntensor(-2.)",
+           rate="array_like\n    The mean; not negative.")
+class Poisson(Distribution):
+    """Poisson's distribution of counts."""
+
+    arg_constraints: ClassVar = {"rate": C.nonnegative}
+    support: Any = C.nonnegative_integer
+    rate: Tensor
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        self._take(validate_args, rate=rate)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        drawn = random.poisson(self.rate.detach(), self._shape(sample_shape))
+        return F.astype(drawn, self.rate.dtype)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.rate
+
+    @property
+    def mode(self) -> Tensor:
+        return F.floor(self.rate)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.rate
+
+    def log_prob(self, value: Any) -> Tensor:
+        value = self._value(value)
+        return F.xlogy(value, self.rate) - self.rate - F.lgamma(value + 1)
+
+
+class _Categories(Distribution):
+    """A distribution of categories, given by weights or by logits on the last axis."""
+
+    arg_constraints: ClassVar = {"probs": C.nonnegative_vector, "logits": C.real_vector}
+    has_enumerate_support = True
+    _inner: ClassVar = {"probs": 1, "logits": 1}
+    probs: Tensor
+    logits: Tensor
+
+    def _categories(self, probs: Any, logits: Any, validate_args: Any) -> None:
+        if (probs is None) == (logits is None):
+            raise ValueError(at(f"{type(self).__name__} takes probs or logits, and one of them"))
+        name, given = ("logits", logits) if probs is None else ("probs", probs)
+        if as_tensor(given).ndim == 0:
+            raise ValueError(at(f"{type(self).__name__}: {name} must have an axis of categories"))
+        self._take(validate_args, **{name: given})
+        if probs is None:
+            self.logits = F.log_softmax(self.logits, -1)
+            self.probs = F.exp(self.logits)
+        else:
+            self.probs = self.probs / F.sum(self.probs, -1, keepdims=True)
+            self.logits = F.log(self.probs)
+        self._count = self.probs.shape[-1]
+
+    def _drawn(self, sample_shape: Any) -> Tensor:
+        """Numbers of categories."""
+        shape = (sample_shape,) if isinstance(sample_shape, int) else tuple(sample_shape)
+        return random.categorical(self.logits.detach(), (*shape,))
+
+    def entropy(self) -> Tensor:
+        return -F.sum(F.xlogy(self.probs, self.probs), -1)
+
+
+@described(">>> ag.distributions.Categorical(ag.tensor([1.0, 3.0])).probs\ntensor([0.25, 0.75])",
+           probs="array_like, optional\n    Weights of shape (..., n), which need not sum up to 1.",
+           logits="array_like, optional\n    Their logarithms, in their place.")
+class Categorical(_Categories):
+    """One of n categories, as a number from 0 to n - 1."""
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+                 ) -> None:
+        self._categories(probs, logits, validate_args)
+
+    @property
+    def support(self) -> Any:
+        return C.interval(0, self._count - 1)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        return self._drawn(sample_shape)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs[..., 0] * math.nan
+
+    @property
+    def variance(self) -> Tensor:
+        return self.probs[..., 0] * math.nan
+
+    @property
+    def mode(self) -> Tensor:
+        return F.argmax(self.probs, -1)
+
+    def log_prob(self, value: Any) -> Tensor:
+        places = as_tensor(value)
+        self._check("value", places, self.support)
+        places = F.astype(places, "int64")
+        shape = F.broadcast_shapes(places.shape, self._batch_shape)
+        places = expand_dims(F.broadcast_to(places, shape), -1)
+        rows = F.broadcast_to(self.logits, (*shape, self._count))
+        return F.take_along_axis(rows, places, -1)[..., 0]
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        return self._listed(F.arange(self._count), expand)
+
+
+@described(">>> ag.distributions.OneHotCategorical(ag.tensor([0.0, 3.0])).sample()\n"
+           "tensor([0., 1.])",
+           probs="array_like, optional\n    Weights of shape (..., n), which need not sum up to 1.",
+           logits="array_like, optional\n    Their logarithms, in their place.")
+class OneHotCategorical(_Categories):
+    """One of n categories, as a vector with a 1."""
+
+    support: Any = C.one_hot
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+                 ) -> None:
+        self._categories(probs, logits, validate_args)
+        self._event_shape = (self._count,)
+
+    def _vectors(self, places: Tensor) -> Tensor:
+        return F.astype(expand_dims(places, -1) == F.arange(self._count), self.probs.dtype)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        return self._vectors(self._drawn(sample_shape))
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        return self._vectors(F.argmax(self.probs, -1))
+
+    @property
+    def variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+    def log_prob(self, value: Any) -> Tensor:
+        return F.sum(F.where(self._value(value) > 0, self.logits, 0), -1)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        return self._listed(self._vectors(F.arange(self._count)), expand)
+
+
+@described(">>> ag.distributions.Multinomial(4, ag.tensor([1.0, 3.0])).mean\ntensor([1., 3.])",
+           total_count="int\n    The number of draws.",
+           probs="array_like, optional\n    Weights of shape (..., n), which need not sum up to 1.",
+           logits="array_like, optional\n    Their logarithms, in their place.")
+class Multinomial(_Categories):
+    """How often each of n categories is drawn."""
+
+    has_enumerate_support = False
+    support: Any = C.nonnegative_vector
+
+    def __init__(self, total_count: int = 1, probs: Any = None, logits: Any = None,
+                 validate_args: bool | None = None) -> None:
+        self._categories(probs, logits, validate_args)
+        self.total_count, self._event_shape = total_count, (self._count,)
+
+    def expand(self, batch_shape: Any) -> Any:
+        rows = F.broadcast_to(self.logits, (*batch_shape, self._count))
+        return Multinomial(self.total_count, logits=rows, validate_args=self._validates)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        shape = (sample_shape,) if isinstance(sample_shape, int) else tuple(sample_shape)
+        places = random.categorical(self.logits.detach(), (self.total_count, *shape))
+        hits = expand_dims(places, -1) == F.arange(self._count)
+        return F.sum(F.astype(hits, self.probs.dtype), 0)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.total_count * self.probs
+
+    @property
+    def variance(self) -> Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def log_prob(self, value: Any) -> Tensor:
+        value = self._value(value)
+        ways = F.lgamma(F.sum(value, -1) + 1) - F.sum(F.lgamma(value + 1), -1)
+        return ways + F.sum(F.where(value == 0, 0, value * self.logits), -1)
+
+    def entropy(self) -> Tensor:
+        raise self._absent("entropy")
