@@ -3,7 +3,7 @@
 # make test-quick  the checks that find most mistakes, in less than a minute
 # make test-all    every case of make test, of some of which it runs a share; random programs, the array API's tests
 # make bench  the speed table beside the peers (SUITES="calls rows" to choose, QUICK=1 for a short run)
-# make peers  values and gradients of networks beside PyTorch's
+# make peers  values and gradients of networks beside PyTorch's, and the share of its names
 # make names  which of PyTorch's names for networks there are; writes docs/torch-names.md
 # make conformance  the public tests of the array API standard (EXAMPLES=100 for more of each)
 # make coverage  which functions of NumPy and SciPy there are, with gradients, compiled natively
@@ -75,6 +75,7 @@ bench: $(BENCH)/.ready
 
 peers: $(BENCH)/.ready
 	$(BENCH)/bin/python -m pytest benchmarks/tests
+	$(BENCH)/bin/python -m benchmarks.names
 
 conformance: $(VENV)/.ready
 	$(VENV)/bin/python -m pip install $(PIP_FLAGS) --editable '.[conformance]'
