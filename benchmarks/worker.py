@@ -25,6 +25,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
+    # A step of ours that is not compiled is no contender.
+    warnings.filterwarnings("error", r".* runs eagerly", RuntimeWarning)
     logging.disable(logging.WARNING)
     threads = peers.thread_count()
     if args.suite == "limits":

@@ -490,3 +490,26 @@ def test_threads_that_trace_one_class():
     for t in threads:
         t.join()
     assert not wrong and dict(vars(kind)) == before
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    rate: float = 0.5
+
+
+def test_code_that_names_what_a_trace_puts_into_classes():
+    """A frozen dataclass sets attributes by ``object.__setattr__``, which traces look at, too."""
+    settings, model = Frozen(), ag.nn.Linear(2, 1)
+    optimizer = ag.optim.SGD(model.parameters(), lr=0.1)
+
+    @ag.jit
+    def step(x):
+        loss = (model(x) * settings.rate).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    step(ag.ones((1, 2)))
+    version = next(iter(step.versions.ready))
+    assert not version.effects.obstacle

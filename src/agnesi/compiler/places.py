@@ -264,7 +264,9 @@ class Definition(Place):
             })
 
     def add(self, name: str) -> None:
-        """Note that an attribute of the class was read."""
+        """Note that an attribute of the class was read; not one that a trace puts there itself."""
+        if name in HOOKED:
+            return
         if not any(name in vars(part) for part in self.parts):
             self.absent.add(name)
             return
