@@ -332,3 +332,11 @@ def test_errors_name_what_does_not_fit() -> None:
     ):
         with pytest.raises(ValueError, match=text):
             call()
+
+
+def test_channels_of_matrices_are_their_elements() -> None:
+    ag.manual_seed(0)
+    for layer in (nn.Dropout2d(0.5), nn.Dropout3d(0.5)):
+        with pytest.warns(UserWarning, match="of a matrix lets single elements be zero"):
+            y = layer(ag.ones((50, 8)))
+        assert set(y.unique().tolist()) == {0, 2} and 0.3 < float((y == 0).float().mean()) < 0.7

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core.accepted import TensorLike
+from agnesi.core.errors import warn
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
+from agnesi.ops.convert import as_tensor
 from agnesi.ops.demands import chance
 from agnesi.ops.generators import Generator
 from agnesi.ops.images import as_images
@@ -19,7 +21,7 @@ _DOC = """A share ``p`` of the channels of images zero, the others divided by ``
     Parameters
     ----------
     x : array_like
-        (batch, channels{size}), or one image without a batch.
+        (batch, channels{size}), or one image without a batch; matrices with a warning.
     p : float
         Chance of a channel to become zero.
     training : bool
@@ -59,11 +61,16 @@ def _ranked(rank: int) -> Any:
 
     def dropout(x: TensorLike, p: float = 0.5, training: bool = True, *,
                 generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-        x = as_images(x, rank)
+        x = as_tensor(x)
+        matrix = rank > 1 and x.ndim == 2
+        if matrix:
+            warn(f"{name} of a matrix lets single elements be zero, as in PyTorch; use dropout")
+        else:
+            x = as_images(x, rank)
         (p,) = chance(name, p=p)
         if not training or (not isinstance(p, Tensor) and p == 0):
             return x
-        shape = (*x.shape[: x.ndim - rank], *(1,) * rank)
+        shape = x.shape if matrix else (*x.shape[: x.ndim - rank], *(1,) * rank)
         return where(survivors(shape, p, generator), x * growth(p, x.dtype), 0)
 
     name = f"dropout{rank}d"
