@@ -29,6 +29,14 @@ from agnesi.distributions.discrete import OneHotCategorical as OneHotCategorical
 from agnesi.distributions.discrete import Poisson as Poisson
 from agnesi.distributions.divergences import kl_divergence as kl_divergence
 from agnesi.distributions.divergences import register_kl as register_kl
+from agnesi.distributions.transforms import AffineTransform as AffineTransform
+from agnesi.distributions.transforms import ComposeTransform as ComposeTransform
+from agnesi.distributions.transforms import ExpTransform as ExpTransform
+from agnesi.distributions.transforms import PowerTransform as PowerTransform
+from agnesi.distributions.transforms import SigmoidTransform as SigmoidTransform
+from agnesi.distributions.transforms import SoftplusTransform as SoftplusTransform
+from agnesi.distributions.transforms import TanhTransform as TanhTransform
+from agnesi.distributions.transforms import Transform as Transform
 from agnesi.distributions.transforms import TransformedDistribution as TransformedDistribution
 from agnesi.distributions.vectors import Beta as Beta
 from agnesi.distributions.vectors import Dirichlet as Dirichlet
