@@ -19,6 +19,7 @@ RUN = {
     "compiler/containers.py: exec": "a text made here, of numbers and names of keywords",
     "compiler/copies.py: pickle.loads": "bytes in a pickle that the user loads",
     "compat/chainer/serializers.py: np.load": "arrays of a file, with allow_pickle=False",
+    "distributed/launch.py: subprocess": "the program that the user launches",
     "distributed/launch.py: subprocess.Popen": "the program that the user launches",
     "data/messages.py: pickle.loads": "a batch from a worker process of this process's own",
     "data/worker.py: pickle.loads": "an error from such a worker",
