@@ -162,7 +162,10 @@ def test_results_are_as_is_said():
         tests, given = promises(doc), called(name)
         if given is None or not tests or name.endswith("_subtensor"):  # of an indexed tensor
             continue
-        result = result_of(name)
+        try:
+            result = result_of(name)
+        except OSError:  # the example's file is not there
+            continue
         tried += len(tests)
         if not all(test(result, given.arguments) for test in tests):
             wrong.append(name)
