@@ -14,7 +14,7 @@ from agnesi.core.loops import Affine, Axis, Expr, load
 from agnesi.core.record import replace
 from agnesi.ops.conv import Conv, ConvGradW, ConvGradX, Windows
 from agnesi.runtime import machine, support
-from agnesi.schedule.parts import in_parts
+from agnesi.schedule.lowering.split_filter_gradients import in_parts
 
 Epilogue = Callable[[Expr, tuple[Affine, ...]], Expr]
 

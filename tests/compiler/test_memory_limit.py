@@ -16,7 +16,7 @@ from agnesi.core.kernels import Buffer, Nest, Store
 from agnesi.core.loops import Affine, Axis, call, load
 from agnesi.nn.functional import dropout
 from agnesi.ops.generators import Generator
-from agnesi.schedule.remake import Remaker
+from agnesi.schedule.memory.rematerialize import Remaker
 from tests.compiler.test_memory import checked
 from tests.fuzz.program import Program
 from tests.fuzz.samples import each

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import agnesi as ag
 from agnesi import symbolic as T
 from agnesi.core.kernels import Buffer, Kernel
-from agnesi.schedule import arena
-from agnesi.schedule.depend import Dependence
-from agnesi.schedule.order import least_memory, peak
+from agnesi.schedule.dependence import Dependence
+from agnesi.schedule.memory import arena
+from agnesi.schedule.memory.order import least_memory, peak
 from tests.fuzz.program import Program
 from tests.fuzz.samples import each
 from tests.share import EVERY

@@ -6,8 +6,8 @@ import pytest
 import agnesi as ag
 from agnesi.codegen import program
 from agnesi.core.record import replace
-from agnesi.schedule import alike, repeated
-from agnesi.schedule.repeated import Repeats
+from agnesi.schedule.lowering import cluster_dedup, kernel_templates
+from agnesi.schedule.lowering.cluster_dedup import Repeats
 
 WIDTH, ROWS, LAYERS = 24, 17, 4
 
@@ -119,7 +119,7 @@ def test_equal_layers_are_planned_once(monkeypatch):
 
 def test_what_equal_layers_store_is_made_when_somebody_asks(monkeypatch):
     made, asked = [], []
-    again, stores = alike.again, alike._Values.stores
+    again, stores = kernel_templates.again, kernel_templates._Values.stores
 
     def kept(*args):
         made.extend(kernels := again(*args))
@@ -129,8 +129,8 @@ def test_what_equal_layers_store_is_made_when_somebody_asks(monkeypatch):
         asked.append(body)
         return stores(self, body)
 
-    monkeypatch.setattr(repeated, "again", kept)
-    monkeypatch.setattr(alike._Values, "stores", noted)
+    monkeypatch.setattr(cluster_dedup, "again", kept)
+    monkeypatch.setattr(kernel_templates._Values, "stores", noted)
     x, weights = example("float32")
     with ag.config(verify=False):  # who asks for all of it
         texts(step(heads), (x, *weights), "fast_run", monkeypatch)

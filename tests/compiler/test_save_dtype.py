@@ -10,7 +10,7 @@ import pytest
 import agnesi as ag
 from agnesi.nn.functional import dropout
 from agnesi.ops.generators import Generator
-from agnesi.schedule import narrow
+from agnesi.schedule.memory import compressed_residuals
 from tests.compiler.test_memory import checked
 from tests.fuzz.program import Program
 from tests.fuzz.samples import each
@@ -74,13 +74,13 @@ def test_with_a_memory_limit():
 def test_random_programs():
     def check(program: Program) -> None:
         expected = ag.jit(program.__call__)(*map(ag.tensor, program.arrays()))
-        before = narrow._LEAST_BYTES, narrow._LEAST_GAP
-        narrow._LEAST_BYTES, narrow._LEAST_GAP = 1, 1
+        before = compressed_residuals._LEAST_BYTES, compressed_residuals._LEAST_GAP
+        compressed_residuals._LEAST_BYTES, compressed_residuals._LEAST_GAP = 1, 1
         try:
             compiled = ag.jit(program.__call__, save_dtype="float32")
             found = compiled(*map(ag.tensor, program.arrays()))
         finally:
-            narrow._LEAST_BYTES, narrow._LEAST_GAP = before
+            compressed_residuals._LEAST_BYTES, compressed_residuals._LEAST_GAP = before
         checked(compiled)
         for a, b in zip(expected, found, strict=True):
             np.testing.assert_allclose(b.numpy(), a.numpy(), rtol=1e-2, atol=1e-2)

@@ -7,7 +7,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.nn.functional import dropout
-from agnesi.schedule.zeros import zeros_of
+from agnesi.schedule.clustering.sparsity import zeros_of
 
 _ROWS, _WIDTH, _SCORES = 200, 160, 600
 

@@ -10,8 +10,8 @@ import pytest
 
 import agnesi as ag
 from agnesi.core.node import Node
-from agnesi.schedule.cluster import Cluster, Order
-from agnesi.schedule.kinds import facts_of
+from agnesi.schedule.clustering.cluster import Cluster, Order
+from agnesi.schedule.clustering.node_facts import facts_of
 
 
 class Graph:

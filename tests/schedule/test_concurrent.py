@@ -8,9 +8,10 @@ import pytest
 import agnesi as ag
 from agnesi.core.record import replace
 from agnesi.core.tree import flatten
-from agnesi.schedule import concurrent, verify
+from agnesi.schedule import verify
 from agnesi.schedule.passes import PASSES
 from agnesi.schedule.program import Group
+from agnesi.schedule.transforms import concurrent
 
 
 def _arrays(*shapes, seed=0):

@@ -69,7 +69,7 @@ class Call:
     over : int, optional
         The operand whose elements the result has before.
     tells : Told, optional
-        What it finds out besides (``schedule/checked.py``).
+        What it finds out besides (``schedule/transforms/bounds_checks.py``).
     """
 
     symbol: str

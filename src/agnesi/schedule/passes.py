@@ -15,16 +15,14 @@ from agnesi.core.errors import at
 from agnesi.core.extents import UnknownSizeError, named_in
 from agnesi.core.node import toposort
 from agnesi.core.record import record, replace
-from agnesi.schedule.bounds_checks import fuse_bounds_checks
-from agnesi.schedule.columns import fuse_sums
+from agnesi.schedule.clustering.clustering import fuse
+from agnesi.schedule.clustering.decisions import decide_first, in_stages
+from agnesi.schedule.clustering.horizontal_fusion import fuse_siblings
+from agnesi.schedule.clustering.layout import choose_layouts
 from agnesi.schedule.complexes import to_real
-from agnesi.schedule.concurrent import group_independent
-from agnesi.schedule.copies import privatize
-from agnesi.schedule.decisions import decide_first, in_stages
-from agnesi.schedule.layout import choose_layouts
-from agnesi.schedule.lower import lower
-from agnesi.schedule.materialize import materialize
-from agnesi.schedule.memory import (
+from agnesi.schedule.lowering.lower import lower
+from agnesi.schedule.memory.order import order_for_memory
+from agnesi.schedule.memory.placement import (
     copy_states,
     donate,
     find_lifetimes,
@@ -35,12 +33,14 @@ from agnesi.schedule.memory import (
     update_in_place,
     write_in_place,
 )
-from agnesi.schedule.order import order_for_memory
-from agnesi.schedule.plan import fuse
 from agnesi.schedule.program import Program, Request
-from agnesi.schedule.shares import split_reductions
-from agnesi.schedule.siblings import fuse_siblings
-from agnesi.schedule.together import fuse_indexed
+from agnesi.schedule.transforms.bounds_checks import fuse_bounds_checks
+from agnesi.schedule.transforms.concurrent import group_independent
+from agnesi.schedule.transforms.hoist_reductions import materialize
+from agnesi.schedule.transforms.loop_fusion import fuse_indexed
+from agnesi.schedule.transforms.privatize_accumulators import privatize
+from agnesi.schedule.transforms.reduction_epilogues import fuse_sums
+from agnesi.schedule.transforms.split_reductions import split_reductions
 
 
 @record

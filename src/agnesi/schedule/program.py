@@ -11,7 +11,7 @@ from agnesi.core.gemm import Library
 from agnesi.core.kernels import Buffer, Kernel
 from agnesi.core.node import Node
 from agnesi.core.record import field, struct
-from agnesi.schedule.depend import Dependence
+from agnesi.schedule.dependence import Dependence
 
 #: ``prefers(kind, sizes, itemsize=)``: what a convolution costs, with the orders of its operands
 #: and of its result; the fastest first.

@@ -18,8 +18,8 @@ from agnesi.core.extents import guess
 from agnesi.core.growth import grows_no_faster
 from agnesi.core.kernels import Buffer, Kernel, Store, may_fail, walk
 from agnesi.core.loops import Affine
-from agnesi.schedule.evaluations import work
-from agnesi.schedule.memory import overwrites_safely
+from agnesi.schedule.evaluation_counts import work
+from agnesi.schedule.memory.placement import overwrites_safely
 from agnesi.schedule.program import Layout, Program
 
 #: Roles of buffers that are there when a program begins.

@@ -8,8 +8,8 @@ from agnesi.core.foreign import Call
 from agnesi.core.kernels import Buffer, Kernel, Matrix, Nest, Store, row_major
 from agnesi.core.loops import Axis, Expr
 from agnesi.core.node import Node
-from agnesi.schedule.foreign import foreign
-from agnesi.schedule.points import axes_of, point
+from agnesi.schedule.iteration_space import axes_of, point
+from agnesi.schedule.lowering.foreign import foreign
 
 #: The element of a value at the point of its own axes.
 Element = Callable[[Node], Expr]

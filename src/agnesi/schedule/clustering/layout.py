@@ -15,8 +15,8 @@ from agnesi.core.extents import guess
 from agnesi.core.kernels import Matrix, Store
 from agnesi.core.loops import Axis
 from agnesi.core.node import Node
-from agnesi.schedule.convolutions import is_convolution, sizes_of
-from agnesi.schedule.kinds import flat_source, lowerable, splits_evenly
+from agnesi.schedule.clustering.convolutions import is_convolution, sizes_of
+from agnesi.schedule.clustering.node_facts import flat_source, lowerable, splits_evenly
 from agnesi.schedule.program import Prefers, Program
 
 Order = tuple[int, ...]

@@ -17,8 +17,7 @@ from agnesi.core.extents import Extent
 from agnesi.core.kernels import Buffer, Convolution, Kernel, Nest, Product, Store, buffers_of, walk
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
 from agnesi.core.record import replace
-from agnesi.schedule.alike import Again
-from agnesi.schedule.evaluations import (
+from agnesi.schedule.evaluation_counts import (
     BINDING,
     Loops,
     around,
@@ -28,6 +27,7 @@ from agnesi.schedule.evaluations import (
     loops_of,
     turns,
 )
+from agnesi.schedule.lowering.kernel_templates import Again
 from agnesi.schedule.program import Program
 
 #: Instructions that memory saves in all, and each time that it is read, at least.

@@ -10,8 +10,8 @@ from agnesi.core import loops
 from agnesi.core.kernels import Buffer, Nest, Store, buffers_of, walk
 from agnesi.core.loops import At, Expr, Part, Turns
 from agnesi.core.node import Node
-from agnesi.schedule.layout import by_memory
-from agnesi.schedule.points import axes_of, in_turns, point
+from agnesi.schedule.clustering.layout import by_memory
+from agnesi.schedule.iteration_space import axes_of, in_turns, point
 
 #: Parts of one value that a nest fills together, at most.
 _TOGETHER = 8

@@ -14,9 +14,10 @@ from typing import Any
 from agnesi.core.costs import is_heavy, price
 from agnesi.core.extents import guess
 from agnesi.core.node import Node
-from agnesi.schedule.cluster import Cluster, Order, present
-from agnesi.schedule.decisions import waiting
-from agnesi.schedule.kinds import (
+from agnesi.schedule.clustering.cluster import Cluster, Order, present
+from agnesi.schedule.clustering.decisions import waiting
+from agnesi.schedule.clustering.horizontal_fusion import SWEPT
+from agnesi.schedule.clustering.node_facts import (
     facts_of,
     flat_source,
     is_empty,
@@ -26,9 +27,8 @@ from agnesi.schedule.kinds import (
     splits_evenly,
     weight,
 )
-from agnesi.schedule.numbers import Cut, cut
+from agnesi.schedule.clustering.scalar_programs import Cut, cut
 from agnesi.schedule.program import Program
-from agnesi.schedule.siblings import SWEPT
 
 _CHEAP = frozenset(
     "astype broadcast_to reshape permute_dims slice flip full arange size add subtract multiply "

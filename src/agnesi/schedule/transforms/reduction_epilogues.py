@@ -17,8 +17,8 @@ from agnesi.core.extents import divides, guess
 from agnesi.core.kernels import Buffer, Kernel, Nest, Store, axes_in, row_major, walk
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, fresh_axes, load
 from agnesi.core.record import replace
-from agnesi.schedule.alike import Again
-from agnesi.schedule.points import axes_of, point
+from agnesi.schedule.iteration_space import axes_of, point
+from agnesi.schedule.lowering.kernel_templates import Again
 from agnesi.schedule.program import Program
 
 #: Bytes of what is summed, from which reading it again costs more than adding on the way, and of

@@ -8,7 +8,7 @@ from typing import Any
 from agnesi.core.dims import product
 from agnesi.core.extents import guess
 from agnesi.core.node import Node
-from agnesi.schedule.cluster import Cluster
+from agnesi.schedule.clustering.cluster import Cluster
 from agnesi.schedule.program import Program
 
 #: Elements from which reading a value once less is worth it.

@@ -11,7 +11,7 @@ import numpy as np
 from agnesi.core.kernels import Buffer, Kernel, Nest, Store
 from agnesi.core.loops import Affine, Axis, Expr, cast, load
 from agnesi.core.record import replace
-from agnesi.schedule.swap import Reading, swappable, swapped
+from agnesi.schedule.buffer_substitution import Reading, swappable, swapped
 
 #: Smaller buffers are not worth it, and a gap in their use must have so many kernels.
 _LEAST_BYTES, _LEAST_GAP = 4096, 3

@@ -24,21 +24,28 @@ from agnesi.core.kernels import (
 )
 from agnesi.core.loops import Affine, At, Axis, Expr, Read
 from agnesi.core.node import Node
-from agnesi.schedule.batches import along, cut_batch, flattened
-from agnesi.schedule.calls import called, loaded
-from agnesi.schedule.cluster import Cluster
-from agnesi.schedule.convolutions import is_convolution, sizes_of
-from agnesi.schedule.foreign import foreign
-from agnesi.schedule.kinds import flat_source, in_reals, is_empty, lowerable, source, uniform
-from agnesi.schedule.layout import by_memory, channels_last, strides_in, turned
-from agnesi.schedule.library import in_library, taps_in_library
-from agnesi.schedule.parts import in_parts
-from agnesi.schedule.plan import CONTROL, Plan, unfused
-from agnesi.schedule.points import axes_of, point, point_in
+from agnesi.schedule.clustering.cluster import Cluster
+from agnesi.schedule.clustering.clustering import CONTROL, Plan, unfused
+from agnesi.schedule.clustering.convolutions import is_convolution, sizes_of
+from agnesi.schedule.clustering.layout import by_memory, channels_last, strides_in, turned
+from agnesi.schedule.clustering.node_facts import (
+    flat_source,
+    in_reals,
+    is_empty,
+    lowerable,
+    source,
+    uniform,
+)
+from agnesi.schedule.clustering.sparsity import zeros_of
+from agnesi.schedule.iteration_space import axes_of, point, point_in
+from agnesi.schedule.lowering.batches import along, cut_batch, flattened
+from agnesi.schedule.lowering.cluster_dedup import Repeats
+from agnesi.schedule.lowering.foreign import foreign
+from agnesi.schedule.lowering.library_calls import called, loaded
+from agnesi.schedule.lowering.library_products import in_library, taps_in_library
+from agnesi.schedule.lowering.piecewise import filled, finished, only_at
+from agnesi.schedule.lowering.split_filter_gradients import in_parts
 from agnesi.schedule.program import Program, Request
-from agnesi.schedule.regions import filled, finished, only_at
-from agnesi.schedule.repeated import Repeats
-from agnesi.schedule.zeros import zeros_of
 
 
 def lower(program: Program) -> Program:
@@ -278,7 +285,7 @@ class _Lowering:
             self.program.kernels += nests
 
     def _callback(self, root: Node) -> None:
-        from agnesi.schedule.sparse import sparse
+        from agnesi.schedule.lowering.sparse import sparse
 
         inputs = [self._whole(i) for i in root.inputs]
         if root.op.outputs == 1:
@@ -304,7 +311,7 @@ class _Lowering:
 
     def _control(self, root: Node) -> None:
         """A loop or branch: a kernel with kernels inside."""
-        from agnesi.schedule.loops import Maker, carried
+        from agnesi.schedule.lowering.loops import Maker, carried
 
         if root.op.outputs > 1:
             made = [Buffer(s, d, "temporary") for s, d in root.outputs]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agnesi.core.node import Node
-from agnesi.schedule.kinds import Facts, is_product, weight
+from agnesi.schedule.clustering.node_facts import Facts, is_product, weight
 
 #: Clusters that all questions about one cluster may look at, on average: planning stays linear.
 _LOOKS = 64

@@ -14,7 +14,7 @@ from itertools import chain
 
 from agnesi.core.extents import guess
 from agnesi.core.kernels import Buffer, Kernel
-from agnesi.schedule.depend import Dependence
+from agnesi.schedule.dependence import Dependence
 from agnesi.schedule.program import Program
 
 

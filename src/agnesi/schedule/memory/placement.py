@@ -23,10 +23,10 @@ from agnesi.core.kernels import (
     walk,
 )
 from agnesi.core.loops import Affine, Axis, load, ravel
-from agnesi.schedule import varying
-from agnesi.schedule.depend import Dependence, Traffic
+from agnesi.schedule.dependence import Dependence, Traffic
+from agnesi.schedule.memory import dynamic_sizes
+from agnesi.schedule.memory.inplace_rows import reads_rows_first
 from agnesi.schedule.program import Group, Layout, Program
-from agnesi.schedule.rows import reads_rows_first
 
 _ROLES = ("argument", "state", "constant", "output")
 
@@ -66,7 +66,7 @@ def copy_states(program: Program) -> Program:
 def store_narrow(program: Program) -> Program:
     """Keep idle values in fewer bits."""
     if program.request.saved:
-        from agnesi.schedule.narrow import narrowed
+        from agnesi.schedule.memory.compressed_residuals import narrowed
 
         before = len(program.kernels)
         program.kernels = narrowed(program.kernels, as_dtype(program.request.saved))
@@ -179,7 +179,7 @@ def _table(program: Program, kernels: Sequence[Kernel]) -> list[Buffer]:
 
 def _limited(program: Program, limit: int) -> list[Kernel]:
     """Kernels in order that need at most ``limit`` bytes in all."""
-    from agnesi.schedule.remake import Remaker, fit
+    from agnesi.schedule.memory.rematerialize import Remaker, fit
 
     traffic = program.dependence.traffic
     outside = sum(b.nbytes for b in _table(program, program.kernels))
@@ -234,7 +234,7 @@ def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
 
     It may if every element of ``source`` is read only where the same element of ``target`` is
     written, in the same step of the loops, and first read before that; or if rows are read as a
-    whole before any of their elements is written (``schedule/rows.py``).
+    whole before any of their elements is written (``schedule/memory/inplace_rows.py``).
     """
     if not _same(source, target):
         return False
@@ -394,5 +394,5 @@ def _owners(kernels: Sequence[Kernel], spans: dict[Buffer, tuple[int, int]],
 def _places(owners: Mapping[Buffer, int],
             spans: Mapping[Buffer, tuple[int, int]]) -> tuple[list[Any], Any]:
     """Offsets of temporaries in the arena, and its size in bytes."""
-    return varying.place([b.nbytes for b in owners],
+    return dynamic_sizes.place([b.nbytes for b in owners],
                          [(spans[b][0], last) for b, last in owners.items()])

@@ -11,7 +11,7 @@ from agnesi.core.extents import guess, surely
 from agnesi.core.kernels import row_major
 from agnesi.core.loops import divides
 from agnesi.core.node import Node
-from agnesi.schedule.convolutions import is_convolution
+from agnesi.schedule.clustering.convolutions import is_convolution
 
 
 def numel(node: Node) -> int:

@@ -16,7 +16,7 @@ from agnesi.core.dims import is_static
 from agnesi.core.kernels import Buffer, Kernel, Nest, Store, axes_in, walk
 from agnesi.core.loops import Affine, Axis, Expr, Substitution, fresh_axis, load
 from agnesi.core.record import replace
-from agnesi.schedule.alike import Again
+from agnesi.schedule.lowering.kernel_templates import Again
 from agnesi.schedule.program import Program
 
 #: Elements from which a reduction is worth threads, and results that they could not share.

@@ -13,7 +13,7 @@ from agnesi.core.extents import guess
 from agnesi.core.kernels import Buffer, Convolution, Kernel, Nest, Store, axes_in
 from agnesi.core.loops import Affine, Expr, Substitution, fresh_axis, load
 from agnesi.core.record import replace
-from agnesi.schedule.layout import by_memory
+from agnesi.schedule.clustering.layout import by_memory
 
 #: Elements of filters up to which sums are taken in parts, and the numbers of parts.
 _FEW, _PARTS = 8192, (16, 8, 4)

@@ -12,10 +12,10 @@ from typing import Any
 from agnesi.core.kernels import Buffer
 from agnesi.core.node import Node
 from agnesi.core.record import struct
-from agnesi.schedule.alike import Pattern, again, pattern
-from agnesi.schedule.kinds import flat_source, uniform
+from agnesi.schedule.clustering.node_facts import flat_source, uniform
+from agnesi.schedule.clustering.sparsity import zeros_of
+from agnesi.schedule.lowering.kernel_templates import Pattern, again, pattern
 from agnesi.schedule.program import Program
-from agnesi.schedule.zeros import zeros_of
 
 
 class _Signature:
@@ -126,7 +126,7 @@ class Repeats:
     """What clusters became, by what their kernels depend on.
 
     It is given the program, the clusters by root (``Plan.root``), the buffers of nodes, how to get
-    one, and the orders of axes in memory (``schedule.layout.orders``).
+    one, and the orders of axes in memory (``schedule.clustering.layout.orders``).
     """
 
     def __init__(self, program: Program, root: dict[int, Any], buffers: dict[int, Buffer],

@@ -14,7 +14,7 @@ import numpy as np
 from agnesi.core import loops
 from agnesi.core.kernels import Buffer, Kernel, Nest, Store, axes_in, buffers_of, walk
 from agnesi.core.loops import Affine, Axis, Substitution, fresh_axis
-from agnesi.schedule.points import axes_of, point
+from agnesi.schedule.iteration_space import axes_of, point
 from agnesi.schedule.program import Program
 
 #: How places are kept.

@@ -15,7 +15,7 @@ from typing import Any
 
 from agnesi.core.dims import is_static, product
 from agnesi.core.kernels import Buffer, Kernel, Nest, Product
-from agnesi.schedule.evaluations import below, instructions, loops_of
+from agnesi.schedule.evaluation_counts import below, instructions, loops_of
 from agnesi.schedule.program import Group, Program
 
 #: Instructions of a member, at least; of a group, at least; of a nest, and multiply-adds of a

@@ -11,7 +11,7 @@ from typing import Any
 
 from agnesi.core.dims import Size
 from agnesi.core.extents import Extent
-from agnesi.schedule import arena
+from agnesi.schedule.memory import arena
 
 #: Sizes are counted in whole multiples of this, so that every offset is aligned.
 _STEP = arena.ALIGN // 4

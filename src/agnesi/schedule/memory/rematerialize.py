@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from agnesi.core.costs import price
 from agnesi.core.kernels import Buffer, Convolution, Kernel, Nest, Product, walk
 from agnesi.core.record import field, struct
-from agnesi.schedule.arena import rounded
-from agnesi.schedule.swap import swappable, swapped
+from agnesi.schedule.buffer_substitution import swappable, swapped
+from agnesi.schedule.memory.arena import rounded
 
 #: A buffer and its number: 0 as it is made first, then one more for every split.
 Version = tuple[Buffer, int]
