@@ -15,7 +15,8 @@ ROOT = Path(agnesi.__file__).parent
 RUN = {
     "api/expressions.py: exec": "an expression that the user wrote in the call, read as a tree",
     "api/expressions.py: compile": "the same",
-    "codegen/conv/told.py: eval": "names of fields of a plan, from the code around it",
+    "codegen/kernels/conv/parameter_table.py: eval":
+        "names of fields of a plan, from the code around it",
     "compiler/containers.py: exec": "a text made here, of numbers and names of keywords",
     "compiler/copies.py: pickle.loads": "bytes in a pickle that the user loads",
     "compat/chainer/serializers.py: np.load": "arrays of a file, with allow_pickle=False",

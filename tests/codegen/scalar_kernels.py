@@ -7,8 +7,8 @@ from typing import NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
-from agnesi.codegen import scalars
-from agnesi.codegen.builder import Builder, Module, Value, const, vector
+from agnesi.codegen.arithmetic import scalars
+from agnesi.codegen.llvm.builder import Builder, Module, Value, const, vector
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()

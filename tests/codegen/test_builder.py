@@ -11,8 +11,8 @@ import agnesi as ag
 
 pytest.importorskip("llvmlite.binding")
 
-from agnesi.codegen.builder import Builder, Module, Value, i64
-from agnesi.codegen.folding import compared, folded
+from agnesi.codegen.llvm.builder import Builder, Module, Value, i64
+from agnesi.codegen.llvm.folding import compared, folded
 from agnesi.runtime import machine
 
 EDGES = (-(1 << 63), -7, -1, 0, 1, 2, 10, (1 << 63) - 1)

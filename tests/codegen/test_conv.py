@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 pytest.importorskip("llvmlite.binding")
 
-from agnesi.codegen.conv import plan_convolution, preferred
-from agnesi.codegen.conv.placesplan import PlacesPlan
-from agnesi.codegen.conv.winogradplan import WinogradPlan, WinogradWeightPlan
+from agnesi.codegen.kernels.conv import plan_convolution, preferred
+from agnesi.codegen.kernels.conv.weight_pixels_plan import PlacesPlan
+from agnesi.codegen.kernels.conv.winograd.plan import WinogradPlan, WinogradWeightPlan
 from agnesi.codegen.program import Machine
 from agnesi.core.convsizes import ConvSizes
 from agnesi.core.loops import call, const

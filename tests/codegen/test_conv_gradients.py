@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("llvmlite.binding")
 
-from agnesi.codegen.conv import plan_convolution
-from agnesi.codegen.conv.weightplan import WeightPlan
+from agnesi.codegen.kernels.conv import plan_convolution
+from agnesi.codegen.kernels.conv.weightplan import WeightPlan
 from agnesi.core.convsizes import ConvSizes
 from agnesi.runtime import threads
 from tests.codegen.conv_kernels import Runnable, conv_sizes, host, ordered, reference, shapes

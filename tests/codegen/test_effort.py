@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.codegen.effort import Effort, work
+from agnesi.codegen.opt_level import Effort, work
 from agnesi.core.kernels import Buffer, Loop, Nest, Store
 from agnesi.core.loops import Affine, Axis, const
 from agnesi.runtime import machine

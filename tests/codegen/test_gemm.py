@@ -11,8 +11,7 @@ import pytest
 
 llvm = pytest.importorskip("llvmlite.binding")
 
-from agnesi.codegen.builder import Builder, Module, Value, const, i64  # noqa: E402
-from agnesi.codegen.gemm import (  # noqa: E402
+from agnesi.codegen.kernels.gemm import (  # noqa: E402
     GemmPlan,
     GemmSpec,
     Operand,
@@ -21,8 +20,9 @@ from agnesi.codegen.gemm import (  # noqa: E402
     emit_gemm,
     plan,
 )
-from agnesi.codegen.gemm.operands import element_bytes  # noqa: E402
-from agnesi.codegen.instructions import prefetch  # noqa: E402
+from agnesi.codegen.kernels.gemm.operands import element_bytes  # noqa: E402
+from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64  # noqa: E402
+from agnesi.codegen.llvm.instructions import prefetch  # noqa: E402
 
 Compiled = tuple[GemmPlan, Callable[..., None]]
 _KEEP: list[object] = []

@@ -8,8 +8,8 @@ import pytest
 from llvmlite import binding as llvm
 
 import agnesi as ag
-from agnesi.codegen import scalars
-from agnesi.codegen.builder import Builder, Module, Value
+from agnesi.codegen.arithmetic import scalars
+from agnesi.codegen.llvm.builder import Builder, Module, Value
 from agnesi.core.loops import BOOL_RESULTS
 from tests.codegen.scalar_kernels import Case, Compiled, compile_cases, feature_sets
 

@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("llvmlite.binding")
 
 import agnesi as ag
-from agnesi.codegen import scratch
-from agnesi.codegen.builder import Builder, Module, Value, const, i64
-from agnesi.codegen.typenames import nbytes
+from agnesi.codegen.llvm import scratch
+from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64
+from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.runtime import machine, support
 
 LARGE = 3 * scratch.STACK

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("llvmlite.binding")
 
-from agnesi.codegen.conv import plan_convolution
-from agnesi.codegen.conv.winogradplan import WinogradPlan, WinogradWeightPlan
+from agnesi.codegen.kernels.conv import plan_convolution
+from agnesi.codegen.kernels.conv.winograd.plan import WinogradPlan, WinogradWeightPlan
 from tests.codegen.conv_kernels import Runnable, conv_sizes, host, reference, shapes
 
 

@@ -137,7 +137,7 @@ def kernels(function, *shapes):
     for node in graph.nodes:
         if node.op is None and id(node) not in leaves:
             leaves[id(node)] = Buffer(tuple(node.shape), node.dtype, "constant", node=node)
-    from agnesi.codegen.conv import preferred
+    from agnesi.codegen.kernels.conv import preferred
 
     prefers = lambda *a, **k: preferred(*a, vector_bits=512, **k)  # noqa: E731
     return schedule(Request(graph.outputs, leaves, prefers)).kernels

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agnesi.codegen.axes import cost
-from agnesi.codegen.builder import Builder, Value, i64
 from agnesi.codegen.interrupts import poll, turns_between
-from agnesi.codegen.nest import emit_nest, prepare
-from agnesi.codegen.points import written_out
-from agnesi.codegen.steps import Base, Runner, Step, address
+from agnesi.codegen.launch import Base, Runner, Step, address
+from agnesi.codegen.llvm.builder import Builder, Value, i64
+from agnesi.codegen.loops.collapse import cost
+from agnesi.codegen.loops.full_unroll import written_out
+from agnesi.codegen.loops.nest import emit_nest, prepare
 from agnesi.core.dims import Size
 from agnesi.core.extents import least
 from agnesi.core.kernels import Block, Branch, Buffer, Carry, Kernel, Loop, Nest, Source

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.codegen.builder import Builder, Value, i64
-from agnesi.codegen.effort import duration, endless
+from agnesi.codegen.llvm.builder import Builder, Value, i64
+from agnesi.codegen.opt_level import duration, endless
 from agnesi.core.extents import guess
 from agnesi.core.foreign import external
 from agnesi.core.kernels import Contraction, Kernel, Loop

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
-from agnesi.codegen.builder import HOT, LIGHT, Builder, Module, Value, i64
-from agnesi.codegen.calls import emit_call, plan_call
-from agnesi.codegen.effort import Effort
 from agnesi.codegen.interrupts import Pace, chunk, poll
-from agnesi.codegen.nest import emit_nest, prepare
-from agnesi.codegen.origins import anchored, moved, moves_of
-from agnesi.codegen.steps import Runner, Step, spot
-from agnesi.codegen.structure import structure
+from agnesi.codegen.kernel_key import structure
+from agnesi.codegen.kernels.library_products import emit_call, plan_call
+from agnesi.codegen.launch import Runner, Step, spot
+from agnesi.codegen.llvm.builder import HOT, LIGHT, Builder, Module, Value, i64
+from agnesi.codegen.loops.nest import emit_nest, prepare
+from agnesi.codegen.opt_level import Effort
+from agnesi.codegen.position_independent import anchored, moved, moves_of
 from agnesi.core.dims import Size, combine
 from agnesi.core.extents import Extent, guess
 from agnesi.core.foreign import Walk
@@ -215,13 +215,13 @@ class _Program:
             spare = _work(kernel) - _PARALLEL_WORK
             parallel = guess(units) > 1 and (isinstance(spare, Extent) or spare > 0)
         elif conv is not None:
-            from agnesi.codegen.conv import emit_convolution
+            from agnesi.codegen.kernels.conv import emit_convolution
 
             units, parallel, spare = conv.units, conv.parallel, conv.spare
             emit_convolution(
                 b, conv, lambda f: pointer if f is b else self._addresses(f, buffers), begin, end)
         elif isinstance(kernel, Sparse):
-            from agnesi.codegen.sparse import emit_sparse, plan_sparse
+            from agnesi.codegen.kernels.sparse import emit_sparse, plan_sparse
 
             rows = plan_sparse(kernel, machine.vector_bits)
             units, parallel, spare = rows.units, rows.parallel, rows.spare
@@ -258,7 +258,7 @@ class _Program:
         if call is not None:
             emit_call(b, call, pointer, machine.vector_bits, begin, end)
             return call.units
-        from agnesi.codegen.product import emit_product, plan_product
+        from agnesi.codegen.kernels.product import emit_product, plan_product
 
         cut = plan_product(kernel, vector_bits=machine.vector_bits, l1=machine.l1, l2=machine.l2,
                            l3=machine.l3, policy=machine.policy)
@@ -272,7 +272,7 @@ class _Program:
 
     def _cut(self, kernel: Convolution) -> Any:
         """How a convolution is cut."""
-        from agnesi.codegen.conv import plan_convolution
+        from agnesi.codegen.kernels.conv import plan_convolution
 
         machine = self.machine
         return plan_convolution(kernel, vector_bits=machine.vector_bits, l1=machine.l1,
@@ -299,7 +299,7 @@ class _Program:
 
     def _walk(self, kernel: Foreign) -> Step:
         """The inner loop of a universal function on blocks; its addresses follow the buffers'."""
-        from agnesi.codegen.walk import emit_walk, plan_walk
+        from agnesi.codegen.kernels.ufunc_loop import emit_walk, plan_walk
 
         b = Builder(self.module, self.module.fresh("k"), _TASK)
         places, begin, end, _ = b.parameters
@@ -316,7 +316,7 @@ class _Program:
     def _foreign(self, kernel: Foreign) -> Step:
         if isinstance(kernel.call, Walk):
             return self._walk(kernel)
-        from agnesi.codegen.foreign import emit_foreign
+        from agnesi.codegen.kernels.foreign import emit_foreign
 
         b = Builder(self.module, self.module.fresh("k"), _CONTROL, "i32", attributes=LIGHT)
         places, rt = b.parameters

@@ -7,10 +7,10 @@ import functools
 
 import numpy as np
 
-from agnesi.codegen.lanes.fourier import fourier_module
-from agnesi.codegen.lanes.halves import halves_module
-from agnesi.codegen.lanes.systems import factored_module, systems_module
-from agnesi.codegen.triangles import triangles_module
+from agnesi.codegen.library.lanes.fourier import fourier_module
+from agnesi.codegen.library.lanes.halves import halves_module
+from agnesi.codegen.library.lanes.systems import factored_module, systems_module
+from agnesi.codegen.library.triangles import triangles_module
 from agnesi.runtime import machine
 
 #: Tables that code reads, by the function's name.

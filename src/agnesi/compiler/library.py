@@ -13,14 +13,14 @@ from agnesi.runtime import machine
 
 #: Where the text of a module is made, by the library's name: a file of ``codegen``, a function.
 _MAKERS = {
-    "sort": ("sorting.module", "sort_module"),
-    "extreme": ("rowwise.extremes", "extremes_module"),
-    "first": ("sorting.first", "first_module"),
-    "running": ("rowwise.running", "running_module"),
-    "take": ("rowwise.places", "take_module"),
-    "add at": ("rowwise.places", "add_module"),
-    "blocks": ("rowwise.blocks", "blocks_module"),
-    "chosen": ("rowwise.chosen", "chosen_module"),
+    "sort": ("library.sorting.module", "sort_module"),
+    "extreme": ("library.rowwise.extremes", "extremes_module"),
+    "first": ("library.sorting.first", "first_module"),
+    "running": ("library.rowwise.running", "running_module"),
+    "take": ("library.rowwise.places", "take_module"),
+    "add at": ("library.rowwise.places", "add_module"),
+    "blocks": ("library.rowwise.blocks", "blocks_module"),
+    "chosen": ("library.rowwise.chosen", "chosen_module"),
 }
 
 

@@ -118,7 +118,7 @@ class Scheduled:
 
     def _is_long(self) -> bool:
         """Whether a call takes long enough for other threads to run meanwhile."""
-        from agnesi.codegen.effort import duration, endless
+        from agnesi.codegen.opt_level import duration, endless
 
         kernels = self.layout.kernels
         return endless(kernels) or guess(duration(kernels)) > _GIL_WORK
@@ -126,7 +126,7 @@ class Scheduled:
 
 def _preferred(*args: Any, **keywords: Any) -> Any:
     """What convolutions prefer; their room is loaded (15 ms) where there are any."""
-    from agnesi.codegen.conv import preferred
+    from agnesi.codegen.kernels.conv import preferred
 
     return preferred(*args, **keywords)
 

@@ -1,4 +1,4 @@
-"""Sorts by native code (``codegen/sorting``): what it is told, and how much room it needs.
+"""Sorts by native code (``codegen/library/sorting``): what it is told, and how much room it needs.
 
 A row has its elements ``inner`` apart; row ``r`` begins at ``r // inner * n * inner + r % inner``.
 """

@@ -16,7 +16,7 @@ from agnesi.ops.native import Native
 
 #: Multiply-adds and rows from which products gain, and the most units of work.
 _WORTH, _FEW, _UNITS = 1 << 19, 16, 16
-#: Columns that are packed at a time, and bytes for that: see ``codegen/lanes/halves.py``.
+#: Columns that are packed at a time, and bytes for that: see ``codegen/library/lanes/halves.py``.
 _STRIP = 48
 _ROOM = 512 * _STRIP * 2
 

@@ -1,4 +1,4 @@
-"""Fourier transforms in compiled code: ``codegen/lanes/fourier.py`` generates them by name.
+"""Fourier transforms in compiled code: ``codegen/library/lanes/fourier.py`` generates them by name.
 
 What has a large prime factor becomes a convolution of a size that has none (Bluestein, 1970).
 """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agnesi.codegen.builder import Builder, Value, const, lanes, scalar, vector, width
+from agnesi.codegen.llvm.builder import Builder, Value, const, lanes, scalar, vector, width
 from agnesi.codegen.vmath.lane import Lane
 
 _CURRENT_ROUNDING = Value("4", "i32")

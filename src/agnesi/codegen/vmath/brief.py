@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agnesi.codegen.builder import Builder, Value, const, vector
+from agnesi.codegen.llvm.builder import Builder, Value, const, vector
 from agnesi.codegen.vmath import hyperbolic, trig
 from agnesi.codegen.vmath.explog import exp_bounded
 from agnesi.codegen.vmath.lane import Lane, mad, outlined, rarely, through_double

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agnesi.codegen.builder import (
+from agnesi.codegen.llvm.builder import (
     Builder,
     Value,
     const,

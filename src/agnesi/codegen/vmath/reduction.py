@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import NamedTuple
 
-from agnesi.codegen.builder import Value, const, vector
+from agnesi.codegen.llvm.builder import Value, const, vector
 from agnesi.codegen.vmath.explog import MAGIC, small_float
 from agnesi.codegen.vmath.lane import Lane, mad, quick_sum, select, two_product, two_sum
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from agnesi.codegen.builder import Value
+from agnesi.codegen.llvm.builder import Value
 from agnesi.codegen.vmath.explog import power_of_two
 from agnesi.codegen.vmath.lane import Lane, any_lane, residual, select
 

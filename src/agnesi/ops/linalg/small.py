@@ -1,4 +1,4 @@
-"""Many small systems at once, by generated code: ``codegen/lanes/systems.py`` has a table of it."""
+"""Many small systems at once, by generated code (see ``codegen/library/lanes/systems.py``)."""
 
 from __future__ import annotations
 

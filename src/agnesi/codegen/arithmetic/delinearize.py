@@ -1,0 +1,24 @@
+"""Numbers that count through several axes, taken apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agnesi.codegen.llvm.builder import Builder, Value, i64
+from agnesi.core.dims import Size
+from agnesi.core.loops import Axis
+
+
+def divide(b: Builder, value: Value, by: Size | Value) -> tuple[Value, Value]:
+    """Quotient and remainder by a size that is at least 1."""
+    if isinstance(by, int) and by == 1:
+        return value, i64(0)
+    return b.op("udiv", value, b.size(by)), b.op("urem", value, b.size(by))
+
+
+def places(b: Builder, axes: Sequence[Axis], member: Value) -> dict[Axis, Value]:
+    """The places along axes of the member with a number; the last axis counts fastest."""
+    found = {}
+    for axis in reversed(axes[1:]):
+        member, found[axis] = divide(b, member, axis.extent)
+    return {**found, **dict.fromkeys(axes[:1], member)}

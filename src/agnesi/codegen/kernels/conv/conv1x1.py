@@ -1,0 +1,96 @@
+"""Convolutions of one tap are matrix products, where places lie in memory as one axis."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agnesi.codegen.kernels.conv.dense import Dense, View, merged_stride, retold
+from agnesi.codegen.kernels.conv.weightplan import in_place, streams
+from agnesi.codegen.kernels.gemm.costs import Machine
+from agnesi.codegen.loops.collapse import collapse
+from agnesi.core.kernels import Buffer, Convolution, Matrix, Product, Store
+from agnesi.core.loops import Affine, Axis, load
+
+#: Rows of filters from which turning the cotangent for a blocked product pays.
+_FEW = 96
+#: Channels of the image up to which not copying the cotangent at all is better.
+_SHALLOW = 128
+
+
+def as_product(kernel: Convolution, dense: Dense, machine: Machine) -> Product | None:
+    """The product that computes the same, if there is one."""
+    if dense.parts > 1 or not all(s.plain for s in dense.spans):
+        return None
+    counts = (dense.images, *(s.count for s in dense.spans))
+    if kernel.kind != "weight":
+        return _dense(kernel, dense, counts)
+    typical = dense.typical
+    if not kernel.symbol and (streams(typical, machine) or _is_slim(typical, machine)):
+        return None
+    return _weight(kernel, dense, counts)
+
+
+def _is_slim(dense: Dense, machine: Machine) -> bool:
+    """Whether a gradient has too few filters to turn the cotangent for them."""
+    _, o, c, *_ = dense.axes
+    return o.extent < min(_FEW, c.extent) or (c.extent <= _SHALLOW and in_place(dense, machine))
+
+
+def _strides(view: View) -> tuple[int, ...]:
+    """Strides of batch and space."""
+    return view.strides[0], *view.strides[2:]
+
+
+def _dense(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Product | None:
+    n, group, o, *space = dense.axes
+    source, filters = dense.source, dense.filters
+    for batch, places, first in ((group, (n, *space), 0), (n, tuple(space), 1)):
+        if first and dense.groups > 1:
+            continue
+        step = merged_stride(_strides(source)[first:], counts[first:])
+        found = _merged(kernel, dense, (batch, *places, o), places)
+        if step is None or found is None:
+            continue
+        total, axis, body = found
+        steps = (source.group, filters.group) if first == 0 else (source.strides[0], 0)
+        a = Matrix(kernel.a.buffer, source.offset, (steps[0], step, source.strides[1]))
+        b = Matrix(kernel.b.buffer, filters.offset, (steps[1], *filters.strides[1::-1]))
+        sizes = (batch.extent, axis.extent, dense.outputs, dense.channels)
+        return Product(kernel.nodes, sizes, a, b, (batch, axis, o), total, body,
+                       symbol=kernel.symbol)
+    return None
+
+
+def _weight(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Product | None:
+    """A gradient to filters: the cotangent, turned, times the image."""
+    group, o, c, *_ = dense.axes
+    source, filters = dense.source, dense.filters
+    across, down = (merged_stride(_strides(view), counts) for view in (filters, source))
+    if across is None or down is None:
+        return None
+    a = Matrix(kernel.b.buffer, filters.offset, (filters.group, filters.strides[1], across))
+    b = Matrix(kernel.a.buffer, source.offset, (source.group, down, source.strides[1]))
+    dtype = kernel.total.dtype
+    total = Buffer((group.extent, o.extent, c.extent), dtype, "sum")
+    at = total.place([Affine(0, {axis: 1}) for axis in (group, o, c)])
+    sizes = (group.extent, o.extent, c.extent, math.prod(counts))
+    body = list(retold(dense, load(total, dtype.name, at)))
+    return Product(kernel.nodes, sizes, a, b, (group, o, c), total, body, symbol=kernel.symbol)
+
+
+def _merged(kernel: Convolution, dense: Dense, every: tuple[Axis, ...],
+            places: tuple[Axis, ...]) -> tuple[Buffer, Axis, list[Store]] | None:
+    """The body with ``places`` as one axis, and its sum, which lies like ``every``."""
+    dtype = kernel.total.dtype
+    spread = Buffer(tuple(a.extent for a in every), dtype, "sum")
+    length = math.prod(a.extent for a in places)
+    flat = [a.extent for a in every if a not in places]
+    flat.insert(every.index(places[0]), length)
+    total = Buffer(tuple(flat), dtype, "sum")
+    at = spread.place([Affine(0, {a: 1}) for a in every])
+    stores = retold(dense, load(total, dtype.name, at))
+    left, both, _ = collapse(places, [*stores, Store(total, at, load(total, dtype.name, at))])
+    if len(left) > 1:
+        return None
+    return total, left[0] if left else places[-1], both[:-1]

@@ -1,0 +1,301 @@
+"""How a depthwise convolution is cut: tiles of lines and places, with lanes along the channels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from agnesi.codegen.kernels.conv.dense import Dense, Span
+from agnesi.codegen.kernels.conv.plan import ROOM, opened, sizes_of, whole_lines
+from agnesi.codegen.kernels.conv.tiles import Turn, unit_cycles
+from agnesi.codegen.kernels.gemm.costs import Machine
+from agnesi.codegen.kernels.gemm.tiling import OpenRows, Piece, Rows, pieces_of
+from agnesi.core.cached import cached_property
+from agnesi.core.record import record, replace
+
+_UNITS = 16  # work units to aim for, so that shares among threads are even
+_WRITTEN_OUT = 16  # taps up to which they are all written out in a tile
+_CODE = 0.0001  # each instruction of a tile counts as this share of the run time
+_EDGE = 0.4  # cycles to find where a position of a window lies
+_TILE = 25.0  # cycles around each tile
+_SETS_SPAN = 4096  # bytes after which the sets of a first cache come round
+_WAYS = 3  # lines in one set that may be counted on
+_FEW = 20  # lines that crowd no cache
+_ADDRESS = 8  # bytes of an entry of a table
+
+
+class Steps(NamedTuple):
+    """Elements from one plane, line or pixel of a window to the next."""
+
+    plane: Any
+    line: Any
+    pixel: Any
+
+
+@record
+class Window:
+    """What a tile of ``lines`` x ``places`` results reads: planes of lines of pixels.
+
+    Only lines and pixels that some tap may meet are counted; ``down`` and ``right`` are the
+    positions of the source from one to the next.
+    """
+
+    dense: Dense
+    lines: int
+    places: int
+
+    @property
+    def down(self) -> int:
+        return _unit(self.dense.spans[1], self.lines)
+
+    @property
+    def right(self) -> int:
+        return _unit(self.dense.spans[2], self.places)
+
+    @property
+    def rows(self) -> int:
+        return _reach(self.dense.spans[1], self.lines) // self.down + 1
+
+    @property
+    def pixels(self) -> int:
+        return _reach(self.dense.spans[2], self.places) // self.right + 1
+
+    @property
+    def pitch(self) -> int:
+        """Entries of a line in a table of the window's positions: a vector of them."""
+        return 1 << (self.pixels - 1).bit_length()
+
+    @property
+    def table(self) -> Steps:
+        """Entries from one position to the next in such a table."""
+        return Steps(self.rows * self.pitch, self.pitch, 1)
+
+    @property
+    def table_bytes(self) -> int:
+        return self.dense.spans[0].taps * self.table.plane * _ADDRESS
+
+    @property
+    def source(self) -> Steps:
+        """Elements from one position to the next in the source."""
+        plane, line, pixel = self.dense.source.strides[2:]
+        return Steps(plane * self.dense.spans[0].step, line * self.down, pixel * self.right)
+
+
+def _unit(span: Span, count: int) -> int:
+    """The distance of the positions that so many places read."""
+    return span.step if count == 1 else math.gcd(span.stride, span.step)
+
+
+def _reach(span: Span, count: int) -> int:
+    return (count - 1) * span.stride + (span.taps - 1) * span.step
+
+
+@record
+class DepthwisePlan:
+    """A depthwise convolution, or with ``weight`` its gradient to the filters, and how it is cut.
+
+    ``dense`` has one group whose channels are the groups of the original; ``real`` is it with the
+    sizes of images as the code has them.  A unit is a chunk of
+    (image, plane, tile of lines), or with ``weight`` a run of vectors of channels.
+    """
+
+    dense: Dense
+    real: Dense
+    type: str
+    lanes: int
+    itemsize: int
+    registers: int
+    weight: bool
+    lines: Rows
+    places: Rows
+    units: int
+    spill: bool  # sums go through scratch to the epilogue
+    ahead: bool  # lines are called into the second cache before they are read
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """Vectors of the channels."""
+        return pieces_of(self.dense.groups, self.lanes)
+
+    @property
+    def emitter(self) -> str:
+        return "depthwise:DepthwiseWeight" if self.weight else "depthwise:Depthwise"
+
+    @property
+    def vectors(self) -> int:
+        """Vectors of channels that are whole."""
+        return self.dense.groups // self.lanes
+
+    @property
+    def pitch(self) -> int:
+        """Elements of a packed tap."""
+        return self.pieces[-1].offset + self.pieces[-1].lanes
+
+    @property
+    def taps(self) -> tuple[int, int]:
+        """Lines and taps beside each other that are written out in a tile."""
+        return written_out(self.dense)
+
+    @property
+    def outer(self) -> int:
+        """How often what is written out is done for all the taps."""
+        return self.dense.depth // math.prod(self.taps)
+
+    @property
+    def planes(self) -> int:
+        """Planes of tiles of lines of an image."""
+        return self.dense.spans[0].count * self.lines.tiles
+
+    def windows(self) -> Iterator[Window]:
+        """Those of all sizes of tiles."""
+        for tall in self.heights:
+            for wide in self.widths:
+                yield Window(self.real, tall, wide)
+
+    @property
+    def heights(self) -> tuple[int, ...]:
+        """Lines of tiles; where their number is a run-time value, the last has some for nothing."""
+        return (self.lines.height,) if isinstance(self.lines, OpenRows) else self.lines.sizes
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Places of a line in tiles."""
+        places = self.places
+        return (places.height, *places.tails) if isinstance(places, OpenRows) else places.sizes
+
+    def nest(self, window: Window, steps: Steps) -> list[Turn]:
+        """Loops over the taps that are not written out, in a window of such steps."""
+        d, h, w = self.dense.spans
+        tall, wide = self.taps
+        return [Turn(d.taps, steps.plane, h.taps * w.taps * self.pitch),
+                Turn(h.taps // tall, steps.line * (h.step // window.down), w.taps * self.pitch),
+                Turn(w.taps // wide, steps.pixel * (w.step // window.right), self.pitch)]
+
+    def uses(self, window: Window) -> dict[tuple[int, int], list[tuple[int, int]]]:
+        """Which (tap, place) meet in each (line, pixel) of a window, for the taps written out."""
+        found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        _, h, w = self.dense.spans
+        tall, wide = self.taps
+        for tap in range(tall * wide):
+            for place in range(window.lines * window.places):
+                i, j = divmod(place, window.places)
+                y = i * h.stride + tap // wide * h.step
+                x = j * w.stride + tap % wide * w.step
+                at = (y // window.down, x // window.right)
+                found.setdefault(at, []).append((tap, place))
+        return dict(sorted(found.items()))
+
+    @property
+    def apart(self) -> int:
+        """Positions whose lines may be in the first cache at once."""
+        step = abs(self.dense.source.strides[4]) * self.itemsize
+        return max(_FEW, _WAYS * _SETS_SPAN // math.gcd(step, _SETS_SPAN))
+
+    @property
+    def table_bytes(self) -> int:
+        return whole_lines(max(window.table_bytes for window in self.windows()))
+
+    @property
+    def zero_bytes(self) -> int:
+        """A line of channels that are zero."""
+        return whole_lines(self.pitch * self.itemsize)
+
+    @property
+    def tap_bytes(self) -> int:
+        """Packed filters, or the sums of their gradient."""
+        return whole_lines((self.dense.depth * self.pitch + self.lanes) * self.itemsize)
+
+    @property
+    def sum_bytes(self) -> int:
+        sums = self.lines.largest * self.places.largest if self.spill else 0
+        return whole_lines(sums * self.lanes * self.itemsize)
+
+    @property
+    def scratch(self) -> int:
+        return self.table_bytes + self.zero_bytes + self.tap_bytes + self.sum_bytes
+
+
+def written_out(dense: Dense) -> tuple[int, int]:
+    """Lines and taps beside each other that a tile has side by side."""
+    _, h, w = dense.spans
+    if h.taps * w.taps <= _WRITTEN_OUT:
+        return h.taps, w.taps
+    return (1, w.taps) if w.taps <= _WRITTEN_OUT else (1, 1)
+
+
+def plan_depthwise(dense: Dense, type_: str, machine: Machine, weight: bool,
+                   long_epilogue: bool) -> DepthwisePlan | None:
+    """The plan, if there is one filter for each channel and channels lie side by side."""
+    other = dense.filters.group if weight else 1
+    if not dense.single or dense.source.group != 1 or other != 1 or machine.lanes < 2:
+        return None
+    real, dense = dense, dense.typical
+    size = dense.batch * dense.groups * math.prod(s.size for s in dense.spans)
+    far = size * machine.itemsize > machine.l2 // 2
+    plans = (
+        DepthwisePlan(dense, real, type_, machine.lanes, machine.itemsize, machine.registers,
+                      weight, lines, places, 1, long_epilogue and not weight, far)
+        for lines, places in _tiles(dense, machine)
+    )
+    best = min(plans, key=_cost)
+    if real.open:
+        _, h, w = real.spans
+        best = replace(best, lines=opened(best.lines, h.count),
+                       places=opened(best.places, w.count))
+    if best.scratch > 2 * ROOM:
+        return None
+    if dense.work < 1 << 17:
+        return best
+    return replace(best, units=_runs(len(best.pieces)) if weight
+                   else min(_UNITS, dense.batch * best.planes))
+
+
+def _runs(vectors: int) -> int:
+    """Runs of vectors of channels, each of some length in memory, for several threads."""
+    return max(min(vectors, 2), min(_UNITS, vectors // 8))
+
+
+def _tiles(dense: Dense, machine: Machine) -> Iterator[tuple[Rows, Rows]]:
+    """Lines and places in tiles whose sums leave some registers."""
+    _, h, w = dense.spans
+    most = machine.registers - 4
+    deep = 4 if written_out(dense)[0] == h.taps else 1
+    for tall in range(1, min(deep, h.count) + 1):
+        lines = Rows.at_most(h.count, tall)
+        for wide in range(1, min(most // tall, w.count) + 1):
+            places = Rows.at_most(w.count, wide)
+            if lines.largest == tall and places.largest == wide:
+                yield lines, places
+
+
+def _cost(plan: DepthwisePlan) -> float:
+    """Estimated cycles of an image."""
+    taps, unit = math.prod(plan.taps), unit_cycles(plan.lanes, plan.itemsize)
+    total, code = 0.0, 0
+    for tall, downs in sizes_of(plan.lines):
+        for wide, acrosses in sizes_of(plan.places):
+            sums = tall * wide
+            products = sums * taps
+            met = _met(plan, 1, tall) * _met(plan, 2, wide)
+            kept = sums + taps + 2 <= plan.registers
+            loads = met + (sums if plan.weight else taps) if kept else met + products
+            crowd = (met + sums) / plan.apart
+            loads += round(met * crowd * max(0.0, crowd - 1))
+            ends = 2 * taps if plan.weight else 0
+            cycles = plan.outer * _beside(products, loads + ends) + (not plan.weight) * 2 * sums
+            tile = len(plan.pieces) * (cycles * unit + 5) + _TILE + _EDGE * met * plan.outer
+            total += downs * acrosses * tile
+            code += products + loads + ends + sums
+    return total * (1 + _CODE * code * len({p[1:] for p in plan.pieces}))
+
+
+def _met(plan: DepthwisePlan, axis: int, count: int) -> int:
+    """Positions of an axis that taps written out meet."""
+    span, taps = plan.dense.spans[axis], plan.taps[axis - 1]
+    return len({n * span.stride + t * span.step for n in range(count) for t in range(taps)})
+
+
+def _beside(products: int, loads: int) -> float:
+    """Cycles of instructions of two kinds that run at the same time."""
+    return max(products, loads) + 0.3 * min(products, loads)

@@ -1,0 +1,140 @@
+"""The epilogue of a convolution: what becomes of its sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agnesi.codegen.kernels.conv.dense import Dense
+from agnesi.codegen.kernels.gemm.operands import element_bytes
+from agnesi.codegen.kernels.gemm.pack import zip_rounds
+from agnesi.codegen.kernels.gemm.tiling import CutPiece, Piece, pieces_of
+from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
+from agnesi.codegen.llvm.outlining import apart as shared
+from agnesi.codegen.loops.evaluate import Addresses, Scope
+from agnesi.core.extents import Extent
+
+# (sum, (n, group, o, d, h, w), which of them the lanes run along, lanes, mask)
+Finish = Callable[[Value, tuple[Value, ...], int, int, Value | None], None]
+#: (row of sums in memory, their place, pieces of the row)
+FinishRow = Callable[[Value, tuple[Value, ...], tuple[Piece, ...]], None]
+#: (sums of a line of the image in memory, the place of the first, elements between them, columns)
+FinishLine = Callable[[Value, tuple[Value, ...], Value, int], None]
+
+
+def vectors(b: Builder, pointer: Addresses, dense: Dense) -> Finish:
+    """The epilogue for one vector of sums."""
+    root = Scope(b, pointer, {})
+    if dense.key.free:  # else nothing tells what waits for the sum from what does not
+        root.hoist([s.value for s in dense.body], dense.axes, root)
+
+    def finish(total: Value, places: tuple[Value, ...], along: int, lanes: int,
+               mask: Value | None) -> None:
+        index = dict(zip(dense.axes, places, strict=True))
+        scope = root.inside(index, along=dense.axes[along], lanes=lanes, mask=mask)
+        scope.memo[dense.key] = total
+        for s in dense.body:
+            scope.store(s.buffer, s.offset, s.value)
+
+    return finish
+
+
+def _beside(b: Builder, place: tuple[Value, ...], along: int, offset: Value) -> tuple[Value, ...]:
+    """A place further on."""
+    return (*place[:along], b.add(place[along], offset), *place[along + 1:])
+
+
+def rows(b: Builder, type_: str, finish: Finish, along: int) -> FinishRow:
+    """The epilogue for rows of sums."""
+    def finish_row(row: Value, place: tuple[Value, ...], pieces: tuple[Piece, ...]) -> None:
+        for p in pieces:
+            offset = i64(p.offset)
+            value = b.load(vector(type_, p.lanes), b.gep(type_, row, offset), element_bytes(type_))
+            finish(value, _beside(b, place, along, offset), along, p.lanes, p.mask)
+
+    return finish_row
+
+
+def lines(b: Builder, type_: str, finish: Finish, dense: Dense, lanes: int,
+          room: Value) -> FinishLine:
+    """The epilogue for results whose neighbours in memory are places of a line, not columns.
+
+    Sums are turned by squares of ``lanes``, in ``room`` for one; sums behind a line are read.
+    """
+    count = b.size(dense.spans[2].count)
+    rest = dense.spans[2].count % lanes
+
+    def finish_line(line: Value, place: tuple[Value, ...], pitch: Value, columns: int) -> None:
+        with b.loop(i64(0), i64(columns), lanes) as column:
+            there = _beside(b, place, 2, column.index)
+            active = b.intrinsic("smin", b.sub(i64(columns), column.index), i64(lanes))
+
+            def square(x: Value, piece: Piece) -> None:
+                at = b.gep(type_, line, b.add(b.mul(x, pitch), column.index))
+                _turn(b, type_, lanes, at, room, pitch)
+                with b.loop(i64(0), active, nonempty=True) as row:
+                    at = b.gep(type_, room, b.mul(row.index, i64(lanes)))
+                    value = b.load(vector(type_, piece.lanes), at, element_bytes(type_))
+                    finish(value, _beside(b, _beside(b, there, 2, row.index), 5, x), 5,
+                           piece.lanes, piece.mask)
+
+            whole = b.sub(count, b.size(rest))
+            with b.loop(i64(0), whole, lanes) as across:
+                square(across.index, Piece(0, lanes, lanes))
+            if isinstance(rest, Extent):
+                with b.when(b.icmp("ne", b.size(rest), i64(0))):
+                    square(whole, CutPiece.of(b, Piece(0, lanes, lanes), b.size(rest)))
+            elif rest:
+                square(whole, pieces_of(rest, lanes)[0])
+
+    return finish_line
+
+
+def _turn(b: Builder, type_: str, lanes: int, source: Value, target: Value, pitch: Value) -> None:
+    """Exchange the rows and columns of a square, by a function that kernels share."""
+    def body(own: Builder, source: Value, target: Value, pitch: Value) -> None:
+        found, align = [], element_bytes(type_)
+        for n in range(lanes):
+            source = own.gep(type_, source, pitch) if n else source
+            found.append(own.load(vector(type_, lanes), source, align))
+        for n, row in enumerate(zip_rounds(own, found, lanes)):
+            own.store(row, own.gep(type_, target, i64(n * lanes)), align)
+
+    shared(b, "turn", (type_, lanes), body, source, target, pitch)
+
+
+def apart(b: Builder, dense: Dense, type_: str, lanes: int, along: int,
+          pointer: Callable[[Builder], Addresses]) -> Value:
+    """The epilogue as a function of the table of addresses, a row and its place.
+
+    A row is as many vectors as the function is told, of which some may lie beyond the last column.
+    """
+    parameters = [("ptr", "places"), ("ptr", "row"), ("i64", "width"),
+                  *(("i64", f"x{i}") for i in range(6))]
+    own = Builder(b.module, b.module.fresh("finish"), parameters)
+    _, row, width, *place = own.parameters
+    finish, total = vectors(own, pointer(own), dense), dense.axes[along].extent
+    row_of = rows(own, type_, finish, along)
+    count = own.intrinsic("smin", width, own.sub(i64(total), place[along]))
+    rest = total % lanes
+    whole = own.sub(count, own.op("urem", count, i64(lanes))) if rest else count
+
+    def piece(at: Value, some: Piece) -> None:
+        row_of(own.gep(type_, row, at), _beside(own, tuple(place), along, at), (some,))
+
+    with own.loop(i64(0), whole, lanes) as loop:
+        piece(loop.index, Piece(0, lanes, lanes))
+    if rest:
+        with own.when(own.icmp("slt", whole, count)):
+            piece(whole, pieces_of(rest, lanes)[0])
+    b.streamed |= own.streamed
+    own.streamed = False  # the caller's end says so once
+    own.ret()
+    return Value(f"@{b.module.shared(own)}", "ptr")
+
+
+def called(b: Builder, function: Value, places: Value, width: Value) -> FinishRow:
+    """The same through the address of such a function."""
+    def finish_row(row: Value, place: tuple[Value, ...], pieces: tuple[Piece, ...]) -> None:
+        b.call_pointer("void", function, places, row, width, *place)
+
+    return finish_row

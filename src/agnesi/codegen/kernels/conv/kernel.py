@@ -1,0 +1,232 @@
+"""Convolution kernels: their parts, planned and emitted one after the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from agnesi.codegen.kernels.conv.conv1x1 import as_product
+from agnesi.codegen.kernels.conv.dense import Dense, dense_parts, weight_part
+from agnesi.codegen.kernels.conv.finish import apart, called, lines, rows, vectors
+from agnesi.codegen.kernels.conv.layouts import store_cycles
+from agnesi.codegen.kernels.conv.parameter_table import call_told, constants
+from agnesi.codegen.kernels.conv.plan import ROOM, WidePlan, fewest_cycles, plan_wide
+from agnesi.codegen.kernels.conv.rowsplan import RowsPlan, plan_rows
+from agnesi.codegen.kernels.conv.weight_pixels_plan import PlacesPlan, plan_places
+from agnesi.codegen.kernels.conv.weightplan import WeightPlan, plan_weight
+from agnesi.codegen.kernels.gemm import GemmPlan
+from agnesi.codegen.kernels.gemm.costs import Machine
+from agnesi.codegen.kernels.library_products import Call, emit_call, plan_call
+from agnesi.codegen.kernels.product import emit_product, plan_product
+from agnesi.codegen.llvm.builder import Builder, Value, i64
+from agnesi.codegen.loops.collapse import cost
+from agnesi.codegen.loops.evaluate import Addresses, memory_type
+from agnesi.core.dims import Size
+from agnesi.core.extents import Extent, guess
+from agnesi.core.kernels import Convolution, Product
+from agnesi.core.policy import FAST_RUN, CompilePolicy
+from agnesi.core.record import record
+
+if TYPE_CHECKING:
+    from agnesi.codegen.kernels.conv.depthwiseplan import DepthwisePlan
+    from agnesi.codegen.kernels.conv.winograd.plan import WinogradPlan, WinogradWeightPlan
+
+    Part = (
+        WidePlan | WeightPlan | PlacesPlan | DepthwisePlan | RowsPlan | WinogradPlan
+        | Call | tuple[Product, GemmPlan]
+    )
+
+P = TypeVar("P", bound="WinogradPlan")
+_LONG = 40
+_PARALLEL_WORK = 600_000
+_BYTES = {"float32": 4, "float64": 8}
+
+
+@record
+class ConvPlan:
+    """The parts of a kernel; their units are numbered through."""
+
+    kernel: Convolution
+    work: Any
+    parts: tuple[Part, ...]
+    vector_bits: int
+
+    @property
+    def units(self) -> Size:
+        return sum(_units(p) for p in self.parts)
+
+    @property
+    def tiled(self) -> bool:
+        """Whether nothing takes time but what are functions of their own where code is shared."""
+        return not any(
+            isinstance(p, tuple) or (not isinstance(p, Call) and p.emitter.startswith("depthwise"))
+            for p in self.parts
+        )
+
+    @property
+    def parallel(self) -> bool:
+        """Whether it is worth several threads."""
+        return guess(self.units) > 1 and (isinstance(self.work, Extent) or self.spare > 0)
+
+    @property
+    def spare(self) -> Any:
+        """By how much it is worth several threads."""
+        return self.work - _PARALLEL_WORK
+
+
+def _units(part: Part) -> Size:
+    return part[1].units if isinstance(part, tuple) else part.units
+
+
+def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
+                     l3: int, policy: CompilePolicy = FAST_RUN, threads: int = 1) -> ConvPlan:
+    """How a convolution is cut into tiles and work units; ``policy`` may ask for little code.
+
+    So many ``threads`` of ours share what a library does.
+    """
+    dtype = kernel.total.dtype.name
+    itemsize = _BYTES[dtype]
+    registers = 32 if vector_bits == 512 else 16
+    machine = Machine(max(1, vector_bits // (8 * itemsize)), itemsize, registers, l1, l2, l3,
+                      policy.code_weight, policy.shared_kernels)
+    long = policy.short_epilogues or cost([s.value for s in kernel.body]) > _LONG
+    type_ = memory_type(dtype)
+    dense = [weight_part(kernel)] if kernel.kind == "weight" else dense_parts(kernel)
+    parts: list[Part] = []
+    for part in dense:
+        alone = _plan_alone(part, type_, machine, kernel.kind == "weight", long)
+        product = as_product(kernel, part, machine) if alone is None else None
+        if alone is not None:
+            parts.append(alone)
+        elif product is not None:
+            cut = plan_call(product, threads) or plan_product(
+                product, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3)
+            parts.append(cut if isinstance(cut, Call) else (product, cut))
+        elif kernel.kind == "weight":
+            parts.append(_plan_weight(part, type_, machine))
+        else:
+            parts.append(_plan_dense(part, type_, machine, long))
+    return ConvPlan(kernel, sum(d.actual_work for d in dense), tuple(parts),
+                    vector_bits)
+
+
+def _plan_alone(dense: Dense, type_: str, machine: Machine, weight: bool,
+                long: bool) -> DepthwisePlan | None:
+    """Lanes along channels of which each has its own filter."""
+    if not dense.single:
+        return None
+    from agnesi.codegen.kernels.conv.depthwiseplan import plan_depthwise
+
+    return plan_depthwise(dense, type_, machine, weight, long)
+
+
+def _plan_weight(dense: Dense, type_: str,
+                 machine: Machine) -> WeightPlan | PlacesPlan | WinogradWeightPlan:
+    typical = dense.typical
+    if dense.parts == 1 and typical.squared(machine.lanes):
+        from agnesi.codegen.kernels.conv.winograd.plan import plan_winograd_weight
+
+        squares = plan_winograd_weight(typical, type_, machine)
+        if squares is not None and squares.cycles(machine.l2) < typical.work / machine.lanes:
+            return _for_sizes(squares, dense)
+    plain = plan_weight(dense, type_, machine)
+    places = None if dense.open else plan_places(dense, type_, machine)
+    return places if places is not None and places.cycles < plain.cycles else plain
+
+
+def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool
+                ) -> WidePlan | RowsPlan | WinogradPlan:
+    """Lanes along channels or along rows, by what tiles and stores take."""
+    steps = [guess(dense.body[0].offset.terms.get(dense.axes[i], 1)) for i in (2, 5)]
+    typical = dense.typical
+    stored = [typical.results * store_cycles(step, machine.itemsize) for step in steps]
+    squares = None
+    if typical.squared(machine.lanes):
+        from agnesi.codegen.kernels.conv.winograd.plan import plan_winograd
+
+        squares = plan_winograd(typical, type_, machine)
+    least = math.inf
+    if squares is not None:
+        least = squares.cycles(machine.l2) + stored[0] * (not squares.turned)
+    if squares is not None and least <= fewest_cycles(typical, machine) + min(stored):
+        return _for_sizes(squares, dense)
+    wide = plan_wide(dense, type_, machine, long)
+    if dense.depth == 0 or machine.lanes == 1:
+        return wide
+    best: WidePlan | RowsPlan = wide
+    cycles = wide.cycles + stored[0]
+    if not dense.open:
+        rows = plan_rows(dense, type_, machine, long)
+        if rows.scratch <= 2 * ROOM and rows.cycles + stored[1] < cycles:
+            best, cycles = rows, rows.cycles + stored[1]
+    return _for_sizes(squares, dense) if squares is not None and least < cycles else best
+
+
+def _for_sizes(plan: P, dense: Dense) -> P:
+    """A plan by squares for typical sizes as one for those of a convolution."""
+    if not dense.open:
+        return plan
+    from agnesi.codegen.kernels.conv.winograd.dynamic_plan import opened
+
+    return opened(plan, dense)
+
+
+def emit_convolution(b: Builder, plan: ConvPlan, pointer: Callable[[Builder], Addresses],
+                     begin: Value, end: Value) -> None:
+    """Emit work units [begin, end) of a convolution into the current function.
+
+    ``pointer`` makes addresses in any function whose first parameter is that of this one.
+    """
+    kernel = plan.kernel
+    bytes_ = [p.scratch for p in plan.parts if not isinstance(p, tuple | Call)]
+    scratch = b.alloca("i8", max([64, *bytes_]))
+    here = pointer(b)
+    first, second = here(kernel.a.buffer), here(kernel.b.buffer)
+    start: Any = 0
+    for part in plan.parts:
+        low = b.intrinsic("smax", b.sub(begin, b.size(start)), i64(0))
+        high = b.intrinsic("smin", b.sub(end, b.size(start)), b.size(_units(part)))
+        start = start + _units(part)
+        if isinstance(part, tuple):
+            emit_product(b, *part, here, low, high)
+            continue
+        if isinstance(part, Call):
+            with b.when(b.icmp("slt", low, high)):
+                emit_call(b, part, here, plan.vector_bits, low, high)
+            continue
+        file, name = part.emitter.split(":")  # what is not chosen is not loaded
+        emitter = getattr(import_module(f"agnesi.codegen.kernels.conv.{file}"), name)
+        if file.startswith("winograd"):
+            _emit_squares(b, part, emitter, pointer, first, second, scratch, low, high)
+            continue
+        finish = vectors(b, here, part.dense)
+        emitter(b, part, first, second, finish, scratch).emit(low, high)
+
+
+def _emit_squares(b: Builder, part: Any, emitter: Any,
+                  pointer: Callable[[Builder], Addresses], *given: Value) -> None:
+    """Code for convolutions by squares, which all of one shape may share."""
+    shape, dense, along = part.shape, part.dense, part.along
+    if not shape.shared:
+        *operands, scratch, low, high = given
+        each = vectors(b, pointer(b), dense)
+        finish, finish_line = rows(b, part.type, each, along), None
+        if part.turned:
+            room = b.gep("i8", scratch, i64(sum(part.areas[:3]) + part.room * part.itemsize))
+            finish_line = lines(b, part.type, each, dense, part.lanes, room)
+        told = constants(b, part)
+        emitter(b, told, part, shape, *operands, finish, scratch, None, finish_line).emit(low, high)
+        return
+    from agnesi.codegen.kernels.conv.winograd.products import product_of
+
+    def body(own: Builder, told: Any, *given: Value) -> None:
+        *operands, scratch, low, high, places, product, function = given
+        finish = called(own, function, places, told.width)
+        emitter(own, told, told, shape, *operands, finish, scratch, product).emit(low, high)
+
+    product = product_of(b, part.type, part.panels[0].pieces, part.rows)
+    function = apart(b, dense, part.type, part.lanes, along, pointer)
+    call_told(b, part.emitter.split(":")[0], shape, part, body, *given, b.parameters[0], product,
+              function)

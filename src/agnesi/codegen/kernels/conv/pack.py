@@ -1,0 +1,301 @@
+"""Copies of operands in scratch, in the order in which tiles read them, with their borders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+from agnesi.codegen.kernels.gemm.operands import element_bytes, lanes_from, load_strided
+from agnesi.codegen.kernels.gemm.pack import joined, zip_rounds
+from agnesi.codegen.kernels.gemm.tiling import Piece, pieces_of
+from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
+from agnesi.codegen.llvm.outlining import apart
+from agnesi.core.dims import Size
+
+Number = int | Value
+
+
+def _shared(b: Builder, prefix: str, key: Hashable, body: Callable[..., None],
+            *given: Value) -> None:
+    """What ``body`` writes, as a function that kernels share where the policy says so."""
+    if b.module.policy.shared_kernels and not b.hot:
+        apart(b, prefix, key, body, *given, hot=False)
+    else:
+        body(b, *given)
+
+
+def clear(b: Builder, type_: str, target: Value, count: Value, lanes_: int) -> None:
+    """Zeros, and up to a vector of them more."""
+    def body(b: Builder, target: Value, count: Value) -> None:
+        zero = const(vector(type_, lanes_), 0)
+        with b.loop(i64(0), count, lanes_) as at:
+            b.store(zero, b.gep(type_, target, at.index), element_bytes(type_))
+
+    _shared(b, "clear", (type_, lanes_), body, target, count)
+
+
+def first_lanes(b: Builder, lanes_: int, count: Value) -> Value:
+    """A mask of the first ``count`` lanes."""
+    ramp = lanes(vector("i64", lanes_), list(range(lanes_)))
+    return b.icmp("slt", ramp, b.splat(count, lanes_))
+
+
+def copy_run(b: Builder, type_: str, source: Value, target: Value, count: Value,
+             lanes_: int) -> None:
+    """Neighbours to neighbours; up to a vector of zeros more is written behind them."""
+    def body(b: Builder, source: Value, target: Value, count: Value) -> None:
+        _copy_run(b, type_, source, target, count, lanes_)
+
+    _shared(b, "copy", (type_, lanes_), body, source, target, count)
+
+
+def _copy_run(b: Builder, type_: str, source: Value, target: Value, count: Value,
+              lanes_: int) -> None:
+    align, wide = element_bytes(type_), vector(type_, lanes_)
+    whole = b.sub(count, b.op("urem", count, i64(lanes_)))
+    with b.loop(i64(0), whole, lanes_) as at:
+        value = b.load(wide, b.gep(type_, source, at.index), align)
+        b.store(value, b.gep(type_, target, at.index), align)
+    if lanes_ == 1:
+        return
+    rest = b.sub(count, whole)
+    with b.when(b.icmp("ne", rest, i64(0))):
+        mask = first_lanes(b, lanes_, rest)
+        value = b.masked_load(wide, b.gep(type_, source, whole), mask, align, const(wide, 0))
+        b.store(value, b.gep(type_, target, whole), align)
+
+
+def _copy_runs(b: Builder, type_: str, source: Value, target: Value, count: Value, width: Number,
+               steps: tuple[Number, Number], lanes_: int) -> None:
+    """So many runs; ``steps`` from one to the next in both.  Where there are no gaps, it is one."""
+    def body(b: Builder, source: Value, target: Value, count: Value, width: Value, down: Value,
+             beside: Value) -> None:
+        one = b.op("and", b.icmp("eq", down, width), b.icmp("eq", beside, width))
+        width = b.select(one, b.mul(count, width), width)
+        count = b.select(one, b.intrinsic("smin", count, i64(1)), count)
+        with b.loop(i64(0), count, 1, [source, target]) as loop:
+            here, there = loop.carried
+            _copy_run(b, type_, here, there, width, lanes_)
+            loop.carry(b.gep(type_, here, down), b.gep(type_, there, beside))
+
+    apart(b, "copies", (type_, lanes_), body, source, target, count, b.size(width),
+          b.size(steps[0]), b.size(steps[1]), hot=False)
+
+
+def copy_spread(b: Builder, type_: str, source: Value, target: Value, count: Value, step: Size,
+                lanes_: int) -> None:
+    """Elements that lie ``step`` apart become neighbours."""
+    align = element_bytes(type_)
+    whole = b.sub(count, b.op("urem", count, i64(lanes_)))
+    for start, stop, width in ((i64(0), whole, lanes_), (whole, count, 1)):
+        with b.loop(start, stop, width) as at:
+            place = b.gep(type_, source, b.mul(at.index, b.size(step)))
+            value = load_strided(b, place, type_, step, width, None)
+            b.store(value, b.gep(type_, target, at.index), align)
+
+
+class Copy(NamedTuple):
+    """How places are copied, all in one or each alone; ``pieces`` are of those that are turned."""
+
+    how: str
+    pieces: tuple[Piece, ...] = ()
+
+
+def copying(width: int, steps: tuple[Size, Size], pitch: int, lanes_: int) -> Copy:
+    """How to copy places of ``width`` elements."""
+    place_step, step = steps
+    if step == 1 and place_step == pitch == width:
+        return Copy("whole")
+    if place_step == 1 and step != 1 and width > 1 and lanes_ > 1 and pitch > 0:
+        rest = pieces_of(width % lanes_, lanes_)
+        return Copy("turned", (*[Piece(0, lanes_, lanes_)] * (width >= lanes_), *rest))
+    return Copy("each" if step == 1 else "spread")
+
+
+def copy_places(b: Builder, type_: str, source: Value, target: Value, count: Value, width: Any,
+                steps: tuple[Any, Any], pitch: Any, lanes_: int, copy: Copy | None = None) -> None:
+    """``count`` places of ``width`` elements each; ``steps`` between places and elements.
+
+    Behind each place up to a vector of anything is written, before the next one is.
+    Numbers may be values where ``copy`` tells how they are copied and kernels share code.
+    """
+    place_step, step = steps
+    copy = copy or copying(width, steps, pitch, lanes_)
+    shared = b.module.policy.shared_kernels and not b.hot
+    if copy.how == "whole" and not shared:
+        copy_run(b, type_, source, target, b.mul(count, b.size(width)), lanes_)
+    elif copy.how == "turned":
+        # What the last piece writes too much, the others write over.
+        whole = b.sub(b.size(width), b.op("urem", b.size(width), i64(lanes_)))
+        for piece in reversed(copy.pieces):
+            full = piece.active == lanes_
+            with b.loop(i64(0) if full else whole, whole if full else b.add(whole, i64(1)),
+                        piece.lanes, nonempty=True) as loop:
+                here = b.gep(type_, source, b.mul(loop.index, b.size(step)))
+                there = b.gep(type_, target, loop.index)
+                _turned(b, type_, here, step, count, piece, there, pitch)
+    elif shared and copy.how == "spread":
+        _copy_plainly(b, type_, source, target, count, width, steps, pitch, lanes_)
+    elif shared:
+        _copy_runs(b, type_, source, target, count, width, (place_step, pitch), lanes_)
+    else:
+        with b.loop(i64(0), count) as at:
+            here = b.gep(type_, source, b.mul(at.index, b.size(place_step)))
+            there = b.gep(type_, target, b.mul(at.index, i64(pitch)))
+            _copy_place(b, type_, here, there, width, step, lanes_)
+
+
+def _copy_plainly(b: Builder, type_: str, source: Value, target: Value, count: Value,
+                  width: Number, steps: tuple[Number, Number], pitch: Number, lanes_: int) -> None:
+    """The same element by element, which is little code; lanes that are in use for nothing stay."""
+    align = element_bytes(type_)
+
+    def body(b: Builder, source: Value, target: Value, count: Value, width: Value, down: Value,
+             beside: Value, pitch: Value) -> None:
+        with b.loop(i64(0), width) as n, b.loop(i64(0), count) as place:
+            here = b.add(b.mul(place.index, down), b.mul(n.index, beside))
+            there = b.add(b.mul(place.index, pitch), n.index)
+            item = b.load(type_, b.gep(type_, source, here), align)
+            b.store(item, b.gep(type_, target, there), align)
+
+    _shared(b, "plain", type_, body, source, target, count, b.size(width), *map(b.size, steps),
+            b.size(pitch))
+
+
+def _copy_place(b: Builder, type_: str, source: Value, target: Value, width: int, step: Size,
+                lanes_: int) -> None:
+    if width > 4 * lanes_:
+        if step == 1:
+            copy_run(b, type_, source, target, i64(width), lanes_)
+        else:
+            copy_spread(b, type_, source, target, i64(width), step, lanes_)
+        return
+    for piece in pieces_of(width, lanes_):
+        here = b.gep(type_, source, b.size(piece.offset * step))
+        _put_piece(b, type_, here, b.gep(type_, target, i64(piece.offset)), piece, step)
+
+
+def _put_piece(b: Builder, type_: str, source: Value, target: Value, piece: Piece,
+               step: Size) -> None:
+    """One piece; lanes that are not active become zero."""
+    if step == 1:
+        value = load_strided(b, source, type_, 1, piece.lanes, piece.mask)
+    else:
+        value = const(vector(type_, piece.lanes), 0)
+        for lane in range(piece.active):
+            item = b.load(type_, b.gep(type_, source, b.size(lane * step)), element_bytes(type_))
+            if piece.lanes == 1:
+                value = item
+            else:
+                value = b.value(value.type, f"insertelement {value}, {item}, i64 {lane}")
+    b.store(value, target, element_bytes(type_))
+
+
+def _turned(b: Builder, type_: str, source: Value, step: Number, count: Value, piece: Piece,
+            target: Value, pitch: Number) -> None:
+    """All places of one piece, from memory where places are neighbours."""
+    def body(b: Builder, source: Value, target: Value, count: Value, step: Value,
+             pitch: Value) -> None:
+        _turn(b, type_, (source, target), (step, pitch), count, piece)
+
+    _shared(b, "turn", (type_, piece[1:]), body, source, target, count, b.size(step),
+            b.size(pitch))
+
+
+def _turn(b: Builder, type_: str, places: tuple[Value, Value], steps: tuple[Value, Value],
+          count: Value, piece: Piece) -> None:
+    """Blocks of a few places are turned inside of 128-bit lanes, which every machine does fast."""
+    depth, align = 16 // element_bytes(type_), element_bytes(type_)
+    (source, target), (step, pitch) = places, steps
+
+    def block(at: Value, mask: Value | None) -> list[tuple[Value, Value]]:
+        here = b.gep(type_, source, at)
+        wide = vector(type_, depth)
+        columns = []
+        for n in range(piece.active):
+            place = b.gep(type_, here, b.mul(step, i64(n)))
+            columns.append(
+                b.load(wide, place, align) if mask is None
+                else b.masked_load(wide, place, mask, align, const(wide, 0))
+            )
+        columns += [const(wide, 0)] * (max(piece.lanes, depth) - piece.active)
+        rows = zip_rounds(b, [joined(b, columns[n::depth]) for n in range(depth)], depth)
+        there = b.gep(type_, target, b.mul(at, pitch))
+        return [
+            (lanes_from(b, row, 0, piece.lanes), b.gep(type_, there, b.mul(pitch, i64(n))))
+            for n, row in enumerate(rows)
+        ]
+
+    rest = b.op("urem", count, i64(depth))
+    whole = b.sub(count, rest)
+    with b.loop(i64(0), whole, depth) as loop:
+        for row, place in block(loop.index, None):
+            b.store(row, place, align)
+    if b.module.policy.shared_kernels:
+        with b.loop(whole, count) as loop:
+            there = b.gep(type_, target, b.mul(loop.index, pitch))
+            with b.loop(i64(0), i64(piece.active), nonempty=True) as lane:
+                at = b.add(loop.index, b.mul(lane.index, step))
+                item = b.load(type_, b.gep(type_, source, at), align)
+                b.store(item, b.gep(type_, there, lane.index), align)
+        return
+    with b.when(b.icmp("ne", rest, i64(0))):
+        last = block(whole, first_lanes(b, depth, rest))
+        for n, (row, place) in enumerate(last[:-1]):
+            with b.when(b.icmp("sgt", rest, i64(n))):
+                b.store(row, place, align)
+
+
+def pack_filters(b: Builder, type_: str, source: Value, strides: Sequence[Any],
+                 counts: Sequence[Any], width: Any, target: Value, steps: tuple[Any, Any],
+                 lanes_: int) -> None:
+    """Rows of ``width`` elements, one for each tap and channel, from filters of any strides.
+
+    ``strides`` are of (o, c, d, h, w), ``counts`` of (c, d, h, w), ``steps`` between rows of
+    neighbouring taps and of channels.  What lies behind a row, up to the next, may be anything.
+    Where kernels share code, numbers may be values.
+    """
+    copy = _copy_plainly if b.module.policy.shared_kernels else copy_places
+    o, c, *space = strides
+    channels, *taps = counts
+    tap_step, channel_step = steps
+    if not b.module.policy.shared_kernels and o != 1 and c != 1 and _contiguous(space, taps):
+        together = taps[0] * taps[1] * taps[2]
+        sign = next((s for s, n in zip(space, taps, strict=True) if n > 1), 1)
+        first = 0 if sign > 0 else together - 1
+        source = b.gep(type_, source, i64(first * (1 if sign > 0 else -1)))
+        with b.loop(i64(0), i64(channels), nonempty=True) as loop:
+            here = b.gep(type_, source, b.mul(loop.index, i64(c)))
+            row = b.add(b.mul(loop.index, i64(channel_step)), i64(first * tap_step))
+            there = b.gep(type_, target, row)
+            step = tap_step * (1 if sign > 0 else -1)
+            copy(b, type_, here, there, i64(together), width, (1, o), step, lanes_)
+        return
+    with (
+        b.loop(i64(0), b.size(taps[0]), nonempty=True) as d,
+        b.loop(i64(0), b.size(taps[1]), nonempty=True) as y,
+        b.loop(i64(0), b.size(taps[2]), nonempty=True) as x,
+    ):
+        at, row = i64(0), i64(0)
+        for loop, stride, count in zip((d, y, x), space, taps, strict=True):
+            at = b.add(at, b.mul(loop.index, b.size(stride)))
+            row = b.add(b.mul(row, b.size(count)), loop.index)
+        here = b.gep(type_, source, at)
+        there = b.gep(type_, target, b.mul(row, b.size(tap_step)))
+        copy(b, type_, here, there, b.size(channels), width, (c, o), channel_step, lanes_)
+
+
+def _contiguous(strides: Sequence[int], counts: Sequence[int]) -> bool:
+    """Whether several axes lie in memory as one, in either direction."""
+    step = 0
+    for stride, count in zip(reversed(strides), reversed(counts), strict=True):
+        if count == 1:
+            continue
+        if step == 0:
+            if abs(stride) != 1:
+                return False
+            step = stride
+        elif stride != step:
+            return False
+        step = stride * count
+    return True

@@ -1,0 +1,204 @@
+"""The register tile of all convolutions: sums over a nest of loops with constant steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from agnesi.codegen.kernels.gemm.operands import element_bytes, lanes_from, load_strided
+from agnesi.codegen.kernels.gemm.tiling import Piece
+from agnesi.codegen.llvm.builder import HOT, Builder, Value, const, i64, vector, width
+from agnesi.codegen.llvm.instructions import multiply_add, prefetch
+from agnesi.core.dims import Size
+from agnesi.core.record import record
+
+_NEAR = 5  # rows that are told from one pointer, where their offset is known at run time only
+# (function, row pointer, column pointer, sums) -> sums
+Inner = Callable[[Builder, Value, Value, list[Value]], list[Value]]
+
+
+class Turn(NamedTuple):
+    """A loop of the nest: how often, and how far both operands move from one turn to the next."""
+
+    times: int | Value
+    row_step: int | Value
+    column_step: int | Value
+    maybe: bool = False  # it may not turn at all
+
+
+def given_turns(nest: Sequence[Turn], values: Sequence[Value]) -> list[Turn]:
+    """Loops like these, of numbers that a function is given: three for each."""
+    each = iter(values)
+    return [Turn(next(each), next(each), next(each), turn.maybe) for turn in nest]
+
+
+def number(n: int | Value) -> Value:
+    """A number that may be known only at run time."""
+    return i64(n) if isinstance(n, int) else n
+
+
+def known(b: Builder, n: Size) -> int | Value:
+    """A number as it is, or the value of a size that is known only at run time."""
+    return n if isinstance(n, int) else b.size(n)
+
+
+def pitches(b: Builder, step: Value) -> tuple[Value, ...]:
+    """What a tile of rows that are ``step`` apart needs."""
+    return tuple([b.mul(step, i64(n)) for n in range(1, _NEAR + 1)])
+
+
+class Column(NamedTuple):
+    """A vector of the column operand: where it lies from the pointer on, and its lanes.
+
+    Lanes that are not ``active`` are zero in packed operands and must not be read from others.
+    """
+
+    offset: int
+    lanes: int
+    active: int
+
+    @property
+    def mask(self) -> Value | None:
+        """The lanes in use, or nothing when all are."""
+        return Piece(*self).mask
+
+
+@record
+class Tile:
+    """``len(rows) x len(columns)`` sums, row after row.
+
+    Every row is one element, broadcast, at its offset from the row operand's pointer; with
+    ``vectors`` it is a vector too and the lanes are summed up later.
+    """
+
+    type: str
+    rows: tuple[int, ...]
+    columns: tuple[Column, ...]
+    vectors: bool = False
+    masked: bool = False  # whether columns lie in memory that must not be read past their lanes
+    ahead: tuple[int, int] = (0, 0)  # elements to what is called near of rows, columns; 0 for none
+    pitches: tuple[Value, ...] = ()  # once to ``_NEAR`` times the run-time offset of a row
+
+    def zeros(self) -> list[Value]:
+        """The sums at their start."""
+        return [const(vector(self.type, c.lanes), 0) for _ in self.rows for c in self.columns]
+
+    def run(self, b: Builder, row: Value, column: Value, nest: Sequence[Turn],
+            sums: list[Value], inner: Inner | None = None) -> list[Value]:
+        """Add the products of the whole nest; ``inner`` does something else in its every turn.
+
+        Where kernels share code, a function of its own does it, for which alone better code is
+        made; the sums come and go through memory.
+        """
+        if not b.module.policy.shared_kernels or b.hot:
+            return self.nested(b, row, column, nest, sums, inner)
+        align = element_bytes(self.type)
+        given = [x for turn in nest for x in turn[:3] if isinstance(x, Value)]
+        memory = b.alloca(self.type, sum(width(x.type) for x in sums))
+        for x, at in self._cells(b, memory, sums):
+            if x.ref[0] == "%":
+                b.store(x, at, align)
+        b.call("void", self._function(b, nest, sums, inner), row, column, memory, *given)
+        return [b.load(x.type, at, align) for x, at in self._cells(b, memory, sums)]
+
+    def _function(self, b: Builder, nest: Sequence[Turn], sums: Sequence[Value],
+                  inner: Inner | None) -> str:
+        """The name of the function, whose parameters are what differs from call to call."""
+        given = [x for turn in nest for x in turn[:3] if isinstance(x, Value)]
+        parameters = [(kind, f"x{i}") for i, kind in enumerate(["ptr"] * 3 + ["i64"] * len(given))]
+        own = Builder(b.module, b.module.fresh("tile"), parameters, attributes=HOT)
+        row, column, memory, *rest = own.parameters
+        values, align = iter(rest), element_bytes(self.type)
+        turns = []
+        for turn in nest:
+            times, down, right = (next(values) if isinstance(x, Value) else x for x in turn[:3])
+            turns.append(Turn(times, down, right, turn.maybe))
+        start = [x if x.ref[0] != "%" else own.load(x.type, at, align)
+                 for x, at in self._cells(own, memory, sums)]
+        found = self.nested(own, row, column, turns, start, inner)
+        for x, at in self._cells(own, memory, found):
+            own.store(x, at, align)
+        own.ret()
+        return b.module.shared(own)
+
+    def _cells(self, b: Builder, memory: Value,
+               sums: Sequence[Value]) -> list[tuple[Value, Value]]:
+        """Sums, each with its place in memory."""
+        starts = accumulate((width(x.type) for x in sums), initial=0)
+        return [(x, b.gep(self.type, memory, i64(n))) for x, n in zip(sums, starts, strict=False)]
+
+    def nested(self, b: Builder, row: Value, column: Value, nest: Sequence[Turn],
+               sums: list[Value], inner: Inner | None = None) -> list[Value]:
+        """The loops, in the function at hand."""
+        if not nest:
+            return inner(b, row, column, sums) if inner else self._step(b, row, column, sums)
+        turn, *rest = nest
+        if isinstance(turn.times, int) and turn.times == 1:
+            return self.nested(b, row, column, rest, sums, inner)
+        start = [row, column, *sums]
+        with b.loop(i64(0), number(turn.times), 1, start, nonempty=not turn.maybe) as loop:
+            at, beside, *totals = loop.carried
+            totals = self.nested(b, at, beside, rest, totals, inner)
+            loop.carry(self._moved(b, at, turn.row_step),
+                       self._moved(b, beside, turn.column_step), *totals)
+        return loop.results[2:]
+
+    def _moved(self, b: Builder, pointer: Value, step: int | Value) -> Value:
+        return pointer if step == 0 else b.gep(self.type, pointer, number(step))
+
+    def _places(self, b: Builder, row: Value) -> list[Value]:
+        """Where the element of each row lies."""
+        if not self.pitches:
+            return [self._moved(b, row, offset) for offset in self.rows]
+        found = []
+        for n in range(len(self.rows)):
+            if n and n % _NEAR == 0:
+                row = self._moved(b, row, self.pitches[-1])
+            found.append(self._moved(b, row, self.pitches[n % _NEAR - 1]) if n % _NEAR else row)
+        return found
+
+    def _load(self, b: Builder, pointer: Value, c: Column) -> Value:
+        return load_strided(b, pointer, self.type, 1, c.lanes, c.mask if self.masked else None)
+
+    def _call(self, b: Builder, row: Value, column: Value) -> None:
+        """Let the memory that tiles read later come into the second cache."""
+        rows, columns = self.ahead
+        if rows:
+            prefetch(b, self._moved(b, row, rows), near=False)
+        for c in self.columns if columns else ():
+            prefetch(b, self._moved(b, column, c.offset + columns), near=False)
+
+    def _step(self, b: Builder, row: Value, column: Value, sums: list[Value]) -> list[Value]:
+        align = element_bytes(self.type)
+        line = [self._load(b, self._moved(b, column, c.offset), c) for c in self.columns]
+        widest = max(c.lanes for c in self.columns)
+        self._call(b, row, column)
+        out = []
+        for n, at in enumerate(self._places(b, row)):
+            if self.vectors:
+                x = self._load(b, at, max(self.columns, key=lambda c: c.active))
+            else:
+                x = b.splat(b.load(self.type, at, align), widest)
+            for m, (value, total) in enumerate(
+                zip(line, sums[n * len(line):(n + 1) * len(line)], strict=True)
+            ):
+                out.append(multiply_add(b, lanes_from(b, x, 0, self.columns[m].lanes), value,
+                                        total))
+        return out
+
+
+def unit_cycles(lanes: int, itemsize: int) -> float:
+    """Cycles of one multiply-add of so many lanes, of which two 256-bit ones start in each."""
+    return max(0.5, lanes * itemsize / 64)
+
+
+def step_cycles(rows: int, columns: Sequence[Column], itemsize: int, far: bool) -> float:
+    """Estimated cycles of one turn of a tile; ``far`` columns come from the second cache."""
+    sums = rows * len(columns)
+    fma = rows * sum(unit_cycles(c.lanes, itemsize) for c in columns)
+    loads = 0.5 * rows + sum(unit_cycles(c.lanes, itemsize) for c in columns)
+    chain = 5.0
+    instructions = (sums + rows * (len(columns) > 1) + len(columns) + 3) / 5
+    read = sum(c.lanes for c in columns) * itemsize / 32 if far else 0.0
+    return max(fma, loads, chain, instructions, read) + 0.3 * read + 0.08 * rows

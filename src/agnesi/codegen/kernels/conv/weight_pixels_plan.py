@@ -1,0 +1,160 @@
+"""How a gradient to few filters, with lanes along places, is cut into tiles, blocks and units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from agnesi.codegen.kernels.conv.dense import Dense
+from agnesi.codegen.kernels.conv.plan import sizes_of, unevenness, whole_lines
+from agnesi.codegen.kernels.conv.rowsplan import PackedPlan
+from agnesi.codegen.kernels.conv.source import Layout
+from agnesi.codegen.kernels.conv.tiles import unit_cycles
+from agnesi.codegen.kernels.conv.weightplan import elements
+from agnesi.codegen.kernels.gemm.costs import Machine
+from agnesi.codegen.kernels.gemm.tiling import Rows
+from agnesi.core.dims import Size
+from agnesi.core.record import record, replace
+
+_PACKED = 0.4  # cycles to pack an element
+_COPIED = 0.15  # the same where neighbours stay neighbours
+_ROOM = 1 << 18  # bytes of sums of a unit at most
+_AWAY = 4096  # planes so far apart fall on the same lines of the first cache
+
+
+@record
+class PlacesPlan(PackedPlan):
+    """A gradient to filters and how it is cut.
+
+    ``dense`` is the forward convolution with the cotangent in the place of the filters.  Tiles are
+    a run of taps of a line by some filters; every sum has lanes along places, added up at the end.
+    Unit ``u`` is a group or a part of the blocks; block (image, plane, line block).
+    """
+
+    emitter = "weight_pixels:Places"
+
+    dense: Dense
+    type: str
+    lanes: int
+    itemsize: int
+    runs: Rows
+    outs: Rows
+    line_blocks: int
+    packed_a: bool
+    packed_b: bool
+    cycles: float
+
+    @property
+    def units(self) -> int:
+        return self.dense.groups * self.dense.parts
+
+    @property
+    def blocks(self) -> Size:
+        return self.dense.blocks(self.line_blocks)
+
+    @property
+    def tallest(self) -> int:
+        return -(-self.dense.spans[1].count // self.line_blocks)
+
+    @property
+    def tap_lines(self) -> int:
+        """Lines of taps, of all channels."""
+        return self.dense.channels * self.dense.spans[0].taps * self.dense.spans[1].taps
+
+    @property
+    def tap_runs(self) -> list[range]:
+        """The taps of a line that each tile has."""
+        big, small, end = self.runs.big, self.runs.small_size, self.runs.total
+        starts = [t * small + min(t, big) for t in range(self.runs.tiles)]
+        return [range(start, stop) for start, stop in pairwise([*starts, end])]
+
+    @property
+    def layout(self) -> Layout:
+        """How the image lies: packed, or as the memory has it."""
+        if self.packed_a:
+            return Layout(self.plane, self.line, 1, self.channel)
+        _, c, plane, line, pixel = self.dense.source.strides
+        return Layout(plane * self.dense.spans[0].step, line, pixel, c)
+
+    @property
+    def cotangent(self) -> tuple[int, int]:
+        """Elements from one plane and line of the cotangent to the next."""
+        if not self.packed_b:
+            _, o, _, line, _ = self.dense.filters.strides
+            return o, line
+        line = -(-self.dense.spans[2].count // self.lanes) * self.lanes
+        plane = self.tallest * line
+        return plane + (self.lanes if plane * self.itemsize % 1024 == 0 else 0), line
+
+    @property
+    def a_bytes(self) -> int:
+        size = self.dense.channels * self.channel + self.lanes
+        return whole_lines(size * self.itemsize) if self.packed_a else 0
+
+    @property
+    def b_bytes(self) -> int:
+        size = self.dense.outputs * self.cotangent[0] + self.lanes
+        return whole_lines(size * self.itemsize) if self.packed_b else 0
+
+    @property
+    def c_bytes(self) -> int:
+        return self.dense.depth * self.dense.outputs * self.lanes * self.itemsize
+
+    @property
+    def scratch(self) -> int:
+        return self.a_bytes + self.b_bytes + self.c_bytes
+
+
+def plan_places(dense: Dense, type_: str, machine: Machine) -> PlacesPlan | None:
+    """The cheapest cut for this machine, where sums fit."""
+    sums = dense.depth * dense.outputs * machine.lanes * machine.itemsize
+    if machine.lanes < 4 or sums > _ROOM:
+        return None
+    cost, runs, outs = min(_cuts(dense, machine), key=lambda cut: cut[0])
+    _, h, w = dense.spans
+    inside = all(s.inside for s in dense.spans)
+    packed_a = not inside or w.stride > 1 or dense.source.strides[4] != 1
+    _, o, _, _, pixel = dense.filters.strides
+    packed_b = pixel != 1 or o * machine.itemsize % _AWAY == 0
+    image, cotangent = elements(dense)
+    cost += packed_a * image * (_COPIED if abs(dense.source.strides[4]) == 1 else _PACKED)
+    cost += packed_b * cotangent * (_COPIED if pixel == 1 else _PACKED)
+    plan = PlacesPlan(dense, type_, machine.lanes, machine.itemsize, runs, outs, 1, packed_a,
+                      packed_b, cost * dense.groups * unevenness(dense.groups * dense.parts))
+    while plan.line_blocks < h.count and _block_bytes(plan) > machine.l1 * 3 // 4:
+        plan = replace(plan, line_blocks=plan.line_blocks + 1)
+    return plan if plan.scratch <= machine.l2 else None
+
+
+def _block_bytes(plan: PlacesPlan) -> int:
+    """What the tiles of some filters read of a block."""
+    _, h, w = plan.dense.spans
+    line = w.count * plan.itemsize
+    image = ((plan.tallest - 1) * h.stride + h.reach) * line * w.stride
+    return image + plan.outs.largest * plan.tallest * line
+
+
+def _cuts(dense: Dense, machine: Machine) -> Iterator[tuple[float, Rows, Rows]]:
+    w = dense.spans[2]
+    for wide in range(1, w.taps + 1):
+        runs = Rows.at_most(w.taps, wide)
+        for size in range(1, (machine.registers - 1) // (wide + 1) + 1):
+            outs = Rows.at_most(dense.outputs, size)
+            if (runs.largest, outs.largest) == (wide, size):
+                yield _cost(dense, machine, runs, outs), runs, outs
+
+
+def _cost(dense: Dense, machine: Machine, runs: Rows, outs: Rows) -> float:
+    d, h, w = dense.spans
+    turns = -(-w.count // machine.lanes)
+    unit = unit_cycles(machine.lanes, machine.itemsize)
+    total, code = 0.0, 0
+    for wide, acrosses in sizes_of(runs):
+        for size, downs in sizes_of(outs):
+            sums = wide * size
+            loads = 2 * unit * (wide + size)  # most of them lie across two lines of the cache
+            cycles = max(unit * sums, loads, 5.0) + 0.1 * loads
+            total += acrosses * downs * (turns * cycles + 8)
+            code += sums
+    lines = dense.batch * d.count * h.count
+    return total * lines * dense.depth / w.taps * (1 + machine.code * code)

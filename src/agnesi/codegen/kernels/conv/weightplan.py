@@ -1,0 +1,364 @@
+"""How a gradient to filters is cut into tiles, blocks of places and units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from agnesi.codegen.kernels.conv.dense import Dense, flat
+from agnesi.codegen.kernels.conv.plan import (
+    blocks_for,
+    panels_of,
+    scattered,
+    sizes_of,
+    uneven,
+    unevenness,
+    whole_lines,
+)
+from agnesi.codegen.kernels.conv.source import Layout, image_blocks, packed_layout
+from agnesi.codegen.kernels.conv.tiles import Column, step_cycles
+from agnesi.codegen.kernels.gemm.costs import Machine
+from agnesi.codegen.kernels.gemm.tiling import Panel, Paneled, Rows
+from agnesi.core.dims import Size
+from agnesi.core.record import record
+
+_UNITS = 16  # work units to aim for
+_ROW = 0.25  # cycles of a turn that each row of a tile costs on top
+_PACKED = 0.4  # cycles to pack an element
+_FAR = 4  # bytes that come in a cycle from beyond the second cache
+_CALLED = 16  # the same where it is called near during products
+_ROWS = 192  # rows of sums up to which packing a near cotangent costs more than it gains
+_ROOM = 1 << 20  # bytes of sums of a unit at most
+_LEAST = 12  # channels of images that are read in place
+_STREAM = 4  # second caches that operands fill which are read in place, a block ahead
+
+
+@record
+class WeightPlan(Paneled):
+    """A gradient to filters and how it is cut.
+
+    ``dense`` is the forward convolution with the cotangent in the place of the filters.  Rows of
+    sums are taps and channels: tiles have some tap ``lines`` and a part of the ``runs`` of
+    channels, or of channels of neighbouring taps where these lie side by side.  Unit ``u`` is
+    (group or part of the blocks, panel group, row group), the last fastest.
+    """
+
+    emitter = "weight:Weight"
+
+    dense: Dense
+    real: Dense
+    type: str
+    lanes: int
+    itemsize: int
+    panels: tuple[Panel, ...]
+    lines: Rows
+    runs: Rows
+    image_blocks: int
+    line_blocks: int
+    row_blocks: int
+    panel_groups: int
+    row_groups: int
+    packed_a: bool
+    packed_b: bool
+    merged: int  # units in a row that one thread does as one
+    far: bool  # whether operands that are read in place are called near a block ahead
+    cycles: float
+
+    @property
+    def units(self) -> int:
+        return self.dense.groups * self.dense.parts * self.panel_groups * self.row_groups
+
+    @property
+    def beside(self) -> int:
+        """Taps of a line that are rows of their own."""
+        return self.dense.depth // self._lines // self.runs.total
+
+    @property
+    def _lines(self) -> int:
+        return self.dense.spans[0].taps * self.lines.total
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of one panel."""
+        return self.dense.spans[0].taps * self.beside * self.lines.tiles * self.runs.tiles
+
+    @property
+    def blocks(self) -> Size:
+        """Blocks of the batch as the code has it."""
+        planes = image_blocks(self.dense, self.image_blocks) * self.real.spans[0].count
+        return planes * (self.down * self.across)
+
+    @property
+    def down(self) -> Any:
+        """Line blocks, as the code has them."""
+        return blocks_for(self.real.spans[1].count, self.place_lines, self.line_blocks)
+
+    @property
+    def across(self) -> Any:
+        """Row blocks, as the code has them."""
+        return blocks_for(self.real.spans[2].count, self.line_places, self.row_blocks)
+
+    @property
+    def pitch(self) -> int:
+        """Elements of a row of sums."""
+        return self.unit_panels * self.width
+
+    @property
+    def unit_panels(self) -> int:
+        """Panels of the largest unit, or of those that are done as one."""
+        groups = self.panel_groups if self.merged == 1 or self.row_groups > 1 else 1
+        return -(-self.panel_count // groups)
+
+    @property
+    def unit_tiles(self) -> int:
+        """Tiles of a panel in the largest unit, or in those that are done as one."""
+        return -(-self.tiles // (self.row_groups if self.merged == 1 else 1))
+
+    @property
+    def ahead(self) -> tuple[int, int]:
+        """Elements from what a block reads in place to what the next one does; 0 if not far."""
+        if not self.far:
+            return 0, 0
+        _, h, w = self.dense.spans
+        n, _, _, *source = self.dense.source.strides
+        m, _, _, *cotangent = self.dense.filters.strides
+        if self.row_blocks > 1:
+            steps = self.line_places * w.stride * source[1], self.line_places * cotangent[1]
+        elif self.line_blocks > 1:
+            steps = self.place_lines * h.stride * source[0], self.place_lines * cotangent[0]
+        else:
+            steps = self.images * n, self.images * m
+        return steps[0] * (not self.packed_a), steps[1] * (not self.packed_b)
+
+    @property
+    def place_lines(self) -> int:
+        """Lines of places of one image in the largest block."""
+        return -(-self.dense.spans[1].count // self.line_blocks)
+
+    @property
+    def line_places(self) -> int:
+        """Places of a line in the largest block."""
+        return -(-self.dense.spans[2].count // self.row_blocks)
+
+    @property
+    def line_pitch(self) -> int:
+        """Elements of a packed line of a panel of the cotangent."""
+        return self.line_places * self.width
+
+    @property
+    def panel_pitch(self) -> int:
+        """Elements of a packed panel of the cotangent."""
+        return self.images * self.place_lines * self.line_pitch
+
+    @property
+    def layout(self) -> Layout:
+        """How the image lies: packed, or as the memory has it."""
+        if not self.packed_a:
+            _, c, plane, line, pixel = self.real.source.strides
+            return Layout(plane * self.dense.spans[0].step, line, pixel, c)
+        return packed_layout(self.dense, self.place_lines, self.line_places, self.itemsize)
+
+    @property
+    def image_pitch(self) -> int:
+        """Elements of a packed image."""
+        return self.dense.spans[0].taps * self.layout.plane
+
+    @property
+    def image_step(self) -> Any:
+        """Elements from one image in memory to the next."""
+        return self.real.source.strides[0]
+
+    @property
+    def images(self) -> int:
+        """Images of the largest block."""
+        return -(-self.dense.batch // self.image_blocks)
+
+    @property
+    def a_bytes(self) -> int:
+        size = self.images * self.image_pitch + self.lanes
+        return whole_lines(size * self.itemsize) if self.packed_a else 0
+
+    @property
+    def b_bytes(self) -> int:
+        size = self.unit_panels * self.panel_pitch + self.lanes
+        return whole_lines(size * self.itemsize) if self.packed_b else 0
+
+    @property
+    def tile_elements(self) -> int:
+        """Elements of the sums of one tile for all panels of a unit; whole vectors."""
+        return self.lines.largest * self.runs.largest * self.pitch
+
+    @property
+    def c_bytes(self) -> int:
+        size = self.unit_tiles * self.tile_elements + self.lanes
+        return whole_lines(size * self.itemsize)
+
+    @property
+    def scratch(self) -> int:
+        return self.a_bytes + self.b_bytes + self.c_bytes
+
+
+def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
+    """The cheapest cut for this machine."""
+    real, dense = dense, dense.typical
+    whole = streams(dense, machine) and not real.open
+    if whole:
+        real = dense = flat(dense)
+    packed_a = dense.source.strides[1] != 1 or dense.channels < _LEAST
+    packed_a = packed_a or (scattered(dense, machine) and not whole)
+    cuts = _cuts(dense, machine, packed_a)
+    cost, panels, lines, runs = min(cuts, key=lambda cut: cut[0])
+    packed_b = dense.outputs > 1 and not (whole or in_place(dense, machine))
+    groups, row_groups, merged = _shares(dense, machine, panels, lines, runs, packed_a, packed_b)
+    count = sum(p.count for p in panels)
+    pitch = -(-count // (groups if merged == 1 else 1)) * max(p.width for p in panels)
+    blocks = _blocks(dense, machine, pitch, packed_a)
+    image, cotangent = elements(dense)
+    cost *= dense.depth / (lines.total * runs.total) / 256
+    cost *= dense.batch * math.prod(s.count for s in dense.spans)
+    cost += _PACKED * (packed_a * image * groups * row_groups + packed_b * cotangent * row_groups)
+    cost *= dense.groups * unevenness(dense.groups * dense.parts * groups * row_groups)
+    return WeightPlan(dense, real, type_, machine.lanes, machine.itemsize, panels, lines, runs,
+                      *blocks, groups, row_groups, packed_a, packed_b, merged,
+                      _far(dense, machine, 1), cost)
+
+
+def in_place(dense: Dense, machine: Machine) -> bool:
+    """Whether a cotangent with channels side by side is read where it lies: by few rows, or from
+    memory, which is called near in time."""
+    pays = dense.depth <= _ROWS or _far(dense, machine, 1)
+    return pays and dense.groups == 1 and dense.filters.strides[1] == 1
+
+
+def streams(dense: Dense, machine: Machine) -> bool:
+    """Whether both operands of a gradient to filters of one tap come from memory, in place."""
+    beside = dense.source.strides[1] == dense.filters.strides[1] == 1
+    alone = dense.groups == dense.parts == 1 and dense.depth == dense.channels >= _LEAST
+    return beside and alone and _far(dense, machine, _STREAM)
+
+
+def _far(dense: Dense, machine: Machine, caches: int) -> bool:
+    """Whether operands fill more than so many second caches."""
+    return sum(elements(dense)) * machine.itemsize > caches * machine.l2
+
+
+def elements(dense: Dense) -> tuple[int, int]:
+    """Elements of one group of the image and of the cotangent."""
+    image = dense.channels * math.prod(s.size for s in dense.spans)
+    cotangent = dense.outputs * math.prod(s.count for s in dense.spans)
+    return dense.batch * image, dense.batch * cotangent
+
+
+def _run(dense: Dense) -> int:
+    """Rows that lie side by side in a packed line."""
+    w = dense.spans[2]
+    return w.taps * dense.channels if w.step == 1 else dense.channels
+
+
+def _cuts(dense: Dense, machine: Machine,
+          packed: bool) -> Iterator[tuple[float, tuple[Panel, ...], Rows, Rows]]:
+    h, total = dense.spans[1], _run(dense) if packed else dense.channels
+    for vectors in range(1, 9):
+        most = (machine.registers - 1 - vectors) // vectors
+        if most < 1 or (vectors > 1 and (vectors - 1) * machine.lanes >= dense.outputs):
+            break
+        panels = panels_of(dense.outputs, vectors * machine.lanes, machine.lanes)
+        for size in range(1, most + 1):
+            runs = Rows.at_most(total, size)
+            if size > 1 and runs.largest < size:
+                continue  # these were there
+            deep = most // runs.largest if runs.tiles == 1 and packed else 1
+            for tall in range(1, min(deep, h.taps) + 1):
+                lines = Rows.at_most(h.taps, tall)
+                if tall == 1 or lines.largest == tall:
+                    yield _cost(dense, machine, panels, lines, runs), panels, lines, runs
+
+
+def _cost(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows,
+          runs: Rows) -> float:
+    total, code = 0.0, 0
+    for panel in panels:
+        columns = [Column(*p) for p in panel.pieces]
+        for tall, downs in sizes_of(lines):
+            for wide, acrosses in sizes_of(runs):
+                sums = tall * wide * len(columns)
+                cycles = step_cycles(tall * wide, columns, machine.itemsize, True)
+                cycles += _ROW * tall * wide
+                total += panel.count * downs * acrosses * (256 * cycles + 3 * sums + 40)
+                code += sums
+    return total * (1 + machine.code * code)
+
+
+def _shares(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows, runs: Rows,
+            packed_a: bool, packed_b: bool) -> tuple[int, int, int]:
+    """Panel groups and row groups: as little packing and reading as leaves even shares.
+
+    The third is how many units a thread may do as one, so that what they share is packed once.
+    """
+    count, item = sum(p.count for p in panels), machine.itemsize
+    tiles = dense.depth // (lines.total * runs.total) * lines.tiles * runs.tiles
+    image, cotangent = elements(dense)
+    lead, tall = dense.groups * dense.parts, lines.largest * runs.largest
+    width = max(p.width for p in panels) * item
+    far = item if _far(dense, machine, 1) else 0
+    reads = [far / (_FAR if packed else _CALLED) for packed in (packed_a, packed_b)]
+    most = max(1, _UNITS // lead)
+    near = lead == 1 and tiles * tall * count * width <= _ROOM
+    options = []
+    for groups in range(1, count + 1):
+        chunk = -(-count // groups) * width
+        for row_groups in range(1, tiles + 1):
+            units = groups * row_groups
+            room = -(-tiles // row_groups) * tall * chunk
+            if units > most and room <= _ROOM:
+                break
+            merged = units if near and 1 in (groups, row_groups) else 1
+            passes, again = (min(n, 2) if merged > 1 else n for n in (groups, row_groups))
+            even = unevenness(units * lead)
+            if units == groups * lead:
+                even = max(even, uneven(_columns(panels, groups)))
+            cycles = dense.work / dense.groups / machine.lanes * even
+            cycles += (packed_a * _PACKED + reads[0]) * image * passes
+            if packed_a:
+                cycles += _PACKED * image * passes * (again - 1)
+            cycles += (packed_b * _PACKED + reads[1] * (1 + 64 / chunk)) * cotangent * again
+            cycles *= 1 + max(0, room - _ROOM)
+            options.append((cycles, groups, row_groups, merged))
+            if units > most:
+                break
+    return min(options)[1:]
+
+
+def _columns(panels: tuple[Panel, ...], groups: int) -> list[int]:
+    """Columns of each panel group."""
+    widths = [p.columns for p in panels for _ in range(p.count)]
+    ends = [len(widths) * n // groups for n in range(groups + 1)]
+    return [sum(widths[low:high]) for low, high in pairwise(ends)]
+
+
+def _blocks(dense: Dense, machine: Machine, pitch: int, packed_a: bool) -> tuple[int, int, int]:
+    """Image, line and row blocks, so that what a block reads stays in the second cache."""
+    d, h, w = dense.spans
+    limit = machine.l2 // (2 if packed_a else 3)
+
+    def size(images: int, lines: int, rows: int) -> int:
+        tall, wide = -(-h.count // lines), -(-w.count // rows)
+        image = tall * wide * dense.channels
+        if packed_a or dense.depth > dense.channels:
+            image = d.taps * packed_layout(dense, tall, wide, machine.itemsize).plane
+        return -(-dense.batch // images) * (image + tall * wide * pitch) * machine.itemsize
+
+    images = min(dense.batch, dense.parts)
+    lines, rows = min(h.count, -(-dense.parts // images)), 1
+    while size(images, lines, rows) > limit:
+        if images < dense.batch:
+            images = min(dense.batch, images + max(1, images // 3))
+        elif lines < h.count:
+            lines = min(h.count, lines + max(1, lines // 3))
+        elif rows < w.count // 16:
+            rows += max(1, rows // 3)
+        else:
+            break
+    return images, lines, rows

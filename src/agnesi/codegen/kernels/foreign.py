@@ -1,0 +1,117 @@
+"""Calls of C functions: their addresses come from a table that is filled when the code is bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agnesi.codegen.launch import FUNCTIONS
+from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes
+from agnesi.core.extents import Extent
+from agnesi.core.foreign import Argument, Call
+from agnesi.core.kernels import Buffer, Foreign
+
+
+def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer], Value],
+                 symbol: int, code: int) -> None:
+    """The calls of a kernel, which returns ``code`` where one fails; ``symbol`` is its number."""
+    functions = b.load("ptr", b.gep("ptr", rt, i64(FUNCTIONS)))
+    function = b.load("ptr", b.gep("ptr", functions, i64(symbol)))
+    call = kernel.call
+    assert isinstance(call, Call)
+    for i, j in call.copies:
+        target, source = kernel.results[i], kernel.inputs[j]
+        b.call("void", "llvm.memcpy.p0.p0.i64", place(target), place(source),
+               b.size(target.nbytes), const("i1", False))
+    maker = _Arguments(b, kernel, call, place)
+    if call.units:
+        _shared(b, call, maker, rt, function)
+        return
+    before = [maker.fixed(a) for a in call.arguments]
+    with b.loop(i64(0), b.size(call.batch)) as turn:
+        given = [maker.moving(a, turn.index) if value is None else value
+                 for a, value in zip(call.arguments, before, strict=True)]
+        status = b.call_pointer("i32" if call.status else "void", function, *given)
+        if call.status:
+            failed, go = b.label("failed"), b.label("go")
+            b.cbr(b.icmp("ne", status, Value("0", "i32")), failed, go, rare=True)
+            b.open_block(failed)
+            b.ret(Value(str(code), "i32"))
+            b.open_block(go)
+    b.ret(Value("0", "i32"))
+
+
+def _shared(b: Builder, call: Call, maker: _Arguments, rt: Value, function: Value) -> None:
+    """A call as kernels are called, on all threads where there is more than one unit."""
+    table = b.alloca("i64", len(call.arguments))
+    for i, a in enumerate(call.arguments):
+        fixed = maker.fixed(a)
+        value = maker.moving(a, i64(0)) if fixed is None else fixed
+        b.store(value, b.gep("i64", table, i64(i)))
+    if call.units > 1:
+        share = b.load("ptr", rt)
+        b.call_pointer("void", share, rt, function, table, i64(call.units))
+    else:
+        b.call_pointer("void", function, table, i64(0), i64(1), i64(0))
+    b.ret(Value("0", "i32"))
+
+
+class _Arguments:
+    """The values of a call's arguments."""
+
+    def __init__(self, b: Builder, kernel: Foreign, call: Call,
+                 place: Callable[[Buffer], Value]) -> None:
+        self.b = b
+        self.kernel = kernel
+        self.batch = call.batch
+        self.place = place
+
+    def fixed(self, a: Argument) -> Value | None:
+        """The same for all calls; None where each call has its own."""
+        b = self.b
+        if a.kind == "scratch":
+            return self.place(self.kernel.scratch[a.value])
+        if a.kind == "sizes":
+            sizes = [n for x in self._both for n in x.shape]
+            room = b.alloca("i64", len(sizes) or 1)
+            for i, n in enumerate(sizes):
+                b.store(b.size(n), b.gep("i64", room, i64(i)))
+            return room
+        if a.kind in ("operand", "result", "pointers"):
+            return None
+        value = self._number(a)
+        if a.direct:
+            return value
+        room = b.alloca(a.kind, 1)
+        b.store(value, room)
+        return room
+
+    def _number(self, a: Argument) -> Value:
+        if isinstance(a.value, tuple):
+            return lanes(a.kind, a.value)
+        if not isinstance(a.value, Extent):
+            return const(a.kind, a.value)
+        n = self.b.size(a.value)
+        return n if a.kind == "i64" else self.b.cast("trunc", n, a.kind)
+
+    @property
+    def _both(self) -> list[Buffer]:
+        return [*self.kernel.inputs, *self.kernel.results]
+
+    def moving(self, a: Argument, turn: Value) -> Value:
+        """What call number ``turn`` gets."""
+        b = self.b
+        if a.kind != "pointers":
+            return self._part((self.kernel.inputs if a.kind == "operand"
+                               else self.kernel.results)[a.value], turn)
+        room = b.alloca("ptr", len(self._both))
+        for i, buffer in enumerate(self._both):
+            b.store(self._part(buffer, turn), b.gep("ptr", room, i64(i)))
+        return room
+
+    def _part(self, buffer: Buffer, turn: Value) -> Value:
+        b, batch = self.b, self.batch
+        start = self.place(buffer)
+        if batch == 1:
+            return start
+        step = buffer.size // batch * buffer.dtype.itemsize
+        return b.gep("i8", start, b.mul(turn, b.size(step)))

@@ -1,0 +1,205 @@
+"""The plan of a product: how it is cut, and what lies where in scratch memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.codegen.kernels.gemm.spec import GemmSpec
+from agnesi.codegen.kernels.gemm.tiling import OpenPanel, OpenRows, Panel, Paneled
+from agnesi.core.dims import Size
+from agnesi.core.extents import guess, most
+from agnesi.core.record import record
+
+_LINE = 64
+WHOLE = 1 << 60  # a block that no k is larger than
+
+
+@record
+class GemmPlan(Paneled):
+    """A product and how it is cut; ``units`` may be shared out among threads at will.
+
+    Unit ``u`` is (batch member, row chunk, column group), the last fastest.  ``scratch`` is the
+    number of bytes that each thread must provide, aligned to 64.  With ``swapped`` the plan
+    computes the transpose: ``spec`` is the transposed product, and lanes run along m.
+    """
+
+    spec: GemmSpec
+    swapped: bool
+    # "tile": vectors of B along n; "strip": the same, row by row of tiles; "dot": vectors along k;
+    # "stream": lines of B; "skip": those where A is not zero
+    form: str
+    lanes: int
+    panels: tuple[Panel, ...]
+    row_chunks: int
+    column_groups: int
+    k_block: int
+    pack_a: bool
+    pack_b: bool
+    spill: bool  # tiles go through scratch and one small loop to the epilogue: little code
+    ahead: int = 0  # lines of B, or panels where vectors run along k, that tiles prefetch
+    merged: int = 1  # row chunks in a row that one thread does as one
+    calls: bool = False  # whether tiles call the memory of their epilogue near
+    early: bool = False  # whether the tile of the panel before does that
+    abreast: int = 1  # rows that are done at once where zeros are skipped
+    pack_from: int = 0  # of a run-time number of rows, how many pay for packing B
+    few: GemmPlan | None = None  # how the same units do few rows, or columns if ``few`` is turned
+
+    @property
+    def is_few(self) -> tuple[Size, int]:
+        """The run-time size that counts for a plan of few, and the most that it is for."""
+        return self.spec.sizes[1], self.spec.m
+
+    @property
+    def units(self) -> Size:
+        return self.spec.sizes[0] * self.chunks * self.groups
+
+    @property
+    def chunks(self) -> Size:
+        """Row chunks as the code has them."""
+        if not self.cuts_rows:
+            return self.row_chunks
+        count: Any = self.panels[0].rows.count
+        return (count + (self.chunk_tiles - 1)) // self.chunk_tiles
+
+    @property
+    def cuts_rows(self) -> bool:
+        """Whether chunks are of so many row tiles, as many chunks as it takes: also a single one
+        if it has scratch for so many."""
+        bounded = self.row_chunks > 1 or self.blocked or self.pack_a
+        return bounded and isinstance(self.panels[0].rows, OpenRows)
+
+    @property
+    def groups(self) -> Size:
+        """Column groups as the code has them."""
+        if not self.cuts_columns:
+            return self.column_groups
+        return (self.panel_count + (self.group_panels - 1)) // self.group_panels
+
+    @property
+    def cuts_columns(self) -> bool:
+        """The same of column groups and their panels."""
+        bounded = self.column_groups > 1 or self.blocked
+        return bounded and isinstance(self.panels[0], OpenPanel)
+
+    @property
+    def chunk_tiles(self) -> int:
+        """Row tiles of a chunk, where it is the same for all sizes."""
+        rows = self.panels[0].rows
+        return -(-rows.tiles // self.row_chunks)
+
+    @property
+    def depth(self) -> int:
+        """Lines of B that a streaming unit adds in one pass over its sums."""
+        return {1: 12, 2: 6}.get(self.spec.m, 4)
+
+    @property
+    def prepares(self) -> bool:
+        """Whether something is packed once for each batch member, or row chunk."""
+        packs = self.pack_a or self.pack_b if self.form == "dot" else self.pack_a
+        return packs and self.form in ("dot", "skip")
+
+    @property
+    def turns(self) -> bool:
+        """Whether a panel of sums is turned before it goes to the epilogue."""
+        return self.form == "skip" and self.spec.c_strides[1] != 1
+
+    @property
+    def panel_count(self) -> Any:
+        first = self.panels[0]
+        if isinstance(first, OpenPanel):
+            return (first.total + (first.full - 1)) // first.full
+        return super().panel_count
+
+    @property
+    def blocked(self) -> bool:
+        """Whether k is cut, so that partial sums live in scratch."""
+        longest = most(self.spec.sizes[3])
+        return self.k_block < (WHOLE if longest is None else longest)
+
+    @property
+    def chunk_rows(self) -> int:
+        """Rows of the largest row chunk, or of those that are done as one."""
+        whole, parts = self.merged, self.row_chunks
+        return max(-(-p.rows.tiles * whole // parts) * p.rows.largest for p in self.panels)
+
+    @property
+    def group_panels(self) -> int:
+        """Panels of the largest column group."""
+        return -(-guess(self.panel_count) // self.column_groups)
+
+    @property
+    def panel_elements(self) -> int:
+        """Elements of scratch that hold the partial sums of one panel."""
+        return _lines(self.chunk_rows * self.width * self.spec.itemsize) // self.spec.itemsize
+
+    @property
+    def k_pitch(self) -> int:
+        """Elements from one packed line along k to the next: whole vectors, no shared sets."""
+        vectors = -(-(self.spec.k if self.form == "skip" else self.k_block) // self.lanes)
+        if vectors * self.lanes * self.spec.itemsize % 1024 == 0:
+            vectors += max(1, _LINE // (self.lanes * self.spec.itemsize))
+        return vectors * self.lanes
+
+    def chains(self, panel: Panel, rows: int) -> int:
+        """Independent sums per accumulator, so that latency does not bind a small tile."""
+        return max(1, min(4, 8 // (rows * len(panel.pieces)))) if self.spec.k >= 16 else 1
+
+    @property
+    def tile_pitch(self) -> int:
+        """Elements of a packed row tile: a vector too much may be written."""
+        largest = max(p.rows.largest for p in self.panels)
+        size = (largest * self.k_block + self.lanes) * self.spec.itemsize
+        return _lines(size) // self.spec.itemsize
+
+    @property
+    def panel_pitch(self) -> int:
+        """Elements from one packed panel to the next."""
+        return self.k_block * self.width
+
+    @property
+    def a_bytes(self) -> int:
+        if not self.pack_a:
+            return 0
+        if self.form == "strip":
+            return self.tile_pitch * self.spec.itemsize
+        if self.form in ("dot", "skip"):
+            rows = self.spec.m if self.form == "dot" else self.chunk_rows
+            return _lines(rows * self.k_pitch * self.spec.itemsize)
+        return _lines(self.chunk_rows * self.k_pitch * self.spec.itemsize)
+
+    @property
+    def b_bytes(self) -> int:
+        if not self.pack_b:
+            return 0
+        if self.form == "dot":
+            return _lines(self.spec.n * self.k_pitch * self.spec.itemsize)
+        if self.form == "strip":
+            return _lines(self.group_panels * self.panel_pitch * self.spec.itemsize)
+        return _lines(self.k_block * self.width * self.spec.itemsize)
+
+    @property
+    def c_bytes(self) -> int:
+        if self.form == "skip":
+            lines = self.width + (self.lanes if self.turns else 0)
+            return _lines((self.chunk_rows + self.lanes) * lines * self.spec.itemsize)
+        if self.form == "stream":
+            return _lines(self.spec.m * self.panel_count * self.lanes * self.spec.itemsize)
+        if self.blocked:
+            partial = self.panel_elements * self.group_panels * self.spec.itemsize
+            return 2 * self.tile_bytes + partial  # sums to finish, zeros to start from
+        return self.tile_bytes if self.spill else 0
+
+    @property
+    def tile_bytes(self) -> int:
+        """Bytes of the sums of the largest tile."""
+        largest = max(p.rows.largest * p.width for p in self.panels)
+        return _lines(max(largest, self.lanes) * self.spec.itemsize)
+
+    @property
+    def scratch(self) -> int:
+        own = self.a_bytes + self.b_bytes + self.c_bytes
+        return max(own, self.few.scratch) if self.few else own
+
+
+def _lines(size: int) -> int:
+    return -(-size // _LINE) * _LINE

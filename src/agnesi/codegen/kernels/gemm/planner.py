@@ -1,0 +1,499 @@
+"""Choose how a product is computed: form, tile sizes, packing, blocking, work units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agnesi.codegen.kernels.gemm.costs import (
+    TALL,
+    Cut,
+    Machine,
+    best_dots,
+    best_tiles,
+    line_cost,
+    lines_apart,
+    open_tiles,
+    pack_cost,
+    tall_tiles,
+    tiles_of_runs,
+)
+from agnesi.codegen.kernels.gemm.gemmplan import WHOLE, GemmPlan
+from agnesi.codegen.kernels.gemm.spec import GemmSpec
+from agnesi.codegen.kernels.gemm.tiling import (
+    OpenPanel,
+    OpenRows,
+    Panel,
+    Piece,
+    Rows,
+    pieces_of,
+)
+from agnesi.codegen.kernels.gemm.zero_row_plan import ZEROS, skipping
+from agnesi.core.dims import is_static
+from agnesi.core.extents import Extent, least, most
+from agnesi.core.policy import FAST_COMPILE, FAST_RUN, CompilePolicy
+from agnesi.core.record import replace
+
+_SPILL_FROM = 256  # k from which the detour of a tile through scratch costs nothing
+_CALLS_FROM = 64  # k from which a tile takes longer than memory
+_AHEAD = 12  # lines of B to prefetch
+_READ_TILES = 12  # of rows, which read panels of B well where they lie
+# Where B comes from memory: bytes of a line in one work unit, how many lines at a time, twice as
+# many where they are read once, and most rows; no more lines than the processor sees as streams.
+_RUN, _RUN_LINES, _RUN_ROWS, _RUN_AHEAD = 8192, 16, 80, 4
+# A block of a large A of run-time sizes in the second cache, and the columns of C that share it:
+_LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 448, 1024
+# Strips: the shares of the first cache for a tile of A and of the second for B, the shortest block
+# of k for which B in whole lines is near, and rows of a work unit, or of several at once:
+_NEAREST, _NEAR, _SHORTEST, _STRIP_ROWS = 0.8125, 0.45, 128, 512
+# Results to be made row by row of tiles take so many second caches, and lines so many vectors:
+_FLAT, _FLAT_LINE = 8, 8
+_LONG = 1024  # k from which A in whole lines goes in strips, although B would do
+_FEW = 40  # rows, or columns, of a run-time number that have a plan of their own
+_FEWEST = 4  # work units of a large product
+_LEAST_ROWS, _FEW_ROWS = 128, 2 * TALL  # of one, and where a thread does its units as one
+#: What is left of columns in the last panel, and more than how many that are.
+Rest = tuple[Piece, int]
+_UNITS = 32  # work units to aim for, so that shares among threads are even
+
+
+def plan(
+    spec: GemmSpec,
+    *,
+    vector_bits: int,
+    l1: int = 32 << 10,
+    l2: int = 512 << 10,
+    l3: int = 8 << 20,
+    registers: int | None = None,
+    long_epilogue: bool = False,
+    policy: CompilePolicy = FAST_RUN,
+) -> GemmPlan:
+    """Plan a product for a machine with these vectors, cache sizes and vector registers.
+
+    ``long_epilogue`` says that the epilogue is much code (an ``exp``, say), so that it should be
+    written out once for each panel and not once for each accumulator; a ``policy`` may ask for
+    that in any case.
+
+    Examples
+    --------
+    >>> from agnesi.codegen.kernels.gemm import GemmSpec, plan
+    >>> chosen = plan(GemmSpec(60, 500, 784), vector_bits=512)
+    >>> chosen.form, chosen.pack_a, chosen.pack_b
+    ('tile', False, False)
+    """
+    if registers is None:
+        registers = 32 if vector_bits == 512 else 16
+    lanes = max(1, vector_bits // (8 * spec.itemsize))
+    machine = Machine(lanes, spec.itemsize, registers, l1, l2, l3, policy.code_weight)
+    if max(spec.zeros) >= ZEROS and (found := skipping(spec, machine)) is not None:
+        return found
+    swapped = _better_transposed(spec)
+    if swapped:
+        spec = spec.transposed()
+    if is_static(spec.sizes[1:]) and is_static(spec.b_steps) and _streams(spec, machine):
+        return _stream_plan(spec, swapped, machine)
+    if _turns_rows(spec, machine):
+        spec, swapped = spec.transposed(), not swapped  # sums are stored one by one
+    cost, tiles = _tile_plan(spec, swapped, machine, long_epilogue or policy.short_epilogues)
+    dots = _dot_plan(spec, swapped, machine)
+    chosen = dots[1] if dots is not None and dots[0] < cost else tiles
+    few = _few_plan(chosen, machine) if policy.few_rows else None
+    return replace(chosen, few=few) if few else chosen
+
+
+def _few_plan(chosen: GemmPlan, machine: Machine) -> GemmPlan | None:
+    """Vectors along k for the smallest numbers of rows or columns that are run-time values.
+
+    Tiles would lay all of B out for few rows, or have few columns in a vector.
+    """
+    spec, swapped = chosen.spec, chosen.swapped
+    open_rows, open_columns = (not is_static((n,)) for n in spec.sizes[1:3])
+    turned = chosen.pack_b and spec.b_strides[0] == 1 != spec.b_strides[1]
+    if chosen.form != "tile" or open_rows == open_columns or not is_static(spec.sizes[3:]):
+        return None
+    first = chosen.panels[0]
+    if open_rows and turned:
+        others = chosen.column_groups
+        unit = first.rows.largest * chosen.chunk_tiles if chosen.cuts_rows else _FEW
+    elif open_columns:
+        spec, swapped = spec.transposed(), not swapped
+        others = chosen.row_chunks
+        unit = first.columns * chosen.group_panels if chosen.cuts_columns else _FEW
+    else:
+        return None
+    most = min(_FEW, unit)
+    if 4 * (least(spec.sizes[1]) or 0) > most:
+        return None  # there are hardly ever so few
+    small = replace(machine, code=FAST_COMPILE.code_weight)
+    found = _dot_plan(replace(spec, m=most), swapped, small, few=True)
+    return found and replace(found[1], row_chunks=1, column_groups=others)
+
+
+def _better_transposed(spec: GemmSpec) -> bool:
+    """Whether lanes should run along m: C is contiguous that way, or has one column."""
+    if not is_static(spec.sizes[1:2]) and is_static(spec.sizes[2:3]):
+        return False
+    return spec.m > 1 and spec.c_strides[0] == 1 and (spec.n == 1 or spec.c_strides[1] != 1)
+
+
+def _turns_rows(spec: GemmSpec, machine: Machine) -> bool:
+    """Whether lanes run along rows, whose number is known, because columns lie badly."""
+    open_columns = is_static(spec.sizes[1:2]) and not is_static(spec.sizes[2:3])
+    if not open_columns or spec.b_strides[1] == 1 == spec.c_strides[1]:
+        return False
+    return _dot_plan(spec, False, machine) is None
+
+
+def _tile_plan(
+    spec: GemmSpec, swapped: bool, machine: Machine, long_epilogue: bool
+) -> tuple[float, GemmPlan]:
+    pack_a = not spec.a_direct
+    static, static_k = is_static(spec.sizes[1:3]), is_static(spec.sizes[3:])
+    fixed = static and static_k
+    if fixed and _is_flat(spec, machine):
+        return _flat_plan(spec, swapped, machine, long_epilogue)
+    if static and _is_large(spec, machine):
+        return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
+    if fixed and _is_tall(spec, machine):
+        cost, chosen = _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
+        return cost, replace(chosen, early=chosen.calls)
+    cut = _cut(spec, machine, same_rows=pack_a or not static)
+    pack_b = _packs_b(spec, machine, cut)
+    width = max(p.width for p in cut.panels)
+    k_block = _k_block(spec, machine, width) if _row_tiles(cut) > 1 else spec.k
+    runs, large = _in_runs(spec, machine, cut), _is_large(spec, machine)
+    if fixed and (k_block < spec.k or spec.k > _LONG) and _is_long(spec, machine):
+        return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
+    if runs:
+        cut = tiles_of_runs(spec, machine) if static else cut
+        once = static and _row_tiles(cut) == 1
+        k_block = min(_RUN_LINES * (2 if once else 1), spec.k)
+        pack_b = _clashes(spec) and not once
+        pack_a = static and lines_apart(spec, spec.a_strides) < cut.panels[0].rows.largest
+    elif large:
+        k_block = -(-spec.k // -(-spec.k // _LARGE_K)) if static_k else _LARGE_K
+        pack_a = pack_b = True
+    if not static_k:
+        k_block = _open_block(spec, k_block, machine, width, pack_a or pack_b)
+    if k_block < spec.k and not (runs and static):
+        cut = _cut(replace(spec, a_direct=not pack_a), machine, same_rows=True)
+    chunks, groups = _units(spec, cut, pack_a, pack_b)
+    if runs:
+        chunks, groups = 1, max(2, min(8, _power(spec.n * spec.itemsize // _RUN)))
+    elif large:
+        groups = -(-spec.n // _LARGE_COLUMNS)
+        chunks = _chunks(spec, groups, _LARGE_ROWS, _LEAST_ROWS)
+    spill = spec.k >= _SPILL_FROM or long_epilogue
+    pack_from = _pack_from(spec, cut) if pack_b and not large else 0
+    few = pack_from > 0 or _row_tiles(cut) <= 4
+    far = spec.n * spec.k * spec.itemsize > machine.l2 and few
+    chosen = GemmPlan(
+        spec,
+        swapped,
+        "tile",
+        machine.lanes,
+        _opened(cut.panels, spec, [(cut.panels[0].pieces[-1], 0)]),
+        chunks,
+        groups,
+        k_block,
+        pack_a,
+        pack_b,
+        spill,
+        _RUN_AHEAD if runs else _AHEAD if far else 0,
+        calls=spec.m * spec.n * spec.itemsize >= machine.l2 and min(k_block, spec.k) >= _CALLS_FROM,
+        pack_from=pack_from,
+    )
+    return cut.cost + (pack_cost(spec, machine) if pack_b else 0.0), chosen
+
+
+def _cut(spec: GemmSpec, machine: Machine, same_rows: bool) -> Cut:
+    """The best register tiles of those that the sizes admit."""
+    if not is_static(spec.sizes[2:3]):
+        return open_tiles(spec, machine)
+    return best_tiles(spec, machine, same_rows)
+
+
+def _strip_plan(
+    spec: GemmSpec, swapped: bool, machine: Machine, cut: Cut
+) -> tuple[float, GemmPlan]:
+    """A large A in strips of rows, along panels of B that stay in the second cache."""
+    turned = spec.a_strides[1] != 1
+    longest = int(machine.l1 * _NEAREST) // (cut.panels[0].rows.largest * spec.itemsize)
+    panels, width = sum(p.count for p in cut.panels), max(p.width for p in cut.panels)
+    room = int(machine.l2 * _NEAR) // (width * spec.itemsize)  # lines of panels that stay near
+    one = room // panels // 16 * 16  # for which all panels stay near
+    limit = min(longest, one) if one >= _SHORTEST else longest
+    if is_static(spec.sizes[3:]):
+        k_block = min(spec.k, _even_block(spec.k, max(1, limit)))
+    else:
+        k_block = max(16, limit // 16 * 16)
+    groups = -(-panels // max(1, room // k_block))
+    whole = groups == 1 and spec.sizes[0] == 1
+    chunks = _chunks(spec, groups, _STRIP_ROWS, _FEW_ROWS if whole else _LEAST_ROWS)
+    merged = max(1, _STRIP_ROWS * chunks // spec.m) if whole else 1
+    chosen = GemmPlan(
+        spec,
+        swapped,
+        "strip",
+        machine.lanes,
+        cut.panels,
+        chunks,
+        groups,
+        k_block,
+        pack_a=turned,
+        pack_b=True,
+        spill=True,
+        merged=merged,
+        calls=spec.m * spec.n * spec.itemsize >= machine.l2,
+    )
+    return cut.cost + pack_cost(spec, machine), chosen
+
+
+def _flat_plan(
+    spec: GemmSpec, swapped: bool, machine: Machine, long_epilogue: bool
+) -> tuple[float, GemmPlan]:
+    """Sums so short that most of the work is to read and write the result, line by line."""
+    cut = best_tiles(replace(spec, a_direct=False), machine, same_rows=True)
+    cost, chosen = _strip_plan(spec, swapped, machine, cut)
+    return cost, replace(chosen, spill=long_epilogue, calls=True, early=True)
+
+
+def _chunks(spec: GemmSpec, groups: int, rows: int, least: int) -> int:
+    """Row chunks of about so many rows, or lower ones, but not too low, for want of work units."""
+    return max(-(-spec.m // rows), min(-(-_FEWEST // groups), max(1, spec.m // least)))
+
+
+def _open_block(spec: GemmSpec, k_block: int, machine: Machine, width: int, packs: bool) -> int:
+    """Where to cut a k that is a run-time value: scratch must do for all its values."""
+    if k_block < spec.k:
+        return k_block
+    if not packs:
+        return WHOLE
+    limit, top = _k_block(replace(spec, k=WHOLE), machine, width), most(spec.sizes[3])
+    return limit if top is None or top > limit else -(-top // 16) * 16
+
+
+def _opened(panels: tuple[Panel, ...], spec: GemmSpec, rests: Sequence[Rest]
+            ) -> tuple[Panel, ...]:
+    """Panels whose rows and columns are as many as there are at run time."""
+    m, n = spec.sizes[1:3]
+    if isinstance(m, Extent):
+        panels = tuple(replace(p, rows=OpenRows(p.rows.total, p.rows.tiles, m)) for p in panels)
+    if not isinstance(n, Extent):
+        return panels
+    first = panels[0]
+    full = OpenPanel(first.first, first.count, first.pieces, first.rows, n, first.columns)
+    return full, *(replace(full, pieces=(piece,), rest=piece.active, above=above)
+                   for piece, above in rests)
+
+
+def _row_tiles(cut: Cut) -> int:
+    return max(p.rows.tiles for p in cut.panels)
+
+
+def _packs_b(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
+    """Whether to pack panels of B: where it runs along k, or several row tiles would read badly."""
+    if spec.b_strides[0] == 1 != spec.b_strides[1]:
+        return True
+    if _row_tiles(cut) == 1:
+        return False
+    return not (spec.b_direct and spec.b_strides[1] == 1 and _reads_well(spec, machine, cut))
+
+
+def _reads_well(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
+    """Whether every row tile can read a panel of B in place."""
+    if _clashes(spec):
+        return False
+    size = spec.k * spec.b_strides[0] * spec.itemsize
+    return _row_tiles(cut) <= _READ_TILES or size <= machine.l2 // 2
+
+
+def _pack_from(spec: GemmSpec, cut: Cut) -> int:
+    """Of how many rows on panels of B are packed; 0 where that is no run-time question."""
+    if is_static(spec.sizes[1:2]) or not (spec.b_direct and spec.b_strides[1] == 1):
+        return 0
+    tiles = 1 if _clashes(spec) else _READ_TILES
+    return tiles * cut.panels[0].rows.largest + 1
+
+
+def _clashes(spec: GemmSpec) -> bool:
+    """Whether lines of B would fall into the same few sets of the first cache."""
+    return spec.b_strides[0] * spec.itemsize % 1024 == 0 and spec.k > 16
+
+
+def _in_runs(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
+    """Whether B comes from memory and is used little: read it a few long lines at a time.
+
+    A third cache does not count: the rest of the program and other programs use it too.
+    """
+    large = spec.n * spec.k * spec.itemsize > 2 * machine.l2
+    plain = spec.b_direct and spec.a_direct and spec.b_strides[1] == 1
+    little = spec.m <= _RUN_ROWS if is_static(spec.sizes[1:2]) else _row_tiles(cut) <= 8
+    return large and plain and little and spec.n >= 8 * machine.lanes
+
+
+def _is_large(spec: GemmSpec, machine: Machine) -> bool:
+    """Whether A is large and lies along m: then every step along k is another line, or page, and
+    it is rather laid out anew, tile by tile, than read again for every panel."""
+    return spec.a_strides[1] != 1 and _is_far(spec, machine, 2 if _clashes_turned(spec) else 4)
+
+
+def _is_flat(spec: GemmSpec, machine: Machine) -> bool:
+    """Whether tiles of a result in memory are done before the memory of the next ones is near."""
+    far = spec.m * spec.n * spec.itemsize >= _FLAT * machine.l2
+    wide = spec.n >= _FLAT_LINE * machine.lanes
+    return far and wide and 0 < spec.k <= _CALLS_FROM and spec.a_direct and spec.b_direct
+
+
+def _clashes_turned(spec: GemmSpec) -> bool:
+    """Whether lines of a turned A would fall into the same few sets of the first cache."""
+    return spec.a_strides[1] * spec.itemsize % 1024 == 0
+
+
+def _is_long(spec: GemmSpec, machine: Machine) -> bool:
+    """Whether A is large and lies along k, and whole tiles of it stay near if it is cut."""
+    apart = lines_apart(spec, spec.a_strides) >= TALL
+    return spec.a_strides[1] == 1 and apart and spec.b_direct and _is_far(spec, machine, 4)
+
+
+def _is_tall(spec: GemmSpec, machine: Machine) -> bool:
+    """Whether whole rows of A lie one after the other, so that tiles of them are called near in
+    turn, and either they are many along a B that stays near, or the result comes from memory."""
+    if not _CALLS_FROM <= spec.k == spec.a_strides[0] <= _strip_depth(spec, machine):
+        return False
+    columns = -(-spec.n // machine.lanes) * machine.lanes
+    near = columns * spec.k * spec.itemsize <= machine.l2 * _NEAR
+    many = near and _is_far(spec, machine, 4)
+    direct = spec.a_strides[1] == 1 and spec.a_direct and spec.b_direct
+    large = min(spec.m, spec.n) >= 4 * machine.lanes
+    return direct and (many or (large and spec.m * spec.n * spec.itemsize >= 4 * machine.l2))
+
+
+def _strip_depth(spec: GemmSpec, machine: Machine) -> int:
+    """For how many k a tile of a strip is in the first cache."""
+    return int(machine.l1 * _NEAREST) // (TALL * spec.itemsize)
+
+
+def _is_far(spec: GemmSpec, machine: Machine, caches: int) -> bool:
+    """Whether A in memory takes so many second caches, so that panels would read it from beyond."""
+    least = 4 * machine.lanes
+    large = spec.m * spec.k * spec.itemsize >= caches * machine.l2
+    return large and spec.a_direct and spec.m >= least and spec.n >= least
+
+
+def _power(value: int) -> int:
+    """The largest power of two that is not larger."""
+    return 1 << max(0, value.bit_length() - 1)
+
+
+def _k_block(spec: GemmSpec, machine: Machine, width: int) -> int:
+    """Cut k where a panel of B would fill half of the second cache."""
+    limit = max(256, machine.l2 // 2 // (width * spec.itemsize))
+    if spec.k <= limit:
+        return spec.k
+    if spec.k == WHOLE:
+        return limit // 16 * 16
+    return _even_block(spec.k, limit)
+
+
+def _even_block(k: int, limit: int) -> int:
+    """Blocks of about equal size, in whole blocks of turned lines."""
+    return -(-k // -(-k // limit) // 16) * 16
+
+
+def _units(spec: GemmSpec, cut: Cut, pack_a: bool, pack_b: bool) -> tuple[int, int]:
+    """Row chunks and column groups: enough for even shares, without packing anything twice."""
+    if spec.m * spec.n * spec.k * spec.batch < 1 << 15:
+        return 1, 1
+    tiles, panels = _row_tiles(cut), sum(p.count for p in cut.panels)
+    wanted = max(1, -(-_UNITS // spec.batch))
+    if pack_a:
+        return min(tiles, max(1, spec.m // 128) if pack_b else wanted), 1
+    groups = min(panels, wanted)
+    if pack_b:  # by every chunk anew, so let it have many rows
+        wanted = min(wanted, groups * max(1, spec.m // 256))
+    return _even(tiles, -(-wanted // groups)), groups
+
+
+def _even(tiles: int, chunks: int) -> int:
+    """About so many row chunks, and equal ones where a tile more or less would be felt."""
+    if chunks >= tiles or tiles >= 8 * chunks:
+        return min(tiles, chunks)
+    return next(size for size in range(chunks, tiles + 1) if tiles % size == 0)
+
+
+def _streams(spec: GemmSpec, machine: Machine) -> bool:
+    """Whether B, used a few times only, is too large for caches and lies along n."""
+    large = spec.n * spec.k * spec.itemsize > max(4 * machine.l2, machine.l3 // 4)
+    return spec.m <= 4 and large and spec.b_strides[1] == 1 and spec.n >= 4 * machine.lanes
+
+
+def _stream_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> GemmPlan:
+    rows, full = Rows(spec.m, 1), spec.n // machine.lanes
+    panels = [Panel(0, full, pieces_of(machine.lanes, machine.lanes), rows)]
+    if spec.n % machine.lanes:
+        panels.append(Panel(full, 1, pieces_of(spec.n % machine.lanes, machine.lanes), rows))
+    groups = min(_UNITS, sum(p.count for p in panels))
+    return GemmPlan(
+        spec,
+        swapped,
+        "stream",
+        machine.lanes,
+        tuple(panels),
+        1,
+        groups,
+        spec.k,
+        False,
+        False,
+        False,
+    )
+
+
+def _dot_plan(spec: GemmSpec, swapped: bool, machine: Machine, few: bool = False
+              ) -> tuple[float, GemmPlan] | None:
+    """Vectors along k, where at most one operand must be laid out so, and it is a small one.
+
+    With ``few`` there are never more rows than ``spec.m``.
+    """
+    pack_a = not (spec.a_direct and spec.a_strides[1] == 1)
+    pack_b = not (spec.b_direct and spec.b_strides[0] == 1)
+    static_m, static_k = is_static(spec.sizes[1:2]), is_static(spec.sizes[3:])
+    room = machine.l2 // 2 // spec.itemsize
+    if not (pack_a or pack_b) and static_m and static_k and spec.m * spec.k <= room:
+        pack_a = spec.m >= 4 and spec.a_strides[0] * spec.itemsize % 1024 == 0  # in a few sets
+    size = spec.m * spec.k if pack_a else spec.n * spec.k
+    small = size <= room if pack_a and spec.a_strides[1] == 1 else size <= room // 2
+    if (pack_a and not ((static_m or few) and static_k)) or (
+        pack_b and not is_static(spec.sizes[2:])
+    ):
+        return None
+    if machine.lanes < 4 or spec.k < machine.lanes or (pack_a and pack_b):
+        return None
+    if (pack_a or pack_b) and not small:
+        return None
+    cut = best_dots(spec, machine, pack_a, pack_b)
+    far = spec.m * spec.k * spec.itemsize > machine.l2 * 3 // 4
+    if far and sum(p.count for p in cut.panels) > 1:
+        return None  # every panel reads all of A again
+    cost = cut.cost
+    if pack_a:
+        cost += line_cost(size, spec.a_strides)
+    if pack_b:
+        cost += line_cost(size, spec.b_strides[::-1])
+    chunks, groups = _units(spec, cut, False, False)
+    columns = range(1, cut.panels[0].columns)
+    rests = [(Piece(0, 1 << (n - 1).bit_length(), n), n - 1) for n in columns]
+    chosen = GemmPlan(
+        spec,
+        swapped,
+        "dot",
+        machine.lanes,
+        _opened(cut.panels, spec, rests),
+        chunks,
+        groups,
+        spec.k,
+        pack_a,
+        pack_b,
+        False,
+        ahead=1 if not pack_b and spec.n * spec.k * spec.itemsize > machine.l2 // 4 else 0,
+    )
+    return cost, chosen

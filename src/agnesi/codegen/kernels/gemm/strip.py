@@ -1,0 +1,117 @@
+"""Work units that run along strips of rows: B of the whole unit is packed and stays near.
+
+A tile of A is in the first cache while all panels of B pass by.  A turned A is packed tile by
+tile, as tiles read it.  The next tile's A comes from memory during the products of this one.
+"""
+
+from __future__ import annotations
+
+from agnesi.codegen.kernels.gemm.microkernel import At, Source
+from agnesi.codegen.kernels.gemm.operands import element_bytes
+from agnesi.codegen.kernels.gemm.tile import TileUnit
+from agnesi.codegen.kernels.gemm.tiling import pieces_of
+from agnesi.codegen.llvm.builder import Builder, Value, i64
+from agnesi.codegen.llvm.instructions import prefetch
+
+_LINES_AHEAD = 4  # lines of B to call near where they are packed
+
+
+class StripUnit(TileUnit):
+    """Row tiles outside, column panels inside."""
+
+    def widen(self, last: Value) -> None:
+        """Take all chunks up to this one."""
+        b, plan = self.b, self.plan
+        rows = plan.panels[0].rows
+        stop = self._share_of(rows, last)[1]
+        self.tiles = [(self.tiles[0][0], stop)] * len(plan.panels)
+        self.rows = b.sub(rows.start(b, stop), self.row)
+
+    def _block(self, k: Value, count: Value) -> None:
+        b, spec, rows = self.b, self.plan.spec, self.plan.panels[0].rows
+        if spec.b_strides[0] == 1 != spec.b_strides[1]:
+            for panel in self.plan.panels:
+                with self._panels(panel) as index:
+                    self._pack_b(panel, index, k, count)
+        else:
+            self._pack_lines(k, count)
+        low, high = self.tiles[0]
+        if rows.big:
+            end = b.intrinsic("smin", high, i64(rows.big))
+            self._strips(low, end, rows.small_size + 1, k, count)
+            low = b.intrinsic("smax", low, i64(rows.big))
+        self._strips(low, high, rows.small_size, k, count)
+
+    def _pack_lines(self, k: Value, count: Value) -> None:
+        """All panels of B, line by line, as memory likes it."""
+        b, operand = self.b, self.operands.b
+        with b.loop(i64(0), count) as kk:
+            row = b.add(k, kk.index)
+            later = b.add(row, i64(_LINES_AHEAD))
+            for panel in self.plan.panels:
+                with self._panels(panel) as index:
+                    at = b.mul(kk.index, i64(panel.width))
+                    line = b.gep(self.type, self._packed_panel(index), at)
+                    for p in panel.pieces:
+                        column = b.add(self._column(index), i64(p.offset))
+                        if operand.address is not None:
+                            there = operand.address(b, self.batch, later, column)
+                            prefetch(b, there, near=False)
+                        value = operand.load(b, self.batch, row, column, p.lanes, p.mask, "n")
+                        place = b.gep(self.type, line, i64(p.offset))
+                        b.store(value, place, element_bytes(self.type))
+
+    def _strips(self, low: Value, high: Value, size: int, k: Value, count: Value) -> None:
+        """Row tiles low .. high, all of this size."""
+        b, plan, rows = self.b, self.plan, self.plan.panels[0].rows
+        with b.loop(low, high) as tile:
+            i = rows.start(b, tile.index)
+            if plan.pack_a:
+                self._pack_tile(i, size, k, count)
+            self.next = b.add(i, i64(size))
+            for panel in plan.panels:
+                with self._panels(panel) as index:
+                    self._tile(panel, size, index, i, k, count)
+
+    def _pack_tile(self, i: Value, size: int, k: Value, count: Value) -> None:
+        """A tile's elements side by side, k by k; what a vector has too much is written over."""
+        b, plan, load = self.b, self.plan, self.operands.a.load
+        with b.loop(i64(0), count) as kk:
+            place = b.gep(self.type, self.packed_a, b.mul(kk.index, i64(size)))
+            for p in pieces_of(size, plan.lanes):
+                row = b.add(i, i64(p.offset))
+                value = load(b, self.batch, row, b.add(k, kk.index), p.lanes, p.mask, "m")
+                b.store(value, b.gep(self.type, place, i64(p.offset)), element_bytes(self.type))
+
+    def _packed_panel(self, index: Value) -> Value:
+        at = self.b.mul(self.b.sub(index, self.group_start), i64(self.plan.panel_pitch))
+        return self.b.gep(self.type, self.packed_b, at)
+
+    def _a(self, i: Value, k: Value, size: int) -> Source:
+        if not self.plan.pack_a:
+            return super()._a(i, k, size)
+        return Source(self.packed_a, 1, size)
+
+    def _beside(self, index: Value, k: Value, count: Value) -> At | None:
+        """Lines of the next tile of a turned A, spread over the products with all panels."""
+        b, plan, address = self.b, self.plan, self.operands.a.address
+        assert address is not None, "strips are for operands in memory"
+        if not plan.pack_a and (plan.blocked or plan.spec.a_strides[0] != plan.spec.k):
+            return None  # its rows are what processors see coming
+        if not plan.pack_a:
+            return self._run_ahead(address(b, self.batch, self.next, k), index, count)
+        turns = (plan.panel_count // plan.column_groups).bit_length() - 1
+        before, last = b.mul(b.sub(index, self.group_start), count), b.sub(count, i64(1))
+
+        def line(b: Builder, kk: Value) -> Value:
+            at = b.op("lshr", b.add(before, kk), i64(turns))
+            return address(b, self.batch, self.next, b.add(k, b.intrinsic("smin", at, last)))
+
+        return line
+
+    def _run_ahead(self, start: Value, index: Value, count: Value) -> At:
+        """The run of memory from ``start`` on that the next tile of whole rows is."""
+        b, plan = self.b, self.plan
+        before = b.mul(b.sub(index, self.group_start), count)
+        step = -(-plan.panels[0].rows.largest // plan.group_panels)
+        return lambda b, kk: b.gep(self.type, start, b.mul(b.add(before, kk), i64(step)))

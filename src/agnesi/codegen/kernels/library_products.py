@@ -1,0 +1,325 @@
+"""Matrix products by calls of a library: where the policy says so, no tiles are generated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from agnesi.codegen.arithmetic.delinearize import divide, places
+from agnesi.codegen.launch import spot
+from agnesi.codegen.llvm.builder import Builder, Value, const, i64
+from agnesi.codegen.loops.evaluate import Scope, memory_type
+from agnesi.codegen.loops.nest import Shape, emit_nest
+from agnesi.core.dims import Size, is_static
+from agnesi.core.extents import guess
+from agnesi.core.foreign import external
+from agnesi.core.gemm import HOLD, RELEASE, Summed, summed
+from agnesi.core.kernels import Buffer, Matrix, Product, Store, axes_in
+from agnesi.core.loops import Axis, Substitution, fresh_axes, load
+from agnesi.core.record import record
+
+#: Bytes of the sums that wait for their epilogue: those of a call, which stay close, and at most;
+#: and how many lines of them are worth a call.
+_CLOSE, _ROOM, _FEW = 1 << 19, 1 << 20, 16
+#: Lines of a call from which another one is worth that the library copies an operand again, and
+#: calls for each thread at most; multiply-adds that are worth a call, and what widths are times of.
+_WIDE, _MOST, _LEAST, _EVEN = 192, 4, 1 << 18, 8
+Lying = tuple[int, int]  # strides
+
+
+@record
+class Lines:
+    """What becomes of sums in scratch, some lines of a matrix at a time.
+
+    Attributes
+    ----------
+    most : int
+        Lines of a call.
+    first : Axis
+        Counts the lines of the matrix up to the first of a call.
+    sums : Buffer
+        Where they wait.
+    shape : Shape
+        The epilogue for the lines of a call.
+    """
+
+    most: int
+    first: Axis
+    sums: Buffer
+    shape: Shape
+
+
+@record
+class Call:
+    """``gemm`` as the library sees it: column by column.
+
+    Attributes
+    ----------
+    product : Product
+        What it is to compute.
+    first, second : Matrix
+        The operands in its order.
+    options : tuple of str
+        Whether it has to transpose them.
+    numbers : tuple of int or Extent
+        Rows, columns and terms, then how far lines of the operands and the result are apart.
+    steps : tuple of int
+        From one row of the first operand to the next, and from one column of the second.
+    epilogue : Summed or Lines
+        What becomes of the sums: the library does it, or it is code behind the call.
+    shared : bool
+        Whether threads of ours share the work, and the library has none of its own meanwhile.
+    along : int
+        Of which there are blocks, for a call each: rows (0) or columns (1).
+    blocks : int
+        How many for each member of the batch.
+    """
+
+    product: Product
+    first: Matrix
+    second: Matrix
+    options: tuple[str, str]
+    numbers: tuple[Size, ...]
+    steps: tuple[int, int]
+    epilogue: Summed | Lines
+    shared: bool
+    along: int
+    blocks: int
+
+    @property
+    def units(self) -> Size:
+        """Units of work; the library shares one among threads of its own."""
+        return self.product.sizes[0] * self.blocks if self.shared else 1
+
+    @property
+    def type(self) -> str:
+        """The IR type of elements."""
+        return memory_type(self.product.total.dtype.name)
+
+
+def plan_call(product: Product, threads: int) -> Call | None:
+    """How a product is calls for the members of its batch; None where it is none.
+
+    So many ``threads`` of ours share it; with less than two, the library may have its own.
+    """
+    store = product.body[0]
+    i, j = product.axes[-2:]
+    strides = store.offset.terms.get(i, 0), store.offset.terms.get(j, 0)
+    if not product.symbol or not is_static((*product.a.strides, *product.b.strides, *strides)):
+        return None
+    found = _whole(product, strides) or _by_lines(product, strides)
+    if found is None:
+        return None
+    epilogue, (across, apart) = found
+    _, m, n, k = product.sizes
+    first, second, rows, columns = (product.a, (m, k)), (product.b, (k, n)), m, n
+    if not across:  # its transpose is the product of the transposes, in the other order
+        first, second, rows, columns = second, first, n, m
+    lies = [_lines(matrix.strides[-2:], sizes) for matrix, sizes in (first, second)]
+    if None in lies:
+        return None
+    (a_across, a_apart), (b_across, b_apart) = lies  # type: ignore[misc]
+    options = "N" if a_across == across else "T", "N" if b_across == across else "T"
+    numbers = rows, columns, k, a_apart, b_apart, apart
+    steps = first[0].strides[-2 if across else -1], second[0].strides[-1 if across else -2]
+    rowwise = isinstance(epilogue, Summed) and not _copied(product, epilogue)
+    along = 0 if rowwise and guess(rows) > guess(columns) else 1
+    blocks = _blocks(product, numbers[along], threads)
+    return Call(product, first[0], second[0], options, numbers, steps, epilogue, threads > 1,
+                along, blocks)
+
+
+def _blocks(product: Product, lines: Size, threads: int) -> int:
+    """Into how many calls the lines of a member of the batch are cut, for so many threads."""
+    batch, *sizes = map(guess, product.sizes)
+    if threads < 2:
+        return 1
+    least, most = (-(-n * threads // max(batch, 1)) for n in (1, _MOST))
+    wanted = max(least, min(most, guess(lines) // _WIDE))
+    return max(1, min(wanted, guess(lines) // _EVEN, math.prod(sizes) // _LEAST))
+
+
+def _whole(product: Product, strides: Lying) -> tuple[Summed, tuple[bool, Size]] | None:
+    """The epilogue and how the result lies, where the library can do it all."""
+    _, m, n, _ = product.sizes
+    epilogue = summed(product.body, product.total)
+    if epilogue is None or not _in_place(product, epilogue) or product.body[0].offset.atoms:
+        return None
+    result = _lines(strides, (m, n))
+    if result is None or (_copied(product, epilogue) and result[1] != (m if result[0] else n)):
+        return None
+    return epilogue, result
+
+
+def _in_place(product: Product, epilogue: Summed) -> bool:
+    """Whether what the sums are added to lies where they go, or can be copied there."""
+    base, target = epilogue.base, product.body[0].buffer
+    batch, m, n, _ = product.sizes
+    return base is None or not _copied(product, epilogue) or (
+        base.contiguous and target.contiguous and target.size == batch * m * n == base.size
+    )
+
+
+def _copied(product: Product, epilogue: Summed) -> bool:
+    """Whether what the sums are added to has to be copied."""
+    base = epilogue.base
+    return base is not None and spot(base) != spot(product.body[0].buffer)
+
+
+def _by_lines(product: Product, strides: Lying) -> tuple[Lines, tuple[bool, Size]] | None:
+    """The epilogue for sums in scratch, and how they lie, if there is room for some lines."""
+    i, j = product.axes[-2:]
+    across = strides[0] == 1 != strides[1]
+    line, along = (j, i) if across else (i, j)
+    size = along.extent * product.total.dtype.itemsize
+    if not is_static((size,)) or min(guess(line.extent), _FEW) * size > _ROOM:
+        return None
+    most = max(_CLOSE // size, _FEW)
+    if isinstance(line.extent, int):
+        most = min(most, line.extent)
+    sums = Buffer((most, along.extent), product.total.dtype, "sum")
+    taken = {*product.axes, *axes_in(product.body)}
+    first, turn = fresh_axes((line.extent, most), taken)
+    key = load(product.total, product.total.dtype.name,
+               product.total.place([a.index for a in product.axes]))
+    total = load(sums, key.dtype, sums.place([turn.index, along.index]))
+    change = Substitution({line: first.index + turn.index}, {key: total})
+    body = [Store(s.buffer, change.index(s.offset), change(s.value)) for s in product.body]
+    shape = Shape((turn, along), body, along, most, 0, frozenset())
+    return Lines(most, first, sums, shape), (across, along.extent)
+
+
+def _lines(strides: Sequence[int], sizes: Sequence[Size]) -> tuple[bool, Size] | None:
+    """Whether a matrix lies column by column, and how far its columns or rows are apart."""
+    (down, right), (rows, columns) = strides, sizes
+    one, lone = (isinstance(n, int) and n == 1 for n in sizes)
+    if (right == 1 or lone) and (one or _covers(down, columns)):
+        return False, columns if one else down
+    if (down == 1 or one) and (lone or _covers(right, rows)):
+        return True, rows if lone else right
+    return None
+
+
+def _covers(stride: int, size: Size) -> bool:
+    """Whether a line of this size ends before the next one begins."""
+    return isinstance(size, int) and stride >= size
+
+
+def emit_call(b: Builder, call: Call, pointer: Callable[[Buffer], Value], vector_bits: int,
+              begin: Value, end: Value) -> None:
+    """Emit the calls for work units [begin, end), and what becomes of sums behind them."""
+    # One table of 64 bits each: of letters and 32-bit integers the low part comes first.
+    numbers = [*map(ord, call.options), *call.numbers]
+    table = b.module.table("i64", [n if isinstance(n, int) else 0 for n in numbers])
+    given = [
+        Value(f"getelementptr (i64, ptr {table.ref}, i64 {i})", "ptr") if isinstance(n, int)
+        else _behind(b, b.size(n)) for i, n in enumerate(numbers)
+    ]
+    if call.blocks > 1 or isinstance(call.epilogue, Lines):
+        given[2 + call.along] = b.alloca("i64", 1)
+    if not call.shared:
+        begin, end = i64(0), b.size(call.product.sizes[0])
+    else:
+        b.call("void", external(HOLD))
+    if isinstance(call.epilogue, Lines):
+        _emit_lines(b, call, call.epilogue, given, pointer, vector_bits, begin, end)
+    else:
+        _emit_whole(b, call, call.epilogue, given, pointer, begin, end)
+    if call.shared:
+        b.call("void", external(RELEASE))
+
+
+def _emit_whole(b: Builder, call: Call, epilogue: Summed, given: list[Value],
+                pointer: Callable[[Buffer], Value], begin: Value, end: Value) -> None:
+    """The library finishes what it sums up."""
+    store, base = call.product.body[0], epilogue.base
+    scope = Scope(b, pointer, {})
+    alpha, beta = (
+        b.module.table(call.type, [x.param]) if x.op == "const" else _behind(b, scope.value(x))
+        for x in (epilogue.alpha, epilogue.beta)
+    )
+    apart = b.size(call.numbers[5])
+    with _units(b, call, pointer, begin, end) as (turns, operands, start, stop):
+        count = b.sub(stop, start)
+        if call.blocks > 1:
+            b.store(count, given[2 + call.along])
+        operands[call.along] = _line(b, call, operands[call.along], start)
+        steps = [store.offset.terms.get(axis, 0) for axis in call.product.axes[:-2]]
+        at = b.add(_place(b, store.offset.const, turns, steps),
+                   b.mul(start, apart if call.along else i64(1)))
+        result = b.gep(call.type, pointer(store.buffer), at)
+        if base is not None and _copied(call.product, epilogue):
+            size = b.mul(b.mul(count, apart), i64(base.dtype.itemsize))
+            b.call("void", "llvm.memcpy.p0.p0.i64", result, b.gep(call.type, pointer(base), at),
+                   size, const("i1", False))
+        _gemm(b, call, given, (alpha, operands[0]), operands[1], (beta, result))
+
+
+def _emit_lines(b: Builder, call: Call, lines: Lines, given: list[Value],
+                pointer: Callable[[Buffer], Value], vector_bits: int, begin: Value,
+                end: Value) -> None:
+    """Some lines of sums at a time, and then their epilogue."""
+    sums = b.alloca(call.type, lines.sums.size)
+    alpha, beta = (b.module.table(call.type, [x]) for x in (1.0, 0.0))
+    with _units(b, call, pointer, begin, end) as (turns, operands, start, stop), \
+            b.loop(start, stop, lines.most) as loop:
+        here = b.intrinsic("smin", b.sub(stop, loop.index), i64(lines.most))
+        b.store(here, given[3])
+        first, second = operands[0], _line(b, call, operands[1], loop.index)
+        _gemm(b, call, given, (alpha, first), second, (beta, sums))
+        around = dict(zip(call.product.axes, [*turns, loop.index], strict=False))
+        emit_nest(b, lines.shape, lambda x: sums if x is lines.sums else pointer(x), vector_bits,
+                  i64(0), here, {**around, lines.first: loop.index})
+
+
+def _gemm(b: Builder, call: Call, given: list[Value], scaled: tuple[Value, Value], second: Value,
+          added: tuple[Value, Value]) -> None:
+    """The call itself; the factors of the sums and of what is there come with addresses."""
+    turned, others = given[:2], given[2:5]
+    step_a, step_b, step_c = given[5:]
+    b.call("void", external(call.product.symbol), *turned, *others, *scaled, step_a, second, step_b,
+           *added, step_c)
+
+
+@contextmanager
+def _units(b: Builder, call: Call, pointer: Callable[[Buffer], Value], begin: Value, end: Value
+           ) -> Iterator[tuple[list[Value], list[Value], Value, Value]]:
+    """A loop over units: places along the batch's axes, where operands are, and which lines."""
+    with b.loop(begin, end) as loop:
+        member, block = divide(b, loop.index, call.blocks)
+        axes = call.product.axes[:-2]
+        found = places(b, axes, member)
+        turns = [i64(0) if axis.extent == 1 else found[axis] for axis in axes]
+        operands = [
+            b.gep(call.type, pointer(m.buffer), _place(b, m.offset, turns, m.strides[:-2]))
+            for m in (call.first, call.second)
+        ]
+        start, stop = i64(0), b.size(call.numbers[call.along])
+        if call.blocks > 1:
+            each = b.op("udiv", b.add(stop, i64(call.blocks * _EVEN - 1)),
+                        i64(call.blocks * _EVEN))
+            width = b.mul(each, i64(_EVEN))
+            start = b.intrinsic("smin", b.mul(block, width), stop)
+            stop = b.intrinsic("smin", b.add(start, width), stop)
+        yield turns, operands, start, stop
+
+
+def _line(b: Builder, call: Call, operand: Value, number: Value) -> Value:
+    """Where a row of the first operand is, or a column of the second."""
+    return b.gep(call.type, operand, b.mul(number, i64(call.steps[call.along])))
+
+
+def _place(b: Builder, place: int, turns: Sequence[Value], steps: Sequence[int]) -> Value:
+    """Where a member of the batch is, in elements."""
+    at = i64(place)
+    for turn, step in zip(turns, steps, strict=True):
+        at = b.add(at, b.mul(turn, i64(step)))
+    return at
+
+
+def _behind(b: Builder, value: Value) -> Value:
+    """The address of a value that is the same for all calls."""
+    room = b.alloca(value.type, 1)
+    b.store(value, room)
+    return room

@@ -1,0 +1,143 @@
+"""Matrix products: the generated tiles, with the rest of the kernel as their epilogue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agnesi.codegen.arithmetic.delinearize import places
+from agnesi.codegen.kernels.gemm import (
+    GemmPlan,
+    GemmSpec,
+    Operand,
+    Operands,
+    direct,
+    emit_gemm,
+    plan,
+)
+from agnesi.codegen.llvm.builder import Builder, Value, i64
+from agnesi.codegen.llvm.instructions import prefetch
+from agnesi.codegen.loops.collapse import cost
+from agnesi.codegen.loops.evaluate import Scope, memory_type, streams
+from agnesi.core.dims import is_static
+from agnesi.core.extents import guess
+from agnesi.core.kernels import Buffer, Matrix, Product, walk
+from agnesi.core.loops import Affine, Axis, load
+from agnesi.core.policy import FAST_RUN, CompilePolicy
+
+_LONG = 40
+_LINE = 64
+
+
+def plan_product(product: Product, *, vector_bits: int, l1: int, l2: int, l3: int,
+                 policy: CompilePolicy = FAST_RUN) -> GemmPlan:
+    """How the product is cut into tiles and work units."""
+    batch, m, n, k = map(guess, product.sizes)
+    i, j = product.axes[-2:]
+    store = product.body[0]
+    strides = (store.offset.terms.get(i, 0) or n, store.offset.terms.get(j, 0) or 1)
+    strides = _typical(_steps(strides, (m, n)))
+    steps = _steps(product.a.strides[-2:], (m, k)), _steps(product.b.strides[-2:], (k, n))
+    spec = GemmSpec(
+        m, n, k, batch, product.total.dtype.name,
+        a_strides=_typical(steps[0]), b_strides=_typical(steps[1]),
+        c_strides=strides if 1 in strides else (n, 1),
+        actual=() if is_static(product.sizes) else product.sizes,
+        steps=() if is_static((*steps[0], *steps[1])) else steps, zeros=product.zeros,
+    )
+    long = cost([s.value for s in product.body]) > _LONG
+    return plan(spec, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3, long_epilogue=long,
+                policy=policy)
+
+
+def _steps(strides: Sequence[Any], sizes: tuple[int, int]) -> tuple[Any, Any]:
+    """Strides as the code has them; those of single lines do not count."""
+    first, second = (guess(s) if n == 1 else s for s, n in zip(strides, sizes, strict=True))
+    return first, second
+
+
+def _typical(strides: tuple[Any, Any]) -> tuple[int, int]:
+    """Strides to plan for; no multiple of a power of two, which would be a case of its own."""
+    first, second = (s if isinstance(s, int) else guess(s) + 16 for s in strides)
+    return first, second
+
+
+def emit_product(b: Builder, product: Product, cut: GemmPlan,
+                 pointer: Callable[[Buffer], Value], begin: Value, end: Value) -> None:
+    """Emit work units [begin, end) of a product into the current function."""
+    *batches, at_i, at_j = product.axes
+    axes = set(product.axes)
+    root = Scope(b, pointer, {})
+    key = load(product.total, product.total.dtype.name, product.total.place(_at(product)))
+    if key.free:  # else nothing tells what waits for the sum from what does not
+        root.hoist([s.value for s in product.body], axes, root)
+
+    def epilogue(b: Builder, total: Value, batch: Value, i: Value, j: Value, lanes: int,
+                 mask: Value | None, along: str) -> None:
+        index = {**places(b, batches, batch), at_i: i, at_j: j}
+        scope = root.inside(index, along=at_j if along == "n" else at_i, lanes=lanes, mask=mask)
+        scope.memo[key] = total
+        for s in product.body:
+            scope.store(s.buffer, s.offset, s.value)
+
+    swept = _swept(product, at_i if cut.swapped else at_j)
+
+    def call(b: Builder, batch: Value, i: Value, j: Value, rows: int, columns: int) -> None:
+        scope = root.inside({**places(b, batches, batch), at_i: i, at_j: j})
+        lines: dict[Value, None] = {}
+        for buffer, place in swept:
+            first, line = scope.address(buffer.dtype.name, buffer, place), _in_line(buffer)
+            for r in range(0, rows, line if cut.swapped else 1):
+                for c in range(0, columns, 1 if cut.swapped else line):
+                    down, right = (b.mul(i64(n), b.size(place.terms[axis]))
+                                   for n, axis in ((r, at_i), (c, at_j)))
+                    lines[b.gep(memory_type(buffer.dtype.name), first, b.add(down, right))] = None
+        for at in lines:
+            prefetch(b, at, near=True)
+
+    operands = Operands(
+        _operand(b, product.a, pointer, "mk", batches),
+        _operand(b, product.b, pointer, "kn", batches), epilogue, call,
+    )
+    scratch = b.alloca("i8", max(cut.scratch, 64))
+    emit_gemm(b, cut, operands, begin, end, scratch)
+
+
+def _swept(product: Product, along: Axis) -> list[tuple[Buffer, Affine]]:
+    """What the epilogue reads, or writes through the caches, line by line: buffers, and where."""
+    at = set(product.axes[-2:])
+    loads = [e.param for e in walk([s.value for s in product.body]) if e.op == "load"]
+    stores = [(s.buffer, s.offset) for s in product.body if not streams(s.buffer)]
+    places = dict.fromkeys([*stores, *loads])
+    return [
+        (buffer, place) for buffer, place in places
+        if buffer is not product.total and buffer.dtype.kind != "c" and not place.atoms
+        and place.terms.get(along) == 1 and at <= place.terms.keys()
+    ]
+
+
+def _in_line(buffer: Buffer) -> int:
+    """Elements in a line of the cache."""
+    return max(1, _LINE // buffer.dtype.itemsize)
+
+
+def _at(product: Product) -> tuple[Affine, ...]:
+    return tuple(Affine(0, {a: 1}) for a in product.axes)
+
+
+def _operand(b: Builder, matrix: Matrix, pointer: Callable[[Buffer], Value], axes: str,
+             batches: Sequence[Axis]) -> Operand:
+    type_ = memory_type(matrix.buffer.dtype.name)
+    base = pointer(matrix.buffer)
+    if matrix.offset:
+        base = b.gep(type_, base, i64(matrix.offset))
+    steps = dict(zip(batches, matrix.strides[:-2], strict=True))
+
+    def place(b: Builder, member: Value) -> Value:
+        total = i64(0)
+        for axis, at in places(b, batches, member).items():
+            total = b.add(total, b.mul(at, b.size(steps[axis])))
+        return total
+
+    step = place if len(steps) > 1 else next(iter(steps.values()), 0)
+    return direct(base, type_, matrix.strides[-2:], axes, step)

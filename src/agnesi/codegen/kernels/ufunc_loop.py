@@ -1,0 +1,185 @@
+"""Calls of universal functions' inner loops, block by block, with NumPy's broadcasting.
+
+Blocks are small enough for what has to be converted, and many enough for all threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.codegen.arithmetic import scalars
+from agnesi.codegen.llvm.builder import Builder, Value, i64
+from agnesi.codegen.loops.evaluate import memory_type
+from agnesi.core.dims import Size
+from agnesi.core.extents import Extent, guess
+from agnesi.core.foreign import Walk
+from agnesi.core.kernels import Buffer, Foreign
+from agnesi.core.record import record
+
+_BLOCK = 256
+#: Elements from which blocks are worth several threads.
+_PARALLEL = 4096
+
+
+@record
+class Axis:
+    """A loop: its size, and the bytes from one element to the next of each buffer."""
+
+    size: Size
+    steps: tuple[Size, ...]
+
+
+@record
+class WalkPlan:
+    """How a kernel is cut: ``units`` are blocks along the first of ``axes``, the innermost."""
+
+    kernel: Foreign
+    axes: tuple[Axis, ...]
+    blocks: Size
+    units: Size
+    spare: Any
+
+    @property
+    def parallel(self) -> bool:
+        """Whether it may be worth several threads."""
+        return guess(self.units) > 1 and (isinstance(self.spare, Extent) or self.spare > 0)
+
+
+def plan_walk(kernel: Foreign) -> WalkPlan:
+    """The loops around the calls."""
+    axes = _axes(kernel)
+    blocks = (axes[0].size + (_BLOCK - 1)) // _BLOCK
+    units = blocks
+    for axis in axes[1:]:
+        units = units * axis.size
+    return WalkPlan(kernel, axes, blocks, units, kernel.results[0].size - _PARALLEL)
+
+
+def _axes(kernel: Foreign) -> tuple[Axis, ...]:
+    """The loops, innermost first; axes that all buffers step through evenly are one."""
+    shape = kernel.results[0].shape
+    buffers = (*kernel.inputs, *kernel.results)
+    found: list[Axis] = []
+    for i in range(1, len(shape) + 1):
+        if shape[-i] == 1:
+            continue
+        axis = Axis(shape[-i], tuple(_step(b, i) for b in buffers))
+        if found and axis.steps == tuple(s * found[-1].size for s in found[-1].steps):
+            found[-1] = Axis(found[-1].size * axis.size, found[-1].steps)
+        else:
+            found.append(axis)
+    return tuple(found) or (Axis(1, (0,) * len(buffers)),)
+
+
+def _step(buffer: Buffer, i: int) -> Size:
+    """Bytes between neighbours along the i-th axis from the end, which may be broadcast."""
+    if i > len(buffer.shape) or buffer.shape[-i] == 1:
+        return 0
+    return buffer.strides[-i] * buffer.dtype.itemsize
+
+
+def emit_walk(b: Builder, plan: WalkPlan, pointer: Callable[[Buffer], Value],
+              functions: Sequence[Value], begin: Value, end: Value) -> None:
+    """The blocks from ``begin`` to ``end``; ``functions`` are the loop's address and its data."""
+    writer = _Writer(b, plan, pointer)
+    with b.loop(begin, end) as unit:
+        writer.block(unit.index, functions)
+
+
+class _Writer:
+    """The code for one block, and the tables that all blocks share."""
+
+    def __init__(self, b: Builder, plan: WalkPlan, pointer: Callable[[Buffer], Value]) -> None:
+        self.b = b
+        self.plan = plan
+        kernel = plan.kernel
+        assert isinstance(kernel.call, Walk)
+        before, _, after = kernel.call.types.partition("->")
+        self.dtypes = [np.dtype(c) for c in before + after]
+        self.inputs = len(before)
+        self.wanted = self.inputs + kernel.call.output
+        self.buffers = (*kernel.inputs, *kernel.results)
+        self.places = [pointer(buffer) for buffer in self.buffers]
+        self.rooms: dict[int, Value] = {}
+        self.arguments, self.steps = (b.alloca(t, len(self.dtypes)) for t in ("ptr", "i64"))
+        self.count = b.alloca("i64", 1)
+        for k, dtype in enumerate(self.dtypes):
+            self._prepare(k, dtype)
+
+    def _prepare(self, k: int, dtype: np.dtype) -> None:
+        """The step of an argument, and room for it where its buffer does not serve."""
+        b = self.b
+        i = self._buffer(k)
+        step: Size = 0
+        if i is None:
+            self.rooms[k] = b.alloca("i8", dtype.itemsize)
+        elif self.buffers[i].dtype != dtype:
+            self.rooms[k] = b.alloca("i8", _BLOCK * dtype.itemsize)
+            step = dtype.itemsize
+        else:
+            step = self.plan.axes[0].steps[i]
+        b.store(b.size(step), b.gep("i64", self.steps, i64(k)))
+
+    def _buffer(self, k: int) -> int | None:
+        """The number of an argument's buffer; None for results that nobody wants."""
+        if k < self.inputs:
+            return k
+        return self.inputs if k == self.wanted else None
+
+    def block(self, unit: Value, functions: Sequence[Value]) -> None:
+        """The call for one block, and conversions around it."""
+        b = self.b
+        count, starts = self._places(unit)
+        b.store(count, self.count)
+        for k, dtype in enumerate(self.dtypes):
+            i = self._buffer(k)
+            # Loops may leave the pointers where they stopped.
+            start = self.rooms[k] if i is None or k in self.rooms else starts[i]
+            b.store(start, b.gep("ptr", self.arguments, i64(k)))
+            if i is not None and k in self.rooms and k < self.inputs:
+                self._convert(count, (starts[i], self.buffers[i].dtype, self._inner(i)),
+                              (self.rooms[k], dtype, i64(dtype.itemsize)))
+        b.call_pointer("void", functions[0], self.arguments, self.count, self.steps, functions[1])
+        if self.wanted in self.rooms:
+            i, dtype = self.inputs, self.dtypes[self.wanted]
+            self._convert(count, (self.rooms[self.wanted], dtype, i64(dtype.itemsize)),
+                          (starts[i], self.buffers[i].dtype, self._inner(i)))
+
+    def _inner(self, i: int) -> Value:
+        return self.b.size(self.plan.axes[0].steps[i])
+
+    def _places(self, unit: Value) -> tuple[Value, list[Value]]:
+        """How many elements a block has, and where its first ones are."""
+        b, axes = self.b, self.plan.axes
+        blocks = b.size(self.plan.blocks)
+        first = b.mul(b.op("urem", unit, blocks), i64(_BLOCK))
+        rest = b.op("udiv", unit, blocks)
+        left = b.sub(b.size(axes[0].size), first)
+        count = b.select(b.icmp("slt", left, i64(_BLOCK)), left, i64(_BLOCK))
+        index = [first]
+        for axis in axes[1:]:
+            n = b.size(axis.size)
+            index.append(b.op("urem", rest, n))
+            rest = b.op("udiv", rest, n)
+        return count, [self._at(i, index) for i in range(len(self.buffers))]
+
+    def _at(self, i: int, index: Sequence[Value]) -> Value:
+        b, place = self.b, self.places[i]
+        for axis, at in zip(self.plan.axes, index, strict=True):
+            if axis.steps[i] != 0:
+                place = b.gep("i8", place, b.mul(at, b.size(axis.steps[i])))
+        return place
+
+    def _convert(self, count: Value, source: tuple[Value, np.dtype, Value],
+                 target: tuple[Value, np.dtype, Value]) -> None:
+        """Elements at (place, dtype, step) to another dtype elsewhere."""
+        b = self.b
+        (start, old, step), (place, new, stride) = source, target
+        with b.loop(i64(0), count) as turn:
+            value = b.load(memory_type(old.name), b.gep("i8", start, b.mul(turn.index, step)),
+                           old.itemsize)
+            value = scalars.cast(b, value, old.name, new.name)
+            b.store(value, b.gep("i8", place, b.mul(turn.index, stride)), new.itemsize)

@@ -1,0 +1,202 @@
+"""How code runs kernels: on addresses, here, in parallel, or in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate, groupby
+from typing import Any
+
+from agnesi.codegen.interrupts import Pace, poll, writing_begins
+from agnesi.codegen.llvm.builder import Builder, Value, i64
+from agnesi.core.dims import Size
+from agnesi.core.extents import Extent
+from agnesi.core.kernels import Buffer
+from agnesi.core.record import record
+
+Base = Callable[[int], Value]
+#: The entry of the runtime's table that holds the address of the table of functions.
+FUNCTIONS = 5
+#: How a table says that a step is run: here, on all threads, by code that may fail; or that there
+#: is nothing to run but a flag to look at.
+_ALONE, _SHARED, _CONTROL, _CHECK = range(4)
+
+
+@record
+class Step:
+    """One kernel as the code around it runs it.
+
+    ``places`` are the buffers whose addresses the kernel gets, in its own order: the kernel's text
+    does not tell where they are, so equal work is equal code.  A ``control`` step runs others.
+    A ``parallel`` step is worth several threads where ``spare`` is not negative.
+    The C functions with the numbers ``symbols`` come after the buffers.  A check has no function:
+    the program ends with the code ``failure`` unless the byte at its place is set.
+    """
+
+    name: str
+    units: Size
+    parallel: bool
+    places: tuple[Buffer, ...]
+    callback: int = -1
+    control: bool = False
+    spare: Size = 0
+    symbols: tuple[int, ...] = ()
+    failure: int = 0
+
+    @property
+    def simple(self) -> bool:
+        """Whether a line of a table can say how it is run."""
+        return self.callback < 0 and not self.symbols
+
+    @property
+    def way(self) -> int:
+        """How it is run."""
+        if self.failure:
+            return _CHECK
+        return _CONTROL if self.control else _SHARED if self.parallel else _ALONE
+
+
+def spot(buffer: Buffer) -> tuple[int, int]:
+    """Where a buffer lies, by the table of the code around it."""
+    return buffer.slot, buffer.offset
+
+
+def address(b: Builder, buffer: Buffer, base: Base) -> Value:
+    """Where a buffer lies; ``base`` gives the entries of the table."""
+    place = base(buffer.slot)
+    return b.gep("i8", place, b.size(buffer.offset)) if buffer.offset else place
+
+
+class Runner:
+    """Calls of ``steps`` out of one function, which gets the runtime's table as ``rt``."""
+
+    def __init__(self, b: Builder, rt: Value, steps: Sequence[Step],
+                 sizes: Sequence[Extent] = ()) -> None:
+        self.b = b
+        self.rt = rt
+        self.sizes = sizes
+        most = max((len(s.places) + len(s.symbols) for s in steps), default=0) + len(sizes)
+        self.room = b.alloca("ptr", most or 1)
+
+    def __call__(self, step: Step, base: Base) -> None:
+        """Run a step."""
+        b = self.b
+        if step.failure:
+            self._check(address(b, step.places[0], base), Value(str(step.failure), "i32"))
+            return
+        for i, buffer in enumerate(step.places):
+            b.store(address(b, buffer, base), b.gep("ptr", self.room, i64(i)))
+        for i, symbol in enumerate(step.symbols, len(step.places)):
+            functions = b.load("ptr", b.gep("ptr", self.rt, i64(FUNCTIONS)))
+            b.store(b.load("ptr", b.gep("ptr", functions, i64(symbol))),
+                    b.gep("ptr", self.room, i64(i)))
+        for i, n in enumerate(self.sizes, len(step.places) + len(step.symbols)):
+            b.store(b.size(n), b.gep("ptr", self.room, i64(i)))
+        if step.callback >= 0:
+            back = b.load("ptr", b.gep("ptr", self.rt, i64(1)))
+            self.leave_on(b.call_pointer("i32", back, i64(step.callback), self.room))
+        elif step.control:
+            self.leave_on(b.call("i32", step.name, self.room, self.rt))
+        elif step.parallel and isinstance(step.spare, Extent):
+            much = b.icmp("sge", b.size(step.spare), i64(0))
+            with b.when(much):
+                self._share(step)
+            with b.when(b.op("xor", much, Value("true", "i1"))):
+                self._alone(step)
+        elif step.parallel:
+            self._share(step)
+        else:
+            self._alone(step)
+
+    def _share(self, step: Step) -> None:
+        """Let all threads work."""
+        b = self.b
+        share = b.load("ptr", self.rt)
+        b.call_pointer("void", share, self.rt, Value(f"@{step.name}", "ptr"), self.room,
+                       b.size(step.units))
+
+    def _alone(self, step: Step) -> None:
+        self.b.call("void", step.name, self.room, i64(0), self.b.size(step.units), i64(0))
+
+    def _check(self, flag: Value, code: Value) -> None:
+        """Return the code unless a flag in memory is set."""
+        self._leave(self.b.icmp("eq", self.b.load("i8", flag), Value("0", "i8")), code)
+
+    def leave_on(self, code: Value) -> None:
+        """Return an error's code."""
+        self._leave(self.b.icmp("ne", code, Value("0", "i32")), code)
+
+    def _leave(self, failed: Value, code: Value) -> None:
+        b = self.b
+        leave, go = b.label("failed"), b.label("go")
+        b.cbr(failed, leave, go)
+        b.open_block(leave)
+        b.ret(code)
+        b.open_block(go)
+
+    def all(self, steps: Sequence[Step], bufs: Value, pace: Pace) -> None:
+        """Run steps in order, with the table of addresses ``bufs``."""
+        b = self.b
+
+        def base(slot: int) -> Value:
+            return b.load("ptr", b.gep("ptr", bufs, i64(slot)))
+
+        straight = b.module.policy.straight_steps
+        first = 0
+        for (simple, _), group in groupby(
+            enumerate(steps), lambda pair: (pair[1].simple, pair[0] >= pace.first_write)
+        ):
+            found = [step for _, step in group]
+            if first == pace.first_write and not pace.short:
+                writing_begins(b)
+            if simple and len(found) > straight and not self.sizes:
+                self._by_table(found, bufs, pace.is_due(first, first + len(found)))
+            else:
+                for i, step in enumerate(found, first):
+                    self(step, base)
+                    if pace.is_due(i, i + 1):
+                        self.leave_on(poll(b))
+            first += len(found)
+
+    def _by_table(self, steps: Sequence[Step], bufs: Value, polled: bool) -> None:
+        """Many steps as a loop over tables, so that the code does not grow with their number."""
+        b, module = self.b, self.b.module
+        ends = accumulate(len(s.places) for s in steps)
+        rows: list[Any] = [
+            n for s, end in zip(steps, ends, strict=True)
+            for n in (s.failure or s.units, s.way, end)
+        ]
+        spots: list[Any] = [n for s in steps for p in s.places for n in (p.slot, p.offset)]
+        numbers, places = module.table("i64", rows), module.table("i64", spots or [0])
+        functions = module.pointers([s.name for s in steps])
+
+        def entry(table: Value, index: Value, width: int, column: int) -> Value:
+            at = b.add(b.mul(index, i64(width)), i64(column))
+            return b.load("i64", b.gep("i64", table, at))
+
+        with b.loop(i64(0), i64(len(steps)), 1, [i64(0)], nonempty=True) as turn:
+            number, way, end = (entry(numbers, turn.index, 3, k) for k in range(3))
+            (first,) = turn.carried
+            with b.loop(first, end) as place:
+                start = b.load("ptr", b.gep("ptr", bufs, entry(places, place.index, 2, 0)))
+                address = b.gep("i8", start, entry(places, place.index, 2, 1))
+                b.store(address, b.gep("ptr", self.room, b.sub(place.index, first)))
+            function = b.load("ptr", b.gep("ptr", functions, turn.index))
+            for kind in sorted({s.way for s in steps}):
+                with b.when(b.icmp("eq", way, i64(kind))):
+                    self._call(kind, function, number)
+            if polled:
+                self.leave_on(poll(b))
+            turn.carry(end)
+
+    def _call(self, way: int, function: Value, number: Value) -> None:
+        """Run a step with so many units, or that fails with this code."""
+        b = self.b
+        if way == _CHECK:
+            self._check(b.load("ptr", self.room), b.cast("trunc", number, "i32"))
+        elif way == _CONTROL:
+            self.leave_on(b.call_pointer("i32", function, self.room, self.rt))
+        elif way == _SHARED:
+            share = b.load("ptr", self.rt)
+            b.call_pointer("void", share, self.rt, function, self.room, number)
+        else:
+            b.call_pointer("void", function, self.room, i64(0), number, i64(0))

@@ -1,0 +1,164 @@
+"""Products of bfloat16 matrices by the processor's own instruction, added up in float32.
+
+``vdpbf16ps`` adds the products of two pairs to every lane.  Tiles of the second matrix are packed,
+pairs of rows by turns; pairs of the first one lie side by side in its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64, lanes
+from agnesi.codegen.llvm.task import task
+
+#: Lanes, vectors and rows of a tile of results, and rows of the second matrix that are packed.
+_LANES, _VECTORS, _ROWS, _DEPTH = 16, 3, 8, 512
+_WIDE = _LANES * _VECTORS
+_NUMBERS = lanes(f"<{_LANES} x i64>", range(_LANES))
+_SUMS, _PAIRS, _HALVES = "<16 x float>", "<32 x bfloat>", "<16 x i16>"
+
+
+class _Product:
+    """``result[m, n] = a[m, k] @ c[k, n]``, all row by row; or ``c[n, k]``, if it is ``turned``."""
+
+    def __init__(self, b: Builder, sizes: Sequence[Value], matrices: Sequence[Value], turned: bool
+                 ) -> None:
+        self.b, self.turned = b, turned
+        self.m, self.n, self.k = sizes
+        self.a, self.c, self.result, self.room = matrices
+
+    def columns(self, j: Value) -> None:
+        """A strip of columns."""
+        b = self.b
+        left = b.intrinsic("smin", b.sub(self.n, j), i64(_WIDE))
+        masks = [_mask(b, b.sub(left, i64(v * _LANES))) for v in range(_VECTORS)]
+        with b.loop(i64(0), self.k, _DEPTH) as block:
+            depth = b.intrinsic("smin", b.sub(self.k, block.index), i64(_DEPTH))
+            self._pack(block.index, depth, j, masks)
+            later = b.icmp("sgt", block.index, i64(0))
+            whole = b.sub(self.m, b.op("urem", self.m, i64(_ROWS)))
+            for start, stop, rows in ((i64(0), whole, _ROWS), (whole, self.m, 1)):
+                with b.loop(start, stop, rows) as i:
+                    self._tile(rows, (i.index, j), (block.index, depth), masks, later)
+
+    def _pack(self, first: Value, depth: Value, j: Value, masks: Sequence[Value]) -> None:
+        """Rows ``first`` to ``first + depth``, two by two, the last one with zeros if it is odd."""
+        b = self.b
+        with b.loop(i64(0), depth, 2) as turn:
+            even = b.add(first, turn.index)
+            there = b.icmp("slt", b.add(turn.index, i64(1)), depth)
+            for v, mask in enumerate(masks):
+                column = b.add(j, i64(v * _LANES))
+                pairs = (self._neighbours if self.turned else self._rows)(even, column, mask, there)
+                at = b.add(b.mul(turn.index, i64(_WIDE)), i64(v * 2 * _LANES))
+                b.store(pairs, b.gep("i16", self.room, at), 64)
+
+    def _rows(self, even: Value, column: Value, mask: Value, there: Value) -> Value:
+        """Pairs of elements of two rows, the second of which may not be ``there``."""
+        b = self.b
+        both = b.op("and", mask, b.splat(there, _LANES))
+        first = self._row(even, column, mask)
+        second = self._row(b.add(even, i64(1)), column, both)
+        return b.shuffle(first, second, [i // 2 + _LANES * (i % 2) for i in range(2 * _LANES)])
+
+    def _neighbours(self, even: Value, column: Value, mask: Value, there: Value) -> Value:
+        """The same where pairs lie side by side; one that is half there is the end of a row."""
+        b = self.b
+        begin = b.add(b.mul(column, self.k), b.sub(even, b.select(there, i64(0), i64(1))))
+        lines = b.op("mul", b.splat(self.k, _LANES), _NUMBERS)
+        places = b.op("add", lines, b.splat(begin, _LANES))
+        pointers = b.value(f"<{_LANES} x ptr>",
+                           f"getelementptr i16, {self.c}, {places}")
+        pairs = b.gather(f"<{_LANES} x i32>", pointers, mask, 2)
+        shift = b.select(there, Value("0", "i32"), Value("16", "i32"))
+        return b.op("lshr", pairs, b.splat(shift, _LANES))
+
+    def _row(self, row: Value, column: Value, mask: Value) -> Value:
+        b = self.b
+        at = b.gep("i16", self.c, b.add(b.mul(row, self.n), column))
+        return b.masked_load(_HALVES, at, mask, 2, const(_HALVES, 0))
+
+    def _tile(self, rows: int, place: tuple[Value, Value], span: tuple[Value, Value],
+              masks: Sequence[Value], later: Value) -> None:
+        """A tile of results: begun, or added to."""
+        b = self.b
+        (i, j), (first, depth) = place, span
+        lines = [b.gep("i16", self.a, b.add(b.mul(b.add(i, i64(r)), self.k), first))
+                 for r in range(rows)]
+        targets = [b.gep("float", self.result, b.add(b.mul(b.add(i, i64(r)), self.n), j))
+                   for r in range(rows)]
+        before = []
+        for target in targets:
+            for v, mask in enumerate(masks):
+                wanted = b.op("and", mask, b.splat(later, _LANES))
+                at = b.gep("float", target, i64(v * _LANES))
+                before.append(b.masked_load(_SUMS, at, wanted, 4, const(_SUMS, 0)))
+        pairs = b.sub(depth, b.op("urem", depth, i64(2)))
+        with b.loop(i64(0), pairs, 2, carried=before) as turn:
+            turn.carry(*self._sums(turn.index, turn.carried, [
+                b.load("i32", b.gep("i16", line, turn.index), 2) for line in lines]))
+        odd = b.icmp("ne", pairs, depth)
+        last, after, begin = b.label("odd"), b.label("after"), b.block
+        b.cbr(odd, last, after)
+        b.open_block(last)
+        ends = self._sums(pairs, turn.results, [
+            b.cast("zext", b.load("i16", b.gep("i16", line, pairs), 2), "i32") for line in lines])
+        b.br(after)
+        b.open_block(after)
+        sums = [b.phi(_SUMS, [(x, begin), (y, last)])
+                for x, y in zip(turn.results, ends, strict=True)]
+        for r, target in enumerate(targets):
+            for v, mask in enumerate(masks):
+                at = b.gep("float", target, i64(v * _LANES))
+                b.masked_store(sums[r * _VECTORS + v], at, mask, 4)
+
+    def _sums(self, at: Value, sums: Sequence[Value], pairs: Sequence[Value]) -> list[Value]:
+        """The sums with the products of a pair of columns and a pair of rows."""
+        b = self.b
+        place = b.mul(at, i64(_WIDE))
+        packed = [b.load(_PAIRS, b.gep("i16", self.room, b.add(place, i64(v * 2 * _LANES))), 64)
+                  for v in range(_VECTORS)]
+        found = []
+        for r, pair in enumerate(pairs):
+            both = b.cast("bitcast", b.splat(pair, _LANES), _PAIRS)
+            for v, right in enumerate(packed):
+                found.append(b.call(_SUMS, "llvm.x86.avx512bf16.dpbf16ps.512",
+                                    sums[r * _VECTORS + v], both, right))
+        return found
+
+
+def _mask(b: Builder, count: Value) -> Value:
+    """The first so many lanes."""
+    return b.icmp("slt", _NUMBERS, b.splat(count, _LANES))
+
+
+def halves_module(turned: bool, room: int) -> str:
+    """The text of ``shared(table, begin, end, thread)``: strips of columns of products.
+
+    The table: two matrices, the result (float32), room (``room`` bytes a thread's unit), then how
+    many of them there are, rows, columns, inner size, and units.  The second matrix may be
+    ``turned``: its transpose lies there.
+    """
+    module = Module()
+    b = task(module, "shared")
+    table, begin, end, _ = b.parameters
+    a, c, result, given = (b.load("ptr", b.gep("i64", table, i64(i))) for i in range(4))
+    many, m, n, k, units = (b.load("i64", b.gep("i64", table, i64(i))) for i in range(4, 9))
+    strips = b.op("udiv", b.add(n, i64(_WIDE - 1)), i64(_WIDE))
+    total = b.mul(many, strips)
+    with b.loop(begin, end) as unit:
+        space = b.gep("i8", given, b.mul(unit.index, i64(room)))
+        first = b.op("udiv", b.mul(unit.index, total), units)
+        behind = b.op("udiv", b.mul(b.add(unit.index, i64(1)), total), units)
+        with b.loop(first, behind) as strip:
+            which = b.op("udiv", strip.index, strips)
+            column = b.mul(b.op("urem", strip.index, strips), i64(_WIDE))
+            matrices = [
+                b.gep("i16", a, b.mul(which, b.mul(m, k))),
+                b.gep("i16", c, b.mul(which, b.mul(k, n))),
+                b.gep("float", result, b.mul(which, b.mul(m, n))), space,
+            ]
+            _Product(b, (m, n, k), matrices, turned).columns(column)
+    b.ret()
+    b.finish()
+    return str(module)

@@ -1,0 +1,82 @@
+"""Blocks of memory at places of rows: copied, each by whole lines of the cache.
+
+Lines are written whole but for a block's ends, which overlap what lies between them; where results
+are larger than the caches, past these.
+"""
+
+from __future__ import annotations
+
+from agnesi.codegen.library.rowwise.places import Places
+from agnesi.codegen.llvm.builder import Module, Value, i64
+from agnesi.codegen.llvm.instructions import prefetch
+from agnesi.codegen.llvm.task import share, task
+
+#: A line of the cache, and lines at a time.
+_LINE, _MANY = 64, 4
+_VECTOR = f"<{_LINE // 4} x i32>"
+#: Bytes of a block, at least.
+LEAST = 4 * _LINE
+
+
+def blocks_module(name: str) -> str:
+    """The module for ``name``: the dtype of places, and "past" where results pass the caches.
+
+    Its function ``run`` does what that of ``take_module`` does, with blocks for elements; behind
+    the units, the table has the bytes of a block.
+    """
+    places, *past = name.split()
+    module = Module()
+    b = task(module)
+    _Blocks(b, "i8", places, False).write_blocks(bool(past))
+    return str(module)
+
+
+class _Blocks(Places):
+    def write_blocks(self, past: bool) -> None:
+        b = self.b
+        self.past = past
+        self.bytes = b.load("i64", b.gep("i64", b.parameters[0], i64(9)))
+        first, last = share(b, b.mul(self.count, self.m), self.units)
+        with b.when(b.icmp("slt", first, last)):
+            end = b.sub(last, i64(1))
+            with b.loop(first, last, 1, [self._source(first)], nonempty=True) as turn:
+                (source,) = turn.carried
+                # Nobody but us knows which memory comes next.
+                following = self._source(b.intrinsic("smin", b.add(turn.index, i64(1)), end))
+                target = b.gep("i8", self.target, b.mul(turn.index, self.bytes))
+                self._copy(source, target, following)
+                turn.carry(following)
+        b.ret()
+        b.finish()
+
+    def _source(self, turn: Value) -> Value:
+        """Where the block lies that is read in a turn."""
+        b = self.b
+        row, i = b.op("udiv", turn, self.m), b.op("urem", turn, self.m)
+        place = b.add(b.mul(row, self.n), self._located(i))
+        return b.gep("i8", self.source, b.mul(place, self.bytes))
+
+    def _copy(self, source: Value, target: Value, following: Value) -> None:
+        """A block, while memory brings the one that follows."""
+        b = self.b
+
+        def move(at: Value, whole: bool = False) -> None:
+            line, place = b.load(_VECTOR, b.gep("i8", source, at), 1), b.gep("i8", target, at)
+            if whole and self.past:
+                b.stream(line, place)
+            else:
+                b.store(line, place, _LINE if whole else 1)
+            prefetch(b, b.gep("i8", following, at), near=True)
+
+        last = b.sub(self.bytes, i64(_LINE))
+        move(i64(0))
+        address = b.cast("ptrtoint", target, "i64")
+        start = b.sub(i64(_LINE), b.op("and", address, i64(_LINE - 1)))
+        whole = b.op("and", b.sub(last, start), i64(-_MANY * _LINE))
+        middle = b.add(start, whole)
+        with b.loop(start, middle, _MANY * _LINE) as turn:
+            for k in range(_MANY):
+                move(b.add(turn.index, i64(k * _LINE)), True)
+        with b.loop(middle, last, _LINE) as turn:
+            move(turn.index, True)
+        move(last)

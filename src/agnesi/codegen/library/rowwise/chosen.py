@@ -1,0 +1,88 @@
+"""Where a vector of bools is true, block by block: of eight elements a table tells the places.
+
+Eight places are written at once, of which those behind the last true one are written over by what
+follows; near the end of the result, and where few are true, places are written one by one.
+"""
+
+from __future__ import annotations
+
+from agnesi.codegen.llvm.builder import Builder, Module, Value, i64
+from agnesi.codegen.llvm.task import task
+
+#: Elements of a block, and those that the table knows about.
+_BLOCK, _GROUP = 64, 8
+#: True elements of a block from which groups are quicker than one by one.
+_MANY = 8
+_FALSE = Value("false", "i1")
+
+
+def chosen_module(name: str) -> str:
+    """The module for bools.
+
+    Its function ``run`` does its one unit of work, as kernels do; the table has the addresses of
+    bools and of int64 places, the number of bools, and that of places.
+    """
+    assert name == "bool"
+    module = Module()
+    _Chosen(task(module)).write()
+    return str(module)
+
+
+class _Chosen:
+    def __init__(self, b: Builder) -> None:
+        self.b = b
+        table = b.parameters[0]
+        self.source, self.target = (b.load("ptr", b.gep("ptr", table, i64(k))) for k in (0, 1))
+        self.n, self.size = (b.load("i64", b.gep("i64", table, i64(k))) for k in (2, 3))
+        lists = [[i for i in range(_GROUP) if bits >> i & 1] for bits in range(1 << _GROUP)]
+        self.table = b.module.table(
+            "i8", [i for found in lists for i in (*found, *[0] * (_GROUP - len(found)))])
+
+    def write(self) -> None:
+        b = self.b
+        whole = b.op("and", self.n, i64(-_BLOCK))
+        with b.loop(i64(0), whole, _BLOCK, [i64(0)]) as turn:
+            flags = b.load(f"<{_BLOCK} x i8>", b.gep("i8", self.source, turn.index), 1)
+            turn.carry(self._block(flags, turn.index, turn.carried[0]))
+        (found,) = turn.results
+        with b.loop(whole, self.n, 1, [found]) as turn:
+            flag = b.load("i8", b.gep("i8", self.source, turn.index), 1)
+            with b.when(b.op("and", b.icmp("ne", flag, Value("0", "i8")),
+                             b.icmp("slt", turn.carried[0], self.size))):
+                b.store(turn.index, b.gep("i64", self.target, turn.carried[0]))
+            turn.carry(b.add(turn.carried[0], b.cast("zext", flag, "i64")))
+        b.ret()
+        b.finish()
+
+    def _block(self, flags: Value, first: Value, found: Value) -> Value:
+        """Writes the places of a block behind those found; how many there are then."""
+        b = self.b
+        zero = Value("zeroinitializer", flags.type)
+        bits = b.cast("bitcast", b.icmp("ne", flags, zero), "i64")
+        count = b.intrinsic("ctpop", bits)
+        room = b.icmp("sle", b.add(found, i64(_BLOCK)), self.size)
+        many = b.op("and", room, b.icmp("sgt", count, i64(_MANY)))
+        b.either(many, lambda: self._groups(bits, first, found),
+                 lambda: self._singly(bits, count, first, found))
+        return b.add(found, count)
+
+    def _groups(self, bits: Value, first: Value, found: Value) -> list[Value]:
+        b = self.b
+        for k in range(0, _BLOCK, _GROUP):
+            group = b.op("and", b.op("lshr", bits, i64(k)), i64((1 << _GROUP) - 1))
+            row = b.gep("i8", self.table, b.mul(group, i64(_GROUP)))
+            places = b.cast("zext", b.load(f"<{_GROUP} x i8>", row, 8), f"<{_GROUP} x i64>")
+            places = b.add(places, b.splat(b.add(first, i64(k)), _GROUP))
+            b.store(places, b.gep("i64", self.target, found), 8)
+            found = b.add(found, b.intrinsic("ctpop", group))
+        return []
+
+    def _singly(self, bits: Value, count: Value, first: Value, found: Value) -> list[Value]:
+        b = self.b
+        end = b.intrinsic("smin", b.add(found, count), self.size)
+        with b.loop(found, end, 1, [bits]) as turn:
+            (left,) = turn.carried
+            place = b.add(first, b.intrinsic("cttz", left, _FALSE))
+            b.store(place, b.gep("i64", self.target, turn.index))
+            turn.carry(b.op("and", left, b.sub(left, i64(1))))
+        return []

@@ -1,0 +1,181 @@
+"""Where rows have their extremes: the block with the extreme first, then its first such element.
+
+NaN is the extreme where there is any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agnesi.codegen.llvm.builder import (
+    Builder,
+    Module,
+    Value,
+    const,
+    i64,
+    is_float,
+    lanes,
+    suffix,
+    vector,
+)
+from agnesi.codegen.llvm.task import TYPES, share, task
+from agnesi.codegen.loops.evaluate import IDENTITY
+
+#: Bytes of a vector, and vectors at a time.
+_VECTOR, _MANY = 64, 4
+#: Elements of a row among which the extreme is looked for again: they are still near by then.
+_BLOCK = 1024
+
+
+def extremes_module(name: str) -> str:
+    """The module for ``name``: "maximum" or "minimum", and a dtype.
+
+    Its function ``run`` does units of work, as kernels do; the table has the addresses of elements
+    and of int64 results, elements of a row, the number of rows, and that of units.
+    """
+    kind, dtype = name.split()
+    module = Module()
+    _Extremes(task(module), kind, dtype).write()
+    return str(module)
+
+
+class _Extremes:
+    def __init__(self, b: Builder, kind: str, dtype: str) -> None:
+        self.b = b
+        self.largest = kind == "maximum"
+        self.type = TYPES[dtype]
+        self.size = int(dtype[-2:]) // 8
+        self.lanes = _VECTOR // self.size
+        self.vector = vector(self.type, self.lanes)
+        self.flags = vector("i1", self.lanes)
+        self.floating = is_float(self.type)
+        self.worst = const(self.vector, IDENTITY[kind](dtype))
+        self.step = _MANY * self.lanes
+
+    def write(self) -> None:
+        b = self.b
+        table = b.parameters[0]
+        source, target = (b.load("ptr", b.gep("ptr", table, i64(k))) for k in (0, 1))
+        n, count, units = (b.load("i64", b.gep("i64", table, i64(k))) for k in (2, 3, 4))
+        with b.loop(*share(b, count, units)) as row:
+            start = b.gep(self.type, source, b.mul(row.index, n))
+            b.store(self._place(start, n), b.gep("i64", target, row.index))
+        b.ret()
+        b.finish()
+
+    def _place(self, row: Value, n: Value) -> Value:
+        b = self.b
+        whole = b.op("and", n, i64(-self.step))
+        best, at, strange = self._best(row, n, whole)
+        place = b.alloca("i64", 1)
+        with b.when(b.op("xor", strange, Value("true", "i1"))):
+            b.store(self._first(row, n, at, self._end(at, whole), lambda x: self._equal(x, best)),
+                    place)
+        if self.floating:
+            with b.when(strange, rare=True):
+                found = self._first(row, n, i64(0), whole, lambda x: b.fcmp("uno", x, x))
+                b.store(found, place)
+        return b.load("i64", place)
+
+    def _end(self, block: Value, whole: Value) -> Value:
+        """Where a block ends."""
+        return self.b.intrinsic("smin", self.b.add(block, i64(_BLOCK)), whole)
+
+    def _equal(self, x: Value, best: Value) -> Value:
+        return self.b.fcmp("oeq", x, best) if self.floating else self.b.icmp("eq", x, best)
+
+    def _first(self, row: Value, n: Value, start: Value, whole: Value,
+               wanted: Callable[[Value], Value]) -> Value:
+        """The first element from ``start`` on that is wanted; there is one."""
+        b = self.b
+        with b.loop(start, whole, self.step, [i64(0), i64(0)]) as turn:
+            found = self._bits(self._load(row, turn.index, None), wanted)
+            turn.until = b.icmp("ne", found, i64(0))
+            turn.carry(turn.index, found)
+        at, found = turn.results
+        after, left, join = b.block, b.label("left"), b.label("join")
+        b.cbr(b.icmp("eq", found, i64(0)), left, join)
+        b.open_block(left)
+        more = self._bits(self._load(row, whole, n), wanted)
+        left = b.block
+        b.br(join)
+        b.open_block(join)
+        at = b.phi("i64", [(at, after), (whole, left)])
+        found = b.phi("i64", [(found, after), (more, left)])
+        return b.add(at, b.intrinsic("cttz", found, Value("false", "i1")))
+
+    def _load(self, row: Value, first: Value, n: Value | None) -> list[Value]:
+        """Vectors from ``first`` on; the worst element where the row has ended, at ``n``."""
+        b, found = self.b, []
+        for k in range(_MANY):
+            at = b.add(first, i64(k * self.lanes))
+            place = b.gep(self.type, row, at)
+            if n is None:
+                found.append(b.load(self.vector, place, self.size))
+                continue
+            numbers = lanes(vector("i64", self.lanes), range(self.lanes))
+            mask = b.icmp("slt", numbers, b.splat(b.sub(n, at), self.lanes))
+            found.append(b.masked_load(self.vector, place, mask, self.size, self.worst))
+        return found
+
+    def _better(self, x: Value, y: Value) -> Value:
+        """The better one of two; the second where the first is no number."""
+        if not self.floating:
+            return self.b.intrinsic("smax" if self.largest else "smin", x, y)
+        return self.b.select(self._exceeds(x, y), x, y)
+
+    def _exceeds(self, x: Value, y: Value) -> Value:
+        """Where the first one of two is the better one."""
+        compare, kind = (self.b.fcmp, "o") if self.floating else (self.b.icmp, "s")
+        return compare(f"{kind}gt" if self.largest else f"{kind}lt", x, y)
+
+    def _best(self, row: Value, n: Value, whole: Value) -> tuple[Value, Value, Value]:
+        """The extreme of the numbers in all lanes, its block, and whether there is any NaN."""
+        b = self.b
+        with b.loop(i64(0), whole, _BLOCK, [self.worst, i64(0), const(self.flags, False)]) as block:
+            best, at, strange = block.carried
+            end = self._end(block.index, whole)
+            carried = [*[best] * _MANY, strange]
+            with b.loop(block.index, end, self.step, carried, nonempty=True) as turn:
+                turn.carry(*self._folded(self._load(row, turn.index, None), turn.carried))
+            *vectors, strange = turn.results
+            block.carry(*self._improved(vectors, block.index, best, at), strange)
+        best, at, strange = block.results
+        *vectors, strange = self._folded(self._load(row, whole, n), [*[best] * _MANY, strange])
+        best, at = self._improved(vectors, whole, best, at)
+        return best, at, b.call("i1", f"llvm.vector.reduce.or.{suffix(self.flags)}", strange)
+
+    def _improved(self, vectors: list[Value], here: Value, best: Value,
+                  at: Value) -> tuple[Value, Value]:
+        """The extreme and its block, with the vectors of the block that begins here."""
+        b = self.b
+        while len(vectors) > 1:
+            vectors = [self._better(x, y) for x, y in zip(vectors[::2], vectors[1::2], strict=True)]
+        (x,), bit, before = vectors, 1, b.block
+        flags = b.cast("bitcast", self._exceeds(x, best), f"i{self.lanes}")
+        better, after = b.label("better"), b.label("after")
+        b.cbr(b.icmp("ne", flags, const(flags.type, 0)), better, after)
+        b.open_block(better)
+        while bit < self.lanes:
+            x = self._better(b.shuffle(x, None, [k ^ bit for k in range(self.lanes)]), x)
+            bit *= 2
+        better = b.block
+        b.br(after)
+        b.open_block(after)
+        return (b.phi(x.type, [(best, before), (x, better)]),
+                b.phi("i64", [(at, before), (here, better)]))
+
+    def _folded(self, vectors: list[Value], carried: list[Value]) -> list[Value]:
+        *best, strange = carried
+        if self.floating:
+            for x, y in zip(vectors[::2], vectors[1::2], strict=True):
+                strange = self.b.op("or", strange, self.b.fcmp("uno", x, y))
+        return [*[self._better(x, y) for x, y in zip(vectors, best, strict=True)], strange]
+
+    def _bits(self, vectors: list[Value], wanted: Callable[[Value], Value]) -> Value:
+        """A bit for each element that is wanted."""
+        b, found = self.b, i64(0)
+        for k, x in enumerate(vectors):
+            bits = b.cast("zext", b.cast("bitcast", wanted(x), f"i{self.lanes}"), "i64")
+            found = b.op("or", found, b.op("shl", bits, i64(k * self.lanes)))
+        return found

@@ -1,0 +1,231 @@
+"""Elements at places of rows: read from there, or added there.
+
+Places are int32 or int64, negative ones count from the end, and those out of range become the
+nearest element; reading tells of them.  Rows that share places are done some at a time, with places
+made ready once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from agnesi.codegen.llvm.builder import (
+    Builder,
+    Module,
+    Value,
+    const,
+    i64,
+    is_float,
+    lanes,
+    vector,
+    width,
+)
+from agnesi.codegen.llvm.instructions import prefetch
+from agnesi.codegen.llvm.task import TYPES, share, task
+
+#: Rows at a time, and places.
+_ROWS, _LANES = 4, 16
+#: Elements ahead of those that are written for which memory is called.
+_AHEAD = 128
+#: Bytes of a row from which its elements are gathered, so that more of them are under way.
+_FAR = 1 << 19
+
+#: Addresses of a row that is read and of one that is written.
+_Line = tuple[Value, Value]
+
+
+def take_module(name: str) -> str:
+    """The module for ``name``: the bytes of an element, and the dtype of places.
+
+    Its function ``run`` does units of work, as kernels do; the table has the addresses of elements,
+    places, results, room for ``m`` int32 for each unit, and a byte that becomes 0 where a place is
+    out of range; then the number of rows, elements of a row, places, and units.
+    """
+    size, places = name.split()
+    module = Module()
+    b = task(module)
+    Places(b, f"i{8 * int(size)}", places, False).write()
+    return str(module)
+
+
+def add_module(name: str) -> str:
+    """The same for ``name``, the dtypes of elements and places: rows of results have ``n``
+    elements, those of the first operand, which are added to them, ``m``."""
+    dtype, places = name.split()
+    module = Module()
+    Places(task(module), TYPES[dtype], places, True).write()
+    return str(module)
+
+
+class Places:
+    """Writes a function that reads or adds elements at places."""
+
+    def __init__(self, b: Builder, type_: str, places: str, adds: bool) -> None:
+        self.b = b
+        self.type = type_
+        self.size = {"float": 4, "double": 8}.get(type_) or int(type_[1:]) // 8
+        self.index = TYPES[places]
+        self.adds = adds
+        table = b.parameters[0]
+        self.source, self.places, self.target, self.room, self.flag = (
+            b.load("ptr", b.gep("ptr", table, i64(k))) for k in range(5)
+        )
+        self.count, self.n, self.m, self.units = (
+            b.load("i64", b.gep("i64", table, i64(k))) for k in range(5, 9)
+        )
+        # Elements of the rows that are read and of those that are written.
+        self.read, self.written = (self.m, self.n) if adds else (self.n, self.m)
+
+    def write(self) -> None:
+        b = self.b
+        several = b.icmp("sgt", self.count, i64(1))
+        with b.when(several):
+            self._all_rows()
+        with b.when(b.op("xor", several, Value("true", "i1"))):
+            first, last = (i64(0), self.m) if self.adds else share(b, self.m, self.units)
+            self._one_row(first, last)
+        b.ret()
+        b.finish()
+
+    # -- places ---------------------------------------------------------------------------
+    def _located(self, i: Value, count: int = 1, mask: Value | None = None) -> Value:
+        """Places from number ``i`` on, from the start and in range."""
+        b = self.b
+        found = self._given(i, count, mask)
+        if self.index != "i64":
+            found = b.cast("sext", found, vector("i64", count))
+        zero, n = const(found.type, 0), b.splat(self.n, count)
+        found = b.select(b.icmp("slt", found, zero), b.add(found, n), found)
+        if not self.adds:
+            with b.when(self._any(b.icmp("uge", found, n)), rare=True):
+                b.store(const("i8", 0), self.flag)
+        last = b.splat(b.sub(self.n, i64(1)), count)
+        return b.intrinsic("smin", b.intrinsic("smax", found, zero), last)
+
+    def _given(self, i: Value, count: int, mask: Value | None = None) -> Value:
+        """Places from number ``i`` on as they are."""
+        b, type_ = self.b, vector(self.index, count)
+        there, size = b.gep(self.index, self.places, i), int(self.index[1:]) // 8
+        if mask is None:
+            return b.load(type_, there, size)
+        return b.masked_load(type_, there, mask, size, const(type_, 0))
+
+    def _any(self, flags: Value) -> Value:
+        """Whether one of some bools holds."""
+        b, count = self.b, width(flags.type)
+        if count == 1:
+            return flags
+        bits = b.cast("bitcast", flags, f"i{count}")
+        return b.icmp("ne", bits, const(bits.type, 0))
+
+    def _make_ready(self, room: Value) -> None:
+        """All places, in 32 bits."""
+        b = self.b
+        with b.loop(i64(0), self.m, _LANES) as turn:
+            left = b.splat(b.sub(self.m, turn.index), _LANES)
+            mask = b.icmp("slt", lanes(vector("i64", _LANES), range(_LANES)), left)
+            found = self._located(turn.index, _LANES, mask)
+            narrow = b.cast("trunc", found, vector("i32", _LANES))
+            b.masked_store(narrow, b.gep("i32", room, turn.index), mask, 4)
+
+    # -- rows -----------------------------------------------------------------------------
+    def _all_rows(self) -> None:
+        b = self.b
+        room = b.gep("i32", self.room, b.mul(b.parameters[1], self.m))
+        self._make_ready(room)
+        first, last = share(b, self.count, self.units)
+        whole = b.add(first, b.op("and", b.sub(last, first), i64(-_ROWS)))
+        with b.loop(first, whole, _ROWS) as row:
+            self._rows([b.add(row.index, i64(k)) for k in range(_ROWS)], room)
+        with b.loop(whole, last) as row:
+            self._rows([row.index], room)
+
+    def _rows(self, rows: Sequence[Value], room: Value) -> None:
+        """Rows with the same places; those that follow are called for meanwhile."""
+        b = self.b
+        lines = [(b.gep(self.type, self.source, b.mul(row, self.read)),
+                  b.gep(self.type, self.target, b.mul(row, self.written))) for row in rows]
+
+        def one(i: Value) -> None:
+            place = b.cast("zext", b.load("i32", b.gep("i32", room, i)), "i64")
+            self._element(lines, i, place)
+
+        def several(i: Value) -> None:
+            following = b.add(b.mul(self.n, i64(len(rows))), i)
+            for source, target in lines:
+                self._call(target if self.adds else source, following)
+                if not self.adds:
+                    self._call(target, b.add(i, i64(_AHEAD)))
+            for k in range(_LANES):
+                one(b.add(i, i64(k)))
+
+        self._turns(i64(0), self.m, several, one)
+
+    def _one_row(self, first: Value, last: Value) -> None:
+        """Some places of the only row."""
+        b, line = self.b, (self.source, self.target)
+        far = b.icmp("sgt", b.mul(self.n, i64(self.size)), i64(_FAR))
+
+        def one(i: Value) -> None:
+            self._element([line], i, self._located(i))
+
+        def several(i: Value) -> None:
+            if self.adds:
+                for k in range(_LANES):
+                    one(b.add(i, i64(k)))
+                return
+            self._call(self.target, b.add(i, i64(_AHEAD)))
+            n = self.n if self.index == "i64" else b.cast("trunc", self.n, self.index)
+            beyond = b.icmp("uge", self._given(i, _LANES), b.splat(n, _LANES))
+            strange, plain, done = b.label("strange"), b.label("plain"), b.label("done")
+            b.cbr(b.op("or", far, self._any(beyond)), strange, plain)
+            b.open_block(strange)
+            self._gathered(i)
+            b.br(done)
+            b.open_block(plain)
+            for k in range(_LANES):
+                at = b.add(i, i64(k))
+                place = self._given(at, 1)
+                self._element([line], at, place if self.index == "i64" else b.cast(
+                    "zext", place, "i64"))
+            b.br(done)
+            b.open_block(done)
+
+        self._turns(first, last, several, one)
+
+    def _gathered(self, i: Value) -> None:
+        """Elements of the only row at any places."""
+        b = self.b
+        text = f"getelementptr {self.type}, {self.source}, {self._located(i, _LANES)}"
+        pointers = b.value(f"<{_LANES} x ptr>", text)
+        mask = const(vector("i1", _LANES), True)
+        found = b.gather(vector(self.type, _LANES), pointers, mask, self.size)
+        b.store(found, b.gep(self.type, self.target, i), self.size)
+
+    def _turns(self, first: Value, last: Value, several: Callable[[Value], None],
+               one: Callable[[Value], None]) -> None:
+        """All places: many at a time, then those that are left."""
+        b = self.b
+        whole = b.add(first, b.op("and", b.sub(last, first), i64(-_LANES)))
+        with b.loop(first, whole, _LANES) as turn:
+            several(turn.index)
+        with b.loop(whole, last) as turn:
+            one(turn.index)
+
+    def _call(self, row: Value, i: Value) -> None:
+        """Let memory bring what may lie beyond a row's end."""
+        address = self.b.value("ptr", f"getelementptr {self.type}, {row}, {i}")
+        prefetch(self.b, address, near=True)
+
+    def _element(self, lines: Sequence[_Line], i: Value, place: Value) -> None:
+        """Element ``i`` of some rows."""
+        b = self.b
+        for source, target in lines:
+            if not self.adds:
+                found = b.load(self.type, b.gep(self.type, source, place))
+                b.store(found, b.gep(self.type, target, i))
+                continue
+            there = b.gep(self.type, target, place)
+            new = b.load(self.type, b.gep(self.type, source, i))
+            name = "fadd" if is_float(self.type) else "add"
+            b.store(b.op(name, b.load(self.type, there), new), there)

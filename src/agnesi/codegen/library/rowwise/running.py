@@ -1,0 +1,111 @@
+"""Running sums and products of rows whose elements are neighbours.
+
+In a vector, each lane is combined with the one 1, 2, 4 ... lanes before it (Hillis and Steele 1986:
+Data parallel algorithms); vectors with what came before them.  So the order in which numbers are
+added follows from places alone.
+"""
+
+from __future__ import annotations
+
+from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64, lanes, vector
+from agnesi.codegen.llvm.task import TYPES, share, task
+
+_NEUTRAL = {"add": -0.0, "multiply": 1.0}
+_NAMES = {"add": ("fadd", "add"), "multiply": ("fmul", "mul")}
+#: Bytes of a vector, and vectors at a time.
+_VECTOR, _MANY = 64, 4
+
+
+def running_module(name: str) -> str:
+    """The module for ``name``: a kind, a dtype, and perhaps the word "reverse".
+
+    Its function ``run`` does units of work, as kernels do; the table has the addresses of elements
+    and results, elements of a row, the number of rows, and that of units.
+    """
+    kind, dtype, *reverse = name.split()
+    module = Module()
+    _Running(task(module), kind, dtype, bool(reverse)).write()
+    return str(module)
+
+
+class _Running:
+    def __init__(self, b: Builder, kind: str, dtype: str, reverse: bool) -> None:
+        self.b = b
+        self.type = TYPES[dtype]
+        self.size = int(dtype[-2:]) // 8
+        self.lanes = _VECTOR // self.size
+        self.vector = vector(self.type, self.lanes)
+        self.name = _NAMES[kind][dtype.startswith("int")]
+        self.neutral = const(self.vector, _NEUTRAL[kind])
+        self.reverse = reverse
+
+    def write(self) -> None:
+        b = self.b
+        table = b.parameters[0]
+        source, target = (b.load("ptr", b.gep("ptr", table, i64(k))) for k in (0, 1))
+        n, count, units = (b.load("i64", b.gep("i64", table, i64(k))) for k in (2, 3, 4))
+        with b.loop(*share(b, count, units)) as row:
+            start = b.mul(row.index, n)
+            self._row(b.gep(self.type, source, start), b.gep(self.type, target, start), n)
+        b.ret()
+        b.finish()
+
+    def _row(self, source: Value, target: Value, n: Value) -> None:
+        b = self.b
+        before, done = [self.neutral], i64(0)
+        for several in (_MANY, 1):
+            step = several * self.lanes
+            stop = b.op("and", n, i64(-step))
+            with b.loop(done, stop, step, before) as turn:
+                places = [self._place(n, b.add(turn.index, i64(k * self.lanes)))
+                          for k in range(several)]
+                parts = [b.load(self.vector, b.gep(self.type, source, p), self.size)
+                         for p in places]
+                results, following = self._several(parts, turn.carried[0])
+                for place, result in zip(places, results, strict=True):
+                    b.store(result, b.gep(self.type, target, place), self.size)
+                turn.carry(following)
+            before, done = turn.results, stop
+        with b.when(b.icmp("slt", done, n)):
+            self._rest(source, target, b.sub(n, done), i64(0) if self.reverse else done, before[0])
+
+    def _place(self, n: Value, done: Value) -> Value:
+        """Where a vector begins that comes behind so many elements."""
+        if not self.reverse:
+            return done
+        return self.b.sub(n, self.b.add(done, i64(self.lanes)))
+
+    def _rest(self, source: Value, target: Value, left: Value, at: Value, before: Value) -> None:
+        """Elements that do not fill a vector."""
+        b = self.b
+        numbers = lanes(vector("i64", self.lanes), range(self.lanes))
+        mask = b.icmp("slt", numbers, b.splat(left, self.lanes))
+        part = b.masked_load(self.vector, b.gep(self.type, source, at), mask, self.size,
+                             self.neutral)
+        (result,), _ = self._several([part], before)
+        b.masked_store(result, b.gep(self.type, target, at), mask, self.size)
+
+    def _several(self, parts: list[Value], before: Value) -> tuple[list[Value], Value]:
+        """The results for vectors, and what comes before the next one, in all lanes."""
+        found = []
+        for part in parts:
+            own = self._inside(part)
+            found.append(self._combine(before, own))
+            end = 0 if self.reverse else self.lanes - 1
+            before = self._combine(before, self.b.shuffle(own, None, [end] * self.lanes))
+        return found, before
+
+    def _combine(self, a: Value, c: Value) -> Value:
+        return self.b.op(self.name, a, c)
+
+    def _inside(self, part: Value) -> Value:
+        """Each lane combined with all that come before it."""
+        n, step = self.lanes, 1
+        while step < n:
+            moved = [
+                (k + step if k + step < n else n) if self.reverse else
+                (k - step if k >= step else n) for k in range(n)
+            ]
+            part = self._combine(self.b.shuffle(part, self.neutral, moved), part)
+            step *= 2
+        return part

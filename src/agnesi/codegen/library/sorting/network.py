@@ -1,0 +1,244 @@
+"""Sorting networks on blocks of vectors: down the lanes, of which each is a row, and across them.
+
+A block is a number of groups of ``GROUP`` vectors.  Groups are put in order in registers (the
+merge-exchange of Batcher 1968), then merged pairwise: first with the second half in reverse, then
+by halves (his bitonic sorter, in the form whose exchanges all put the lesser element first, so that
+what lies behind the end of a block may be left out).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from agnesi.codegen.llvm.builder import Builder, Module, Value, i64, width
+from agnesi.core.sorting import GROUP
+
+#: Vectors that are loaded at a time where groups meet.
+_FEW = 4
+
+
+def _exchanges(n: int) -> Iterator[tuple[int, int]]:
+    """The exchanges of Batcher's merge-exchange sort of ``n`` elements, a power of two."""
+    p = 1
+    while p < n:
+        k = p
+        while k:
+            for j in range(k % p, n - k, 2 * k):
+                for i in range(min(k, n - j - k)):
+                    if (i + j) // (2 * p) == (i + j + k) // (2 * p):
+                        yield i + j, i + j + k
+            k //= 2
+        p *= 2
+
+
+def _exchange(b: Builder, rows: list[Value], i: int, j: int) -> None:
+    low, high = rows[i], rows[j]
+    rows[i], rows[j] = b.intrinsic("smin", low, high), b.intrinsic("smax", low, high)
+
+
+def _below(b: Builder, low: Value, high: Value, bit: int) -> Value:
+    """Lanes whose number does not have ``bit`` from one vector, the others from another."""
+    n = width(low.type)
+    return b.shuffle(low, high, [n + k if k & bit else k for k in range(n)])
+
+
+def _across(b: Builder, row: Value, other: Value, bits: int, bit: int) -> Value:
+    """The exchange of lanes with those of another vector whose numbers differ in ``bits``."""
+    n = width(row.type)
+    met = b.shuffle(other, None, [k ^ bits for k in range(n)])
+    return _below(b, b.intrinsic("smin", row, met), b.intrinsic("smax", row, met), bit)
+
+
+class Network:
+    """The functions of a module that sort blocks of vectors of one type."""
+
+    def __init__(self, module: Module, type_: str) -> None:
+        self.module = module
+        self.type = type_
+
+    def write(self) -> None:
+        """``sort_block(ptr block, i64 groups)``, each lane alone; ``sort_lanes``, of the same
+        parameters, all lanes as one row, lane by lane: groups are then a power of two."""
+        self._in_registers("sort_group", self._sorted)
+        self._in_registers("merge_group", self._halved)
+        self._meet()
+        self._flip()
+        self._halve()
+        self._sort_block()
+        self._sort_lanes()
+
+    def _builder(self, name: str, *numbers: str) -> Builder:
+        return Builder(self.module, name, [("ptr", "block"), *(("i64", n) for n in numbers)])
+
+    # -- groups in registers --------------------------------------------------------------
+    def _in_registers(self, name: str, work: Callable[[Builder, list[Value]], None]) -> None:
+        """``name(ptr block, i64 begin, i64 end)``: something done to all groups of a range."""
+        b = self._builder(name, "begin", "end")
+        block, begin, end = b.parameters
+        with b.loop(begin, end) as group:
+            places = self._lines(b, self._group(b, block, group.index), i64(0), GROUP)
+            rows = self._load(b, places)
+            work(b, rows)
+            self._store(b, places, rows)
+        b.ret()
+        b.finish()
+
+    def _sorted(self, b: Builder, rows: list[Value]) -> None:
+        for i, j in _exchanges(GROUP):
+            _exchange(b, rows, i, j)
+
+    def _halved(self, b: Builder, rows: list[Value]) -> None:
+        """Bitonic rows in order."""
+        step = len(rows) // 2
+        while step:
+            for i in range(len(rows)):
+                if not i & step:
+                    _exchange(b, rows, i, i + step)
+            step //= 2
+
+    # -- memory ---------------------------------------------------------------------------
+    def _group(self, b: Builder, block: Value, number: Value) -> Value:
+        return b.gep(f"[{GROUP} x {self.type}]", block, number)
+
+    def _lines(self, b: Builder, place: Value, first: Value, count: int, step: int = 1
+               ) -> list[Value]:
+        """Addresses of vectors."""
+        return [b.gep(self.type, place, b.add(first, i64(k * step))) for k in range(count)]
+
+    def _load(self, b: Builder, places: Sequence[Value]) -> list[Value]:
+        return [b.load(self.type, place) for place in places]
+
+    def _store(self, b: Builder, places: Sequence[Value], rows: Sequence[Value]) -> None:
+        for place, row in zip(places, rows, strict=True):
+            b.store(row, place)
+
+    # -- groups in memory -----------------------------------------------------------------
+    def _exchanged(self, b: Builder, one: Sequence[Value], other: Sequence[Value]) -> None:
+        rows, half = [*self._load(b, one), *self._load(b, other)], len(one)
+        for i in range(half):
+            _exchange(b, rows, i, i + half)
+        self._store(b, [*one, *other], rows)
+
+    def _meet(self) -> None:
+        """``meet(ptr block, i64 low, i64 high)``: one group against another."""
+        b = self._builder("meet", "low", "high")
+        block, low, high = b.parameters
+        first, second = self._group(b, block, low), self._group(b, block, high)
+        with b.loop(i64(0), i64(GROUP), _FEW, nonempty=True) as few:
+            self._exchanged(b, self._lines(b, first, few.index, _FEW),
+                            self._lines(b, second, few.index, _FEW))
+        b.ret()
+        b.finish()
+
+    def _flip(self) -> None:
+        """``flip(ptr block, i64 low, i64 high, i64 count)``: groups from ``low`` upwards against
+        those from ``high`` downwards, in reverse."""
+        b = self._builder("flip", "low", "high", "count")
+        block, low, high, count = b.parameters
+        first, last = (b.mul(x, i64(GROUP)) for x in (low, b.add(high, i64(1))))
+        with b.loop(i64(0), b.mul(count, i64(GROUP)), _FEW) as few:
+            below = b.sub(b.sub(last, i64(1)), few.index)
+            self._exchanged(b, self._lines(b, block, b.add(first, few.index), _FEW),
+                            self._lines(b, block, below, _FEW, -1))
+        b.ret()
+        b.finish()
+
+    def _halve(self) -> None:
+        """``halve(ptr block, i64 begin, i64 end, i64 step)``: groups that lie ``step`` apart, and
+        then those half as far apart; neighbours alone where ``step`` is 1."""
+        b = self._builder("halve", "begin", "end", "step")
+        block, begin, end, step = b.parameters
+        half, stride = b.op("lshr", step, i64(1)), b.op("shl", step, i64(1))
+        single = b.icmp("eq", half, i64(0))
+        with b.when(single), b.loop(begin, b.sub(end, i64(1)), 2) as turn:
+            b.call("void", "meet", block, turn.index, b.add(turn.index, i64(1)))
+        turns = b.op("udiv", b.sub(b.add(b.sub(end, begin), stride), i64(1)), stride)
+        with b.loop(i64(0), b.select(single, i64(0), turns)) as turn:
+            first = b.add(begin, b.mul(turn.index, stride))
+            fourth = b.add(first, b.add(half, step))
+            whole = b.intrinsic("smin", b.sub(end, fourth), half)
+            whole = b.intrinsic("smax", whole, i64(0))
+            with b.loop(i64(0), whole) as t:
+                self._fours(b, block, b.add(first, t.index), half)
+            with b.loop(whole, half) as t:
+                self._partly(b, block, b.add(first, t.index), half, end)
+        b.ret()
+        b.finish()
+
+    _STEPS = ((0, 2), (1, 3), (0, 1), (2, 3))
+
+    def _fours(self, b: Builder, block: Value, first: Value, half: Value) -> None:
+        """Four groups, ``half`` apart each, over two steps."""
+        groups = [self._group(b, block, b.add(first, b.mul(half, i64(k)))) for k in range(4)]
+        with b.loop(i64(0), i64(GROUP), _FEW, nonempty=True) as few:
+            places = [x for g in groups for x in self._lines(b, g, few.index, _FEW)]
+            rows = self._load(b, places)
+            for low, high in self._STEPS:
+                for k in range(_FEW):
+                    _exchange(b, rows, _FEW * low + k, _FEW * high + k)
+            self._store(b, places, rows)
+
+    def _partly(self, b: Builder, block: Value, first: Value, half: Value, end: Value) -> None:
+        """The same near the end of a block, where some of the four are not there."""
+        numbers = [b.add(first, b.mul(half, i64(k))) for k in range(4)]
+        for low, high in self._STEPS:
+            with b.when(b.icmp("slt", numbers[high], end)):
+                b.call("void", "meet", block, numbers[low], numbers[high])
+
+    def _sort_block(self) -> None:
+        b = self._builder("sort_block", "groups")
+        block, groups = b.parameters
+        b.call("void", "sort_group", block, i64(0), groups)
+        levels = b.sub(i64(64), b.intrinsic("ctlz", b.sub(groups, i64(1)), Value("false", "i1")))
+        with b.loop(i64(0), levels) as level:
+            size = b.op("shl", i64(1), level.index)
+            double = b.op("shl", size, i64(1))
+            runs = b.op("udiv", b.sub(b.add(groups, double), i64(1)), double)
+            with b.loop(i64(0), runs) as run:
+                self._merged(b, block, groups, size, b.mul(run.index, double))
+        b.ret()
+        b.finish()
+
+    def _merged(self, b: Builder, block: Value, groups: Value, size: Value, start: Value) -> None:
+        """Two runs of ``size`` groups from ``start`` on, as far as they are there, become one."""
+        last = b.sub(b.add(start, b.op("shl", size, i64(1))), i64(1))
+        beyond = b.intrinsic("smax", b.sub(b.add(last, i64(1)), groups), i64(0))
+        count = b.intrinsic("smax", b.sub(size, beyond), i64(0))
+        b.call("void", "flip", block, b.add(start, beyond), b.sub(last, beyond), count)
+        self._bitonic(b, block, start, b.sub(b.add(last, i64(1)), beyond), size)
+
+    def _bitonic(self, b: Builder, block: Value, begin: Value, end: Value, size: Value) -> None:
+        """Bitonic runs of ``size`` groups in order."""
+        steps = b.intrinsic("cttz", size, Value("false", "i1"))
+        with b.loop(i64(0), steps, 2) as turn:
+            step = b.op("lshr", b.op("lshr", size, i64(1)), turn.index)
+            b.call("void", "halve", block, begin, end, step)
+        b.call("void", "merge_group", block, begin, end)
+
+    # -- across lanes ---------------------------------------------------------------------
+    def _sort_lanes(self) -> None:
+        b = self._builder("sort_lanes", "groups")
+        block, groups = b.parameters
+        b.call("void", "sort_block", block, groups)
+        lines = b.mul(groups, i64(GROUP))
+        bit = 1
+        while bit < width(self.type):
+            with b.loop(i64(0), b.op("lshr", lines, i64(1)), _FEW, nonempty=True) as few:
+                low = self._lines(b, block, few.index, _FEW)
+                last = b.sub(b.sub(lines, i64(1)), few.index)
+                self._lanes_met(b, low, self._lines(b, block, last, _FEW, -1), bit)
+            self._bitonic(b, block, i64(0), groups, groups)
+            bit *= 2
+        b.ret()
+        b.finish()
+
+    def _lanes_met(self, b: Builder, low: Sequence[Value], high: Sequence[Value], bit: int) -> None:
+        """Runs of ``bit`` lanes against the next in reverse, then by halves down to one lane."""
+        for one, other in zip(low, high, strict=True):
+            x, y = b.load(self.type, one), b.load(self.type, other)
+            rows = [_across(b, x, y, 2 * bit - 1, bit), _across(b, y, x, 2 * bit - 1, bit)]
+            step = bit // 2
+            while step:
+                rows = [_across(b, row, row, step, step) for row in rows]
+                step //= 2
+            self._store(b, [one, other], rows)

@@ -1,0 +1,168 @@
+"""What all ways to sort know of the rows: where they are, and what is sorted in their place.
+
+Functions of a module get a table of addresses and numbers; see ``module``.
+"""
+
+from __future__ import annotations
+
+from agnesi.codegen.library.sorting.keys import Keys, extended
+from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector, width
+from agnesi.core.record import record
+
+#: Entries of the table: addresses of the rows, of the result, of room to work in; elements of a
+#: row, how far they are apart, how many rows there are, into how many units they are cut, whether
+#: the order is descending (all bits set, or none), bytes of room for each unit.
+FIELDS = ("source", "target", "room", "n", "inner", "count", "units", "turned", "step")
+#: What is below a key, where places are sorted with it.
+PLACE_BITS = 32
+
+
+@record
+class Spec:
+    """A sort of elements of a dtype: of their values, or (``places``) of where they are."""
+
+    dtype: str
+    places: bool
+
+    @property
+    def keys(self) -> Keys:
+        return Keys(self.dtype)
+
+    @property
+    def fits(self) -> bool:
+        """Whether a key and a place fit into 64 bits, or no place is needed."""
+        return not self.places or self.keys.type == "i32"
+
+    @property
+    def type(self) -> str:
+        """IR type of what is sorted in the place of an element."""
+        return "i64" if self.places else self.keys.type
+
+    @property
+    def bytes(self) -> int:
+        return int(self.type[1:]) // 8
+
+    @property
+    def result_type(self) -> str:
+        return "i64" if self.places else self.keys.memory
+
+    @property
+    def zeros(self) -> bool:
+        """Whether zeros with a sign have to be put in order afterwards."""
+        return self.keys.floating and not self.places
+
+
+class Rows:
+    """The table of a call, in one function."""
+
+    def __init__(self, b: Builder, spec: Spec, table: Value) -> None:
+        self.b = b
+        self.spec = spec
+        self.keys = spec.keys
+        self.type = spec.type
+        self.most = (1 << 63) - 1 if spec.places else self.keys.most
+        self.source, self.target, self.room = (
+            b.load("ptr", b.gep("ptr", table, i64(k))) for k in range(3)
+        )
+        self.n, self.inner, self.count, self.units, turned, self.step = (
+            b.load("i64", b.gep("i64", table, i64(k))) for k in range(3, 9)
+        )
+        self.turned = turned if self.keys.type == "i64" else b.cast("trunc", turned, "i32")
+
+    def start(self, row: Value) -> Value:
+        """Where a row begins."""
+        b = self.b
+        whole = b.op("udiv", row, self.inner)
+        rest = b.sub(row, b.mul(whole, self.inner))
+        return b.add(b.mul(b.mul(whole, self.n), self.inner), rest)
+
+    def at(self, start: Value, i: Value) -> Value:
+        """Where element ``i`` of a row is."""
+        return self.b.add(start, self.b.mul(i, self.inner))
+
+    def load(self, at: Value, lanes: int = 1, mask: Value | None = None) -> Value:
+        """Elements as they are, as integers; 0 beside a mask."""
+        keys, type_ = self.keys, vector(self.keys.memory, lanes)
+        place = self.b.gep(keys.memory, self.source, at)
+        if mask is not None:
+            return self.b.masked_load(type_, place, mask, keys.bits // 8, const(type_, 0))
+        return self.b.load(type_, place, keys.bits // 8)
+
+    def store(self, result: Value, at: Value, mask: Value | None = None) -> None:
+        type_ = self.spec.result_type
+        place, size = self.b.gep(type_, self.target, at), int(type_[1:]) // 8
+        if mask is not None:
+            self.b.masked_store(result, place, mask, size)
+        else:
+            self.b.store(result, place, size)
+
+    def key(self, raw: Value) -> Value:
+        return self.keys.key(self.b, raw, self.b.splat(self.turned, width(raw.type)))
+
+    def packed(self, key: Value, i: Value) -> Value:
+        """What is sorted: a key, or a key with the place ``i`` below."""
+        if not self.spec.places:
+            return key
+        b, lanes = self.b, width(key.type)
+        upper = extended(b, key, "i64")
+        shifted = b.op("shl", upper, const(upper.type, PLACE_BITS))
+        return b.op("or", shifted, i if width(i.type) == lanes else b.splat(i, lanes))
+
+    def result(self, found: Value) -> Value:
+        """What is given for what was sorted."""
+        b = self.b
+        if self.spec.places:
+            return b.op("and", found, const(found.type, (1 << PLACE_BITS) - 1))
+        return self.keys.element(b, found, b.splat(self.turned, width(found.type)))
+
+
+class Signs:
+    """Notes whether there were zeros with a sign, whose order is that of the elements."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.seen = rows.b.alloca("i64", 1)
+
+    def begin(self) -> None:
+        if self.rows.spec.zeros:
+            self.rows.b.store(i64(0), self.seen)
+
+    def note(self, raw: Value) -> None:
+        """Look at elements."""
+        if not self.rows.spec.zeros:
+            return
+        b, lanes = self.rows.b, width(raw.type)
+        found = self.rows.keys.is_negative_zero(b, raw)
+        if lanes > 1:
+            found = b.cast("bitcast", found, f"i{lanes}")
+        wide = b.cast("zext", found, "i64")
+        b.store(b.op("or", b.load("i64", self.seen), wide), self.seen)
+
+    def mend(self, table: Value, starts: list[Value]) -> None:
+        """Put the zeros of rows in order, if there was one with a sign."""
+        if not self.rows.spec.zeros:
+            return
+        b = self.rows.b
+        with b.when(b.icmp("ne", b.load("i64", self.seen), i64(0)), rare=True):
+            for start in starts:
+                b.call("void", "mend_zeros", table, start)
+
+
+def write_zeros(b: Builder, spec: Spec) -> None:
+    """``mend_zeros(ptr table, i64 start)``: zeros of a sorted row in the order of the elements."""
+    table, start = b.parameters
+    rows = Rows(b, spec, table)
+    keys, target = spec.keys, b.alloca("i64", 1)
+    b.store(rows.n, target)
+    with b.loop(i64(0), rows.n) as turn:
+        raw = b.load(keys.memory, b.gep(keys.memory, rows.target, rows.at(start, turn.index)))
+        first = b.intrinsic("smin", b.load("i64", target), turn.index)
+        b.store(b.select(keys.is_zero(b, raw), first, b.load("i64", target)), target)
+    with b.loop(i64(0), rows.n) as turn:
+        raw = rows.load(rows.at(start, turn.index))
+        with b.when(keys.is_zero(b, raw)):
+            place = b.load("i64", target)
+            rows.store(raw, rows.at(start, place))
+            b.store(b.add(place, i64(1)), target)
+    b.ret()
+    b.finish()

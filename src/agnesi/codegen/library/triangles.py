@@ -1,0 +1,215 @@
+"""Roots and logarithms of upper triangles of complex numbers, column by column.
+
+Both are found by substitution: an element of a column is known when those below it are, and is then
+taken off those above, which lie side by side in memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64
+
+#: A complex number: its parts.
+Pair = tuple[Value, Value]
+#: How far from 1 triangles may be for the approximant of the logarithm, its degree, and the most
+#: roots that are taken: far more than exponents of double precision ask for.
+NEAR, DEGREE, MOST = 0.25, 8, 200
+
+
+def triangles_module(kind: str) -> str:
+    """The module for "rootm" or "logm"; its function is ``main``.
+
+    ``main(ptr triangle, ptr result, i64 n)`` gives the root, ``main(ptr triangle, ptr result,
+    ptr room, i64 n)`` the logarithm but for its diagonal.  Matrices lie column by column, ``room``
+    is for two of them.
+    """
+    module = Module()
+    _write_less(Builder(module, "take_off", [
+        ("ptr", "column"), ("ptr", "other"), ("double", "re"), ("double", "im"), ("i64", "n"),
+    ]))
+    parts = [("ptr", "triangle"), ("ptr", "result"), ("i64", "n")]
+    _write_root(Builder(module, "root", parts))
+    if kind == "rootm":
+        b = Builder(module, "main", parts, internal=False)
+        b.call("void", "root", *b.parameters)
+        b.ret()
+        b.finish()
+        return str(module)
+    _write_rest(Builder(module, "rest", [*parts, ("double", "point"), ("double", "weight")]))
+    _write_distance(Builder(module, "distance", [("ptr", "triangle"), ("i64", "n")], "double"))
+    _write_logarithm(Builder(module, "main", [
+        ("ptr", "triangle"), ("ptr", "result"), ("ptr", "room"), ("i64", "n"),
+    ], internal=False))
+    return str(module)
+
+
+# -- complex numbers ------------------------------------------------------------------------------
+def _number(x: float) -> Value:
+    return const("double", x)
+
+
+def _at(b: Builder, base: Value, i: Value) -> Value:
+    return b.gep("double", base, b.mul(i, i64(2)))
+
+
+def _get(b: Builder, base: Value, i: Value) -> Pair:
+    place = _at(b, base, i)
+    return b.load("double", place), b.load("double", b.gep("double", place, i64(1)))
+
+
+def _put(b: Builder, base: Value, i: Value, value: Pair) -> None:
+    place = _at(b, base, i)
+    b.store(value[0], place)
+    b.store(value[1], b.gep("double", place, i64(1)))
+
+
+def _times(b: Builder, x: Pair, y: Pair) -> Pair:
+    (a, c), (d, e) = x, y
+    return (b.fsub(b.fmul(a, d), b.fmul(c, e)), b.fadd(b.fmul(a, e), b.fmul(c, d)))
+
+
+def _size(b: Builder, x: Pair) -> Value:
+    """The greater magnitude of both parts."""
+    return b.intrinsic("maxnum", b.intrinsic("fabs", x[0]), b.intrinsic("fabs", x[1]))
+
+
+def _over(b: Builder, x: Pair, y: Pair) -> Pair:
+    """The quotient; 0 / 0 is 0."""
+    size = _size(b, y)
+    re, im = b.fdiv(y[0], size), b.fneg(b.fdiv(y[1], size))
+    length = b.fmul(b.fadd(b.fmul(re, re), b.fmul(im, im)), size)
+    found = [b.fdiv(part, length) for part in _times(b, x, (re, im))]
+    nothing = b.op("and", b.fcmp("oeq", size, _number(0.0)),
+                   b.fcmp("oeq", _size(b, x), _number(0.0)))
+    first, second = (b.select(nothing, _number(0.0), part) for part in found)
+    return first, second
+
+
+def _root_of(b: Builder, z: Pair) -> Pair:
+    """The principal root of a number, without overflow."""
+    x, y = z
+    size = _size(b, z)
+    ratios = [b.fdiv(part, size) for part in z]
+    squares = b.fadd(*(b.fmul(r, r) for r in ratios))
+    length = b.fmul(size, b.intrinsic("sqrt", squares))
+    half = b.fadd(b.fmul(length, _number(0.5)),
+                  b.fmul(b.intrinsic("fabs", x), _number(0.5)))
+    great = b.intrinsic("sqrt", half)
+    less = b.fdiv(b.fmul(b.intrinsic("fabs", y), _number(0.5)), great)
+    right = b.fcmp("oge", x, _number(0.0))
+    re, im = b.select(right, great, less), b.select(right, less, great)
+    nothing = b.fcmp("oeq", size, _number(0.0))
+    re, im = (b.select(nothing, _number(0.0), part) for part in (re, im))
+    return re, b.call("double", "llvm.copysign.f64", im, y)
+
+
+# -- triangles ------------------------------------------------------------------------------------
+def _write_less(b: Builder) -> None:
+    """``take_off``: a multiple of the first elements of another column."""
+    column, other, re, im, n = b.parameters
+    with b.loop(i64(0), n) as turn:
+        there = _times(b, _get(b, other, turn.index), (re, im))
+        own = _get(b, column, turn.index)
+        _put(b, column, turn.index, (b.fsub(own[0], there[0]), b.fsub(own[1], there[1])))
+    b.ret()
+    b.finish()
+
+
+def _column(b: Builder, base: Value, j: Value, n: Value) -> Value:
+    return _at(b, base, b.mul(j, n))
+
+
+def _write_root(b: Builder) -> None:
+    """The root: Björck and Hammarling (1983)."""
+    triangle, result, n = b.parameters
+    with b.loop(i64(0), n) as outer:
+        j = outer.index
+        given, own = _column(b, triangle, j, n), _column(b, result, j, n)
+        with b.loop(i64(0), n) as turn:
+            above = b.icmp("slt", turn.index, j)
+            re, im = (b.select(above, x, _number(0.0)) for x in _get(b, given, turn.index))
+            _put(b, own, turn.index, (re, im))
+        corner = _root_of(b, _get(b, given, j))
+        _put(b, own, j, corner)
+        with b.loop(i64(0), j) as turn:
+            i = b.sub(b.sub(j, i64(1)), turn.index)
+            other = _column(b, result, i, n)
+            end = _get(b, other, i)
+            total = b.fadd(end[0], corner[0]), b.fadd(end[1], corner[1])
+            value = _over(b, _get(b, own, i), total)
+            _put(b, own, i, value)
+            b.call("void", "take_off", own, other, *value, i)
+    b.ret()
+    b.finish()
+
+
+def _write_distance(b: Builder) -> None:
+    """The greatest sum of a column of the triangle less 1."""
+    triangle, n = b.parameters
+    with b.loop(i64(0), n, 1, [_number(0.0)]) as outer:
+        j = outer.index
+        own = _column(b, triangle, j, n)
+        with b.loop(i64(0), b.add(j, i64(1)), 1, [_number(0.0)]) as turn:
+            re, im = _get(b, own, turn.index)
+            re = b.select(b.icmp("eq", turn.index, j), b.fsub(re, _number(1.0)), re)
+            length = b.intrinsic("sqrt", b.fadd(b.fmul(re, re), b.fmul(im, im)))
+            turn.carry(b.fadd(turn.carried[0], length))
+        outer.carry(b.intrinsic("maxnum", outer.carried[0], turn.results[0]))
+    b.ret(outer.results[0])
+    b.finish()
+
+
+def _write_rest(b: Builder) -> None:
+    """``result += weight * (1 + point * x)^-1 x`` for a triangle ``x``, whose 1 is taken off."""
+    triangle, result, n, point, weight = b.parameters
+    room = b.gep("double", result, b.mul(b.mul(n, n), i64(2)))  # a column behind the result
+    with b.loop(i64(0), n) as outer:
+        j = outer.index
+        given, own = _column(b, triangle, j, n), _column(b, result, j, n)
+        with b.loop(i64(0), b.add(j, i64(1))) as turn:
+            _put(b, room, turn.index, _get(b, given, turn.index))
+        with b.loop(i64(0), b.add(j, i64(1))) as turn:
+            i = b.sub(j, turn.index)
+            other = _column(b, triangle, i, n)
+            end = [b.fmul(part, point) for part in _get(b, other, i)]
+            value = _over(b, _get(b, room, i), (b.fadd(end[0], _number(1.0)), end[1]))
+            total = _get(b, own, i)
+            re, im = (b.fadd(t, b.fmul(weight, v)) for t, v in zip(total, value, strict=True))
+            _put(b, own, i, (re, im))
+            less = [b.fmul(part, point) for part in value]
+            b.call("void", "take_off", room, other, *less, i)
+    b.ret()
+    b.finish()
+
+
+def _write_logarithm(b: Builder) -> None:
+    """The logarithm by roots and Padé's approximant: Higham (2008), 11.5."""
+    triangle, result, room, n = b.parameters
+    count = b.mul(n, n)
+    bytes_ = b.mul(count, i64(16))
+    other = b.gep("double", room, b.mul(b.add(count, n), i64(2)))
+    false = const("i1", False)
+    b.call("void", "llvm.memcpy.p0.p0.i64", other, triangle, bytes_, false)
+    with b.loop(i64(0), i64(MOST), 1, [_number(1.0)]) as turn:
+        far = b.call("double", "distance", other, n)
+        wanted = b.fcmp("ogt", far, _number(NEAR))
+        turn.until = b.op("xor", wanted, const("i1", True))
+        with b.when(wanted):
+            b.call("void", "root", other, room, n)
+            b.call("void", "llvm.memcpy.p0.p0.i64", other, room, bytes_, false)
+        turn.carry(b.select(wanted, b.fadd(turn.carried[0], turn.carried[0]), turn.carried[0]))
+    (scale,) = turn.results
+    with b.loop(i64(0), n) as turn:
+        at = b.add(b.mul(turn.index, n), turn.index)
+        re, im = _get(b, other, at)
+        _put(b, other, at, (b.fsub(re, _number(1.0)), im))
+    b.call("void", "llvm.memset.p0.i64", room, Value("0", "i8"), bytes_, false)
+    points, weights = np.polynomial.legendre.leggauss(DEGREE)
+    for point, weight in zip(points, weights, strict=True):
+        b.call("void", "rest", other, room, n, _number((point + 1) / 2), _number(weight / 2))
+    with b.loop(i64(0), b.mul(count, i64(2))) as turn:
+        found = b.load("double", b.gep("double", room, turn.index))
+        b.store(b.fmul(found, scale), b.gep("double", result, turn.index))
+    b.ret()
+    b.finish()

@@ -1,0 +1,25 @@
+"""Places that are a constant away from others: what lies side by side has one address."""
+
+from __future__ import annotations
+
+from agnesi.codegen.llvm.values import Value, i64
+
+
+class Distances:
+    """Of the places of one function, those that were made by adding a number."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, tuple[Value, int]] = {}
+
+    def note(self, total: Value, a: Value, b: Value) -> None:
+        """Take down a sum that was written."""
+        if a.type == "i64" and b.ref[0] != "%" == total.ref[0] and total.ref != a.ref:
+            self._of[total.ref] = a, int(b.ref)
+
+    def parted(self, place: Value) -> tuple[Value, int]:
+        """A place as one that its neighbours share, and the distance from there."""
+        distance = 0
+        while place.ref in self._of:
+            place, by = self._of[place.ref]
+            distance += by
+        return (place, distance) if place.ref[0] == "%" else (i64(0), int(place.ref) + distance)

@@ -1,0 +1,30 @@
+"""Functions that kernels have in common; what differs comes with each call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+
+from agnesi.codegen.llvm.builder import HOT, Builder, Module, Value
+
+
+def apart(b: Builder, prefix: str, key: Hashable, body: Callable[..., None],
+          *given: Value, hot: bool = True) -> None:
+    """Call a function of what is given; ``body`` writes it unless one of its key is there.
+
+    ``body`` takes the function's builder and parameters; the key tells all else that it reads.
+    Such functions are worth better code at LLVM's quickest level, if not ``hot`` says otherwise.
+    """
+    types = tuple([v.type for v in given])
+    b.call("void", function(b.module, prefix, key, body, types, hot=hot), *given)
+
+
+def function(module: Module, prefix: str, key: Hashable, body: Callable[..., None],
+             types: Sequence[str], *, hot: bool = True) -> str:
+    """The name of such a function."""
+    if (prefix, key) not in module.apart:
+        own = Builder(module, module.fresh(prefix), [(t, f"x{i}") for i, t in enumerate(types)],
+                      attributes=HOT if hot else "nounwind")
+        body(own, *own.parameters)
+        own.ret()
+        module.apart[prefix, key] = module.shared(own)
+    return module.apart[prefix, key]

@@ -1,0 +1,84 @@
+"""Memory that a function works in for the length of a call: a little on the stack, the rest not.
+
+Threads of users may have small stacks.  So a function keeps at most :data:`STACK` bytes of arrays
+there, the smallest ones, which LLVM may put into registers.  The others lie in one block, which it
+takes from the runtime when it begins and gives back wherever it returns
+(``runtime/native/scratch.ll``).  Where there is none, it returns at once, and the runtime, which
+has counted that, makes it a MemoryError of the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.core.foreign import external
+
+#: Bytes of arrays that a function may keep on the stack.
+STACK = 16 << 10
+#: All arrays begin at multiples of this, which is a line of the caches.
+ALIGN = 64
+_TAKE, _GIVE = (external(f"runtime:scratch_{n}") for n in ("take", "give"))
+_ALL = "%scratch.all"
+#: What is declared where there is a block: names, results, parameters.
+DECLARED = ((_TAKE, f"noalias align {ALIGN} ptr", ("i64",)), (_GIVE, "void", ("ptr",)))
+#: What gives the block back.
+GIVEN = f"  call void @{_GIVE}(ptr {_ALL})"
+
+
+class Room(NamedTuple):
+    """An array: its address, the type of its elements, and how many it has."""
+
+    ref: str
+    type: str
+    elements: int
+
+    @property
+    def bytes(self) -> int:
+        """What it takes, with what is left empty behind it."""
+        return -(-nbytes(self.type) * self.elements // ALIGN) * ALIGN
+
+
+class Placed(NamedTuple):
+    """Where arrays lie: ``first`` lines begin the function, ``then`` lines its first block.
+
+    Where a block was taken, the first lines are a block of their own.
+    """
+
+    first: list[str]
+    then: list[str]
+    taken: bool
+
+
+def placed(rooms: Iterable[Room], result: str) -> Placed:
+    """The lines that make arrays of a function with this result."""
+    rooms = list(rooms)
+    near, stack, block, size = _near(rooms), [], [], 0
+    for room in rooms:
+        if room in near:
+            stack.append(f"  {room.ref} = alloca {room.type}, i64 {room.elements}, align {ALIGN}")
+        else:
+            block.append(f"  {room.ref} = getelementptr inbounds i8, ptr {_ALL}, i64 {size}")
+            size += room.bytes
+    if not block:
+        return Placed([], stack, False)
+    taken = [
+        f"  {_ALL} = call noalias align {ALIGN} ptr @{_TAKE}(i64 {size})",
+        f"  %scratch.lack = icmp eq ptr {_ALL}, null",
+        "  br i1 %scratch.lack, label %scratch.none, label %entry",
+        "scratch.none:",
+        "  ret void" if result == "void" else f"  ret {result} zeroinitializer",
+    ]
+    return Placed(["scratch.take:", *stack, *taken], block, True)
+
+
+def _near(rooms: list[Room]) -> set[Room]:
+    """The smallest arrays, as many as fit on the stack."""
+    found, used = set(), 0
+    for room in sorted(rooms, key=lambda room: room.bytes):
+        used += room.bytes
+        if used > STACK:
+            break
+        found.add(room)
+    return found

@@ -1,0 +1,173 @@
+"""Nests that read across the order in which they write: block by block, turned in registers.
+
+Lanes run along what is written.  What lies the other way round in memory would be gathered, an
+element at a time.  Instead squares of it are read row by row, turned round in registers, and kept
+in a block close by, of which the nest then reads rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
+from agnesi.codegen.llvm.outlining import apart
+from agnesi.codegen.llvm.register_tiles import transposed
+from agnesi.codegen.loops.evaluate import _ITEM, ROW, Scope, memory_type
+from agnesi.codegen.loops.slp_stores import store_all
+from agnesi.codegen.loops.strided_loads import LONGEST_STEP
+from agnesi.core.dims import product
+from agnesi.core.extents import guess, is_some
+from agnesi.core.kernels import Buffer, Store, axes_in, walk
+from agnesi.core.loops import Affine, Axis, Expr, fresh_axes, load
+
+#: Elements of a block along the lanes, and of one across them at most; bytes of all that are filled
+#: at a time, which leave room in the first cache for what is read and written.
+BLOCK, _ACROSS, _CLOSE = 64, 64, 16 << 10
+#: Blocks of a nest at most; turns of both loops, and elements of the nest, at least.
+_READS, _TURNS, _ELEMENTS = 4, 4, 1 << 15
+#: Rows of the squares that are turned in registers, and bytes of one at most where it has more.
+_ROWS, _BYTES = 8, 16
+#: What is computed for more than one element, or takes more than one.
+_OTHERS = ("reduce", "steps", "complex", "real", "imag")
+
+
+def crossed(axes: Sequence[Axis], stores: Sequence[Store]) -> tuple[Axis, Axis] | None:
+    """The axes of a nest for the lanes and across them, if it reads across what it writes."""
+    values = [*walk([s.value for s in stores])]
+    if any(v.op in _OTHERS for v in values) or any(
+        s.offset.atoms or s.offset.free != {*axes} for s in stores
+    ) or guess(product([a.extent for a in axes])) < _ELEMENTS:
+        return None
+    long = [a for a in axes if guess(a.extent) >= _TURNS]
+    along = next((a for a in long if all(s.offset.terms[a] == 1 for s in stores)), None)
+    if along is None:
+        return None
+    found = {a: len(_reads(values, along, a)) for a in long if a is not along}
+    across = max(found, key=lambda a: found[a], default=None)
+    return (along, across) if across is not None and 0 < found[across] <= _READS else None
+
+
+def _reads(values: Sequence[Expr], along: Axis, across: Axis) -> list[Expr]:
+    """What lies along another axis than that of the lanes."""
+    return [v for v in values if v.op == "load" and _is_across(v.param[1], along, across)]
+
+
+def _is_across(at: Affine, along: Axis, across: Axis) -> bool:
+    step = at.terms.get(along, 0)
+    far = not isinstance(step, int) or abs(step) > LONGEST_STEP
+    return far and at.terms.get(across) == 1 and not at.atoms
+
+
+def emit_turned(nest: Any, scope: Scope, begin: Value, end: Value) -> None:
+    """Emit work units [begin, end) of a nest with an axis across the lanes."""
+    shape, b = nest.shape, nest.b
+    span = (i64(0), b.size(shape.across.extent))
+    rest = [a for a in shape.outer if a is not shape.across]
+    if shape.outer[0] is shape.across:
+        _level(nest, scope, rest, None, (begin, end))
+    else:
+        _level(nest, scope, rest, (begin, end), span)
+
+
+def _level(nest: Any, scope: Scope, rest: Sequence[Axis], span: tuple[Value, Value] | None,
+           across: tuple[Value, Value]) -> None:
+    """The loops around those that are cut into blocks."""
+    if not rest:
+        _blocks(nest, scope, across)
+        return
+    inner = scope.inside({})
+    scope.hoist(_values(nest), {*rest, nest.shape.across, nest.shape.along}, inner)
+    start, stop = span or (i64(0), nest.b.size(rest[0].extent))
+    some = span is None and is_some(rest[0].extent)
+    with nest.b.loop(start, stop, 1, nonempty=some) as loop:
+        inner.axes[rest[0]] = loop.index
+        _level(nest, inner, rest[1:], None, across)
+
+
+def _values(nest: Any) -> list[Expr]:
+    return [s.value for s in nest.stores]
+
+
+def _blocks(nest: Any, scope: Scope, across: tuple[Value, Value]) -> None:
+    """The blocks of both loops."""
+    b, shape = nest.b, nest.shape
+    first_across, first_along = fresh_axes((1, 1), axes_in(nest.stores))  # where a block begins
+    places = Affine(0, {shape.across: BLOCK, shape.along: 1, first_across: -BLOCK,
+                        first_along: -1})
+    reads, kept = _reads([*walk(_values(nest))], shape.along, shape.across), {}
+    wide = _wide(reads)
+    for v in reads:
+        room = Buffer((wide * BLOCK,), np.dtype(v.param[0].dtype), ROW)
+        nest.rows[room] = b.alloca(memory_type(v.dtype), wide * BLOCK)
+        kept[v] = load(room, v.dtype, places)
+    inner = scope.inside({})
+    scope.hoist(_values(nest), {shape.across, shape.along}, inner)
+    length = b.size(shape.along.extent)
+    with b.loop(*across, wide) as outer, b.loop(
+        i64(0), b.size((shape.along.extent + (BLOCK - 1)) // BLOCK),
+        nonempty=is_some(shape.along.extent)
+    ) as turn:
+        inner.axes[first_across], first = outer.index, b.mul(turn.index, i64(BLOCK))
+        inner.axes[first_along] = first
+        stop = b.intrinsic("smin", b.add(outer.index, i64(wide)), across[1])
+        rows = b.intrinsic("smin", b.sub(length, first), i64(BLOCK))
+        for v in reads:
+            _turn(nest, inner.inside({shape.across: outer.index, shape.along: first}, lanes=1), v,
+                  kept[v].param[0], rows, b.sub(stop, outer.index))
+        inner.kept = kept
+        with b.loop(outer.index, stop, 1, nonempty=True) as row:
+            line = inner.inside({shape.across: row.index})
+            span = turn.index, b.add(turn.index, i64(1))
+            nest._lane_loop(line, shape.along, _values(nest), span,
+                            lambda lanes, _: store_all(lanes, nest.stores), [])
+        inner.kept = {}
+
+
+def _wide(reads: Sequence[Expr]) -> int:
+    """Elements of blocks across the lanes, so that all of them are close."""
+    fitting = _CLOSE // (BLOCK * sum([_ITEM[v.dtype] for v in reads]))
+    return min(_ACROSS, 1 << fitting.bit_length() - 1)
+
+
+def _turn(nest: Any, scope: Scope, read: Expr, room: Buffer, rows: Value, columns: Value) -> None:
+    """Call what fills a block with so many rows of what is read, as its columns."""
+    b, (buffer, at) = nest.b, read.param
+    shape, size = nest.shape, _ITEM[read.dtype]
+    shortest = min(max(_ROWS, _BYTES // size), guess(shape.along.extent),
+                   guess(shape.across.extent))
+    own = 1 << (shortest.bit_length() - 1)
+    bits = f"i{8 * size}"
+    apart(b, "turned", (bits, own), lambda b, *given: _turned(b, bits, own, *given),
+          scope.address(read.dtype, buffer, at), b.size(at.terms[shape.along]), nest.rows[room],
+          rows, columns)
+
+
+def _turned(b: Builder, type_: str, own: int, source: Value, step: Value, target: Value,
+            rows: Value, columns: Value) -> None:
+    """Write rows of ``source``, ``step`` elements apart, as columns of a block.
+
+    Squares reach over the end of the block by being moved back over what is there already; what is
+    smaller than a square is written one by one.
+    """
+    size = int(type_[1:]) // 8
+    last_row, last_column = b.sub(rows, i64(own)), b.sub(columns, i64(own))
+    small = b.icmp("slt", b.intrinsic("smin", last_row, last_column), i64(0))
+    with b.when(small), b.loop(i64(0), rows) as i, b.loop(i64(0), columns) as j:
+        one = b.load(type_, b.gep(type_, source, b.add(b.mul(i.index, step), j.index)), size)
+        place = b.add(b.mul(j.index, i64(BLOCK)), i.index)
+        b.store(one, b.gep(type_, target, place), size)
+    large = b.op("xor", small, Value("true", "i1"))
+    with b.when(large), b.loop(i64(0), rows, own) as i, b.loop(i64(0), columns, own) as j:
+        row = b.intrinsic("smin", i.index, last_row)
+        column = b.intrinsic("smin", j.index, last_column)
+        place = b.gep(type_, source, b.add(b.mul(row, step), column))
+        square = []
+        for _ in range(own):
+            square.append(b.load(vector(type_, own), place, size))
+            place = b.gep(type_, place, step)
+        start = b.gep(type_, target, b.add(b.mul(column, i64(BLOCK)), row))
+        for k, value in enumerate(transposed(b, square)):
+            b.store(value, b.gep(type_, start, i64(k * BLOCK)), size)

@@ -1,0 +1,22 @@
+"""Which loops a nest runs, which one of them the lanes run along, and which one goes across."""
+
+from __future__ import annotations
+
+from agnesi.codegen.loops.blocked_transpose import crossed
+from agnesi.codegen.loops.collapse import collapse
+from agnesi.codegen.loops.unroll import unrolled
+from agnesi.core.kernels import Nest, Store
+from agnesi.core.lanes import lane_axis
+from agnesi.core.loops import Axis
+
+Loops = tuple[tuple[Axis, ...], list[Store], frozenset[Axis], Axis | None, Axis | None]
+
+
+def loops_of(nest: Nest) -> Loops:
+    """The loops and stores, those run in order, the one for lanes, and one to cut in blocks."""
+    axes, stores, ordered = collapse(nest.axes, nest.body, nest.ordered)
+    if ordered:
+        return axes, stores, ordered, lane_axis(axes, stores, ordered), None
+    axes, stores, along = unrolled(axes, stores)
+    along, across = (along, None) if along else crossed(axes, stores) or (None, None)
+    return axes, stores, ordered, along or lane_axis(axes, stores), across

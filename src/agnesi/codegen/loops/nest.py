@@ -1,0 +1,486 @@
+"""Loop nests to LLVM: loops outside in, reductions as sweeps, lanes along the innermost loop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.codegen.arithmetic import scalars
+from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
+from agnesi.codegen.loops import list_scheduling
+from agnesi.codegen.loops.blocked_transpose import BLOCK, emit_turned
+from agnesi.codegen.loops.collapse import cost, total_work
+from agnesi.codegen.loops.column_reduction import store_along
+from agnesi.codegen.loops.evaluate import _ITEM, IDENTITY, ROW, Scope
+from agnesi.codegen.loops.horizontal_reduction import horizontal
+from agnesi.codegen.loops.loop_order import loops_of
+from agnesi.codegen.loops.strided_loads import lanes_with_periods
+from agnesi.codegen.loops.tail_masking import one_register, open_turns
+from agnesi.core.costs import is_heavy
+from agnesi.core.extents import Extent, guess, is_some, most
+from agnesi.core.kernels import Buffer, Nest, Store, walk
+from agnesi.core.lanes import reduced_along
+from agnesi.core.loops import Affine, Axis, Expr, load
+from agnesi.core.record import struct
+
+_ROW_BYTES = 128 << 10
+#: Elements along the lanes in a unit of work; where loops around the lanes are run for each; and
+#: where each is a sum.
+_BLOCK, _NARROW, _SUMS = 2048, 64, 128
+_PARALLEL_WORK = 400_000
+#: Instructions from which a loop's body is written once, with a mask for the last turn.
+_LONG = 300
+#: Scalar operations that a sum takes in without rounding them.
+_PRODUCTS = ("multiply", "square")
+
+
+@struct
+class Shape:
+    """A nest made ready: its loops, the lane axis, and how work is shared out.
+
+    A unit of work is a turn of the first loop, or ``block`` elements along the lanes where there is
+    no other loop, or none whose turns can be shared out.
+    """
+
+    axes: tuple[Axis, ...]
+    stores: list[Store]
+    along: Axis | None
+    units: Any
+    work: Any
+    ordered: frozenset[Axis]
+    block: int = _BLOCK
+    across: Axis | None = None
+
+    @property
+    def outer(self) -> list[Axis]:
+        """The loops around the lanes."""
+        return [a for a in self.axes if a is not self.along]
+
+    @property
+    def parallel(self) -> bool:
+        """Whether it is worth several threads."""
+        return guess(self.units) > 1 and (isinstance(self.work, Extent) or self.spare >= 0)
+
+    @property
+    def spare(self) -> Any:
+        """By how much it is worth several threads."""
+        return self.work - _PARALLEL_WORK
+
+
+def prepare(nest: Nest) -> Shape:
+    """Choose the loops of a nest."""
+    axes, stores, ordered, along, across = loops_of(nest)
+    outer = [a for a in axes if a is not along]
+    work = total_work(stores)
+    if ordered and guess(work) >= _PARALLEL_WORK:
+        outer.sort(key=lambda a: a in ordered)
+    sums = any(v.op == "reduce" for v in walk([s.value for s in stores]))
+    block = _NARROW if outer else _SUMS if sums else _BLOCK
+    if sums and not outer and along is not None and guess(along.extent) <= 2 * _SUMS:
+        block //= 2
+    if outer and outer[0] not in ordered:
+        units = outer[0].extent
+    elif along is not None and (not outer or guess(work) >= _PARALLEL_WORK):
+        units = (along.extent + (block - 1)) // block
+    else:
+        units = 1
+    loops = (*outer, along) if along is not None else tuple(outer)
+    block = BLOCK if across else block
+    return Shape(loops, stores, along, units, work, ordered, block, across)
+
+
+def emit_nest(b: Builder, shape: Shape, pointer: Callable[[Buffer], Value], vector_bits: int,
+              begin: Value, end: Value, around: Mapping[Axis, Value] | None = None) -> None:
+    """Emit work units [begin, end) of a nest into the current function.
+
+    ``around`` has the indices of loops that are there already.
+    """
+    nest = _Nest(b, shape, vector_bits)
+    root = Scope(b, lambda buffer: nest.rows.get(buffer) or pointer(buffer), around or {})
+    root.rereads = bool(shape.ordered)
+    values = nest._values(shape.stores)
+    root.loaded = frozenset(pointer(v.param[0]).ref for v in walk(values) if v.op == "load")
+    nest.run(root, begin, end)
+
+
+class _Nest:
+    def __init__(self, b: Builder, shape: Shape, vector_bits: int) -> None:
+        self.b = b
+        self.shape = shape
+        self.bits = vector_bits
+        self.stores = shape.stores
+        self.rows: dict[Buffer, Value] = {}
+        #: The blocks along the lanes that are run, where they are what is shared out.
+        self.share: tuple[Value, Value] | None = None
+        #: The numbers of stores that sweeps have made on their way.
+        self.done: set[int] = set()
+
+    def run(self, root: Scope, begin: Value, end: Value) -> None:
+        outer = self.shape.outer
+        if any(a.extent == 0 for a in self.shape.axes):
+            return
+        if self.shape.across is not None and self.b.module.policy.turned_blocks:
+            emit_turned(self, root, begin, end)
+            return
+        if outer and outer[0] not in self.shape.ordered:
+            self._level(root, outer, (begin, end))
+            return
+        self.share = (begin, end) if not outer or guess(self.shape.units) > 1 else None
+        if outer:
+            self._level(root, outer, None)
+        else:
+            self._innermost(root)
+
+    # -- loops ----------------------------------------------------------------------------
+    def _level(self, scope: Scope, outer: list[Axis], span: tuple[Value, Value] | None) -> None:
+        """Open the loop over the first outer axis; what does not need it is done before."""
+        if not outer:
+            self._innermost(scope)
+            return
+        axis, *rest = outer
+        inside = {*outer, *([self.shape.along] if self.shape.along else [])}
+        inner = scope.inside({})
+        self._before(scope, inside, inner)
+        start, stop = span if span is not None else (i64(0), self.b.size(axis.extent))
+        with self.b.loop(start, stop, 1, nonempty=span is None and is_some(axis.extent)) as loop:
+            inner.axes[axis] = loop.index
+            self._level(inner, rest, None)
+
+    def _before(self, scope: Scope, inside: set[Axis], inner: Scope) -> None:
+        """What can be evaluated and stored before loops over ``inside`` are opened."""
+        values = self._values(self.stores)
+        self._sweeps(scope, values, inside)
+        scope.hoist(values, inside, inner)
+        self._store_ready(scope, inside)
+
+    def _store_ready(self, scope: Scope, inside: set[Axis]) -> None:
+        for s in self.stores:
+            if not (s.offset.free & inside) and not (s.value.free & inside):
+                self._store_once(scope, s)
+
+    def _store_once(self, scope: Scope, s: Store) -> None:
+        outside: Scope | None = scope.parent
+        while outside is not None:
+            if (s.offset.free | s.value.free) <= outside.axes.keys():
+                return
+            outside = outside.parent
+        scope.store(s.buffer, s.offset, s.value)
+
+    def _innermost(self, scope: Scope) -> None:
+        along = self.shape.along
+        if along is None:
+            inner = scope.inside({})
+            if not self.shape.axes:
+                list_scheduling.compute(scope, self._values(self.stores))
+            self._before(scope, set(), inner)
+            return
+        self._sweeps(scope, self._values(self.stores), {along})
+        self._store_ready(scope, {along})
+        ours = [s for s in self._left() if along in s.offset.free or along in s.value.free]
+        if ours and is_some(along.extent):
+            store_along(self, scope, along, ours)
+        elif ours:
+            with self.b.when(self.b.icmp("sgt", self.b.size(along.extent), i64(0))):
+                store_along(self, scope.inside({}), along, ours)
+
+    def _values(self, stores: Iterable[Store]) -> list[Expr]:
+        """All that is computed for stores: values, and places that depend on values."""
+        return [v for s in stores for v in (s.value, *s.offset.atoms)]
+
+    def _left(self) -> list[Store]:
+        """The stores that no sweep has made."""
+        return [s for i, s in enumerate(self.stores) if i not in self.done]
+
+    # -- lanes ----------------------------------------------------------------------------
+    def lanes_for(self, values: Sequence[Expr], axis: Axis, carries: bool = False) -> int:
+        """Lanes of a loop: several registers wide for cheap bodies, to hide latencies.
+
+        Wider still where each lane is a sum: its turns may lie far apart in memory.  One register,
+        or two, where the policy has no wide turns.  Over a run-time length, few enough for several
+        turns: what is left goes through as many.
+        """
+        native = self._native(values)
+        price = cost(values)
+        sums = any(v.op == "reduce" and axis in v.free for v in walk(list(values)))
+        wide = native * ((8 if sums else 4) if price <= 12 else 2 if price <= 120 else 1)
+        if not self.b.module.policy.wide_turns:
+            wide = min(wide, 2 * native if sums else native)
+        length = guess(axis.extent)
+        enough = 2 * length
+        if isinstance(axis.extent, Extent):
+            enough = length // (2 if sums else 8 if carries and price > 12 else 4) + 1
+        while wide > native and wide >= enough:
+            wide //= 2
+        return wide
+
+    def _native(self, values: Sequence[Expr]) -> int:
+        """Lanes that fill one register."""
+        unseen = ("index", "const", "size")
+        below = [*walk(list(values))]
+        sizes = [_ITEM[v.dtype] for v in below if v.op not in unseen]
+        floats = [_ITEM[v.dtype] for v in below if "float" in v.dtype]
+        return max(1, self.bits // (8 * max(*(floats or sizes or [4]), 4)))
+
+    def _lane_loop(self, scope: Scope, axis: Axis, values: Sequence[Expr],
+                   span: tuple[Value, Value] | None,
+                   body: Callable[[Scope, list[Value]], list[Value]],
+                   carried: list[Value], group: Sequence[Expr] = ()) -> list[Value]:
+        """Run ``body`` over an axis with lanes; a masked turn takes what does not fill them.
+
+        ``body(scope, carried)`` returns the carried vectors after its turn; they have the lanes of
+        ``scope``.  With ``span``, only blocks [begin, end) are run.
+        """
+        b, wide = self.b, self.lanes_for(values, axis, bool(carried))
+        while span is not None and wide > self.shape.block:
+            wide //= 2
+        if isinstance(axis.extent, Extent):
+            return open_turns(self, scope, axis, values, span, wide, body, carried, group)
+        if not carried:
+            wide = lanes_with_periods(wide, self._native(values), values, axis)
+        main = axis.extent // wide * wide
+        tail = axis.extent - main
+        if main and tail and self._is_written_once(values, axis):
+            start, end = i64(0), i64(axis.extent)
+            if span is not None:
+                start = b.op("mul", span[0], i64(self.shape.block))
+                end = b.intrinsic("smin", b.op("mul", span[1], i64(self.shape.block)), end)
+            return self._masked(scope, axis, values, (start, end), wide, body, carried)
+        last = None
+        if span is not None:
+            first = self.b.op("mul", span[0], i64(self.shape.block))
+            beyond = self.b.op("mul", span[1], i64(self.shape.block))
+            last = self.b.icmp("sge", beyond, i64(axis.extent))
+            stop = self.b.select(self.b.icmp("slt", beyond, i64(main)), beyond, i64(main))
+        if main:
+            unit = wide if span is None else math.gcd(wide, self.shape.block)
+            inner = scope.inside({}, along=axis, lanes=wide, mask=None, unit=unit)
+            inner.axes[axis] = i64(0)
+            scope.hoist(values, {axis}, inner)
+            start, stop = (first, stop) if span is not None else (i64(0), i64(main))
+            with self.b.loop(start, stop, wide, carried, nonempty=span is None) as loop:
+                inner.axes[axis] = loop.index
+                loop.carry(*body(inner, loop.carried))
+            carried = loop.results
+        if tail:
+            if last is not None:
+                with self.b.when(last):
+                    self._tail(scope, axis, values, main, tail, wide, body, carried)
+            else:
+                carried = self._tail(scope, axis, values, main, tail, wide, body, carried)
+        return carried
+
+    def _is_written_once(self, values: Sequence[Expr], axis: Axis) -> bool:
+        """Whether a masked loop does for all turns: where the body is long, or the policy says so.
+
+        A body that is written once compiles in half the time; masks cost next to nothing where
+        registers for them exist.
+        """
+        module = self.b.module
+        if "avx512vl" not in module.features:
+            return False
+        if cost(values) >= _LONG:
+            return True
+        return module.policy.masked_turns and all(
+            v.param[1].terms.get(axis, 0) in (0, 1) and not v.args
+            for v in walk(list(values)) if v.op == "load"
+        )
+
+    def _masked(self, scope: Scope, axis: Axis, values: Sequence[Expr], span: tuple[Value, Value],
+                wide: int, body: Callable[[Scope, list[Value]], list[Value]],
+                carried: list[Value]) -> list[Value]:
+        """A loop over part of an axis whose last turn has lanes beyond the end."""
+        b = self.b
+        inner = scope.inside({axis: span[0]}, along=axis, lanes=wide, mask=None, active=None,
+                             unit=1)
+        scope.hoist(values, {axis}, inner)
+        with b.loop(*span, wide, carried) as loop:
+            left = b.splat(b.cast("trunc", b.sub(span[1], loop.index), "i32"), wide)
+            inner.mask = b.icmp("ult", lanes(vector("i32", wide), range(wide)), left)
+            inner.axes[axis] = loop.index
+            loop.carry(*body(inner, loop.carried))
+        return loop.results
+
+    def _tail(self, scope: Scope, axis: Axis, values: Sequence[Expr], main: int, tail: int,
+              wide: int, body: Callable[[Scope, list[Value]], list[Value]],
+              carried: list[Value]) -> list[Value]:
+        width = wide
+        while not carried and width // 2 >= tail:
+            width //= 2
+        mask = lanes(vector("i1", width), [k < tail for k in range(width)]) if width > 1 else None
+        if width == tail:
+            mask = None
+        inner = scope.inside({axis: i64(main)}, along=axis, lanes=width, mask=mask,
+                             active=tail, unit=main)
+        scope.hoist(values, {axis}, inner)
+        return body(inner, carried)
+
+    # -- reductions -----------------------------------------------------------------------
+    def _sweeps(self, scope: Scope, values: Sequence[Expr], inside: set[Axis]) -> None:
+        """Compute the reductions that do not change in loops over ``inside``, grouped by axes."""
+        ready = _reductions(scope, values, inside)
+        while ready:
+            first = ready[0]
+            group = [r for r in ready if r.param[1] == first.param[1]]
+            self._sweep(scope, group)
+            ready = _reductions(scope, values, inside)
+
+    def _sweep(self, scope: Scope, group: list[Expr]) -> None:
+        bound = group[0].param[1]
+        axis = reduced_along(group, bound)
+        bodies = [r.args[0] for r in group]
+        if axis is None or any(a.extent == 0 or a in scope.axes for a in bound):
+            for r in group:
+                scope.value(r)
+            return
+        early = self._early(scope, group, axis)
+        rows = self._rows(scope, group, axis) if len(bound) == 1 else []
+        stores = [Store(row, Affine(0, {axis: 1}), value) for value, row in rows] + early
+        wide = self.lanes_for(bodies, axis, carries=True)
+        if isinstance(axis.extent, Extent):
+            wide = one_register(self, bodies, wide)
+        starts = [const(scalars.register(r.dtype, wide), IDENTITY[r.param[0]](r.dtype))
+                  for r in group]
+        outer = [a for a in bound if a is not axis]
+        totals = self._around(scope, outer, axis, group, starts, stores)
+        for r, total in zip(group, totals, strict=True):
+            scope.memo[r] = horizontal(self.b, r.param[0], r.dtype, total)
+        for value, row in rows:
+            scope.kept[value] = load(row, value.dtype, Affine(0, {axis: 1}))
+
+    def _around(self, scope: Scope, outer: list[Axis], axis: Axis, group: list[Expr],
+                totals: list[Value], stores: list[Store]) -> list[Value]:
+        """The loops of a sweep: scalar ones outside, lanes along ``axis`` inside."""
+        bodies = [r.args[0] for r in group] + self._values(stores)
+        if outer:
+            first, *rest = outer
+            inner = scope.inside({})
+            scope.hoist(bodies, {*outer, axis}, inner)
+            n = first.extent
+            with self.b.loop(i64(0), self.b.size(n), 1, totals, nonempty=is_some(n)) as loop:
+                inner.axes[first] = loop.index
+                loop.carry(*self._around(inner, rest, axis, group, loop.carried, stores))
+            return loop.results
+
+        def turn(inner: Scope, carried: list[Value]) -> list[Value]:
+            totals = [self._fold(inner, r, c) for r, c in zip(group, carried, strict=True)]
+            for s in stores:
+                inner.store(s.buffer, s.offset, s.value)
+            return totals
+
+        return self._lane_loop(scope, axis, bodies, None, turn, totals, group)
+
+    def _fold(self, inner: Scope, r: Expr, total: Value) -> Value:
+        (body,) = r.args
+        if r.param[0] == "add" and body.op in _PRODUCTS and r.dtype in ("float32", "float64"):
+            # Said aloud, so that rounding does not depend on what else the product is for.
+            added = self.b.fma(inner.wide(body.args[0]), inner.wide(body.args[-1]), total)
+            return added if inner.mask is None else self.b.select(inner.mask, added, total)
+        part = inner.wide(body)
+        neutral = const(part.type, IDENTITY[r.param[0]](r.dtype))
+        if inner.mask is not None:
+            part = self.b.select(inner.mask, part, neutral)
+        if total == neutral:  # in a lone turn
+            return part
+        return scalars.emit(self.b, r.param[0], (r.dtype, r.dtype), (total, part))
+
+    # -- stores on the way ------------------------------------------------------------------
+    def _early(self, scope: Scope, group: list[Expr], axis: Axis) -> list[Store]:
+        """The stores along the lanes that this sweep can make, because it has what they need.
+
+        They read what it reads, and nothing that is made later reads what they may be written
+        over: a buffer of their size.
+        """
+        shape = self.shape
+        if axis is not shape.along or len(group[0].param[1]) > 1 or shape.ordered or (
+            self.share is not None and shape.parallel
+        ):
+            return []
+        loaded = {v for v in walk([r.args[0] for r in group]) if _is_load_along(v, axis)}
+        found = [i for i, s in enumerate(self.stores) if i not in self.done
+                 and self._is_known(scope, s, axis) and not loaded.isdisjoint(walk([s.value]))]
+        while True:
+            later = [s for i, s in enumerate(self.stores)
+                     if i not in self.done and i not in found]
+            read = {v.param[0].nbytes for v in _unknown(scope, group, self._values(later))
+                    if v.op == "load"}
+            safe = [i for i in found if self.stores[i].buffer.nbytes not in read]
+            if len(safe) == len(found):
+                break
+            found = safe
+        early = [self.stores[i] for i in found]
+        bodies = [r.args[0] for r in group]
+        wide = self.lanes_for(bodies, axis, carries=True)
+        if self.lanes_for([*bodies, *self._values(early)], axis, carries=True) != wide:
+            return []  # sums are the same whatever is stored beside them
+        self.done.update(found)
+        return early
+
+    def _is_known(self, scope: Scope, s: Store, axis: Axis) -> bool:
+        """Whether all that a store needs is there in a loop over ``axis`` in a scope."""
+        free = s.offset.free | s.value.free
+        return axis in s.offset.free and free <= scope.axes.keys() | {axis} and all(
+            scope.has(v) if v.op == "reduce"
+            else v.op not in ("floor_divide", "remainder") or axis not in v.free
+            for v in walk(self._values([s]))
+        )
+
+    # -- rows kept between sweeps -----------------------------------------------------------
+    def _rows(self, scope: Scope, group: list[Expr], axis: Axis) -> list[tuple[Expr, Buffer]]:
+        """Costly values of this sweep that a later loop over the same axis needs again."""
+        known = scope.axes.keys() | {axis}
+        mine = [v for v in walk([r.args[0] for r in group]) if axis in v.free and v.free <= known]
+        later = _unknown(scope, group, self._values(self._left()))
+        rows = []
+        for value in mine:
+            longest = most(axis.extent)
+            if longest is None or longest * _ITEM[value.dtype] > _ROW_BYTES:
+                continue
+            if value in later and is_heavy(value.op) and not scope.has(value):
+                row = Buffer((axis.extent,), np.dtype(value.dtype), ROW)
+                self.keep(row, longest)
+                rows.append((value, row))
+        return rows
+
+    def keep(self, row: Buffer, length: int) -> None:
+        """Make room for a row, and for the lanes of a last turn."""
+        most = length + 8 * self.bits // 32
+        self.rows[row] = self.b.alloca(scalars.register(row.dtype.name), most)
+
+
+def _unknown(scope: Scope, group: list[Expr], values: Iterable[Expr]) -> set[Expr]:
+    """What is left to compute of values when the reductions of a group are there."""
+    done, found = set(group), set()
+    stack = list(values)
+    while stack:
+        value = stack.pop()
+        if value not in done and value not in found and not scope.has(value):
+            found.add(value)
+            stack.extend(value.args)
+    return found
+
+
+def _is_load_along(value: Expr, axis: Axis) -> bool:
+    """Whether a value comes from memory, for each lane along ``axis``."""
+    return value.op == "load" and axis in value.free
+
+
+def _reductions(scope: Scope, values: Sequence[Expr], inside: set[Axis]) -> list[Expr]:
+    """Reductions that can be computed now: nothing in them waits for another one."""
+    found: dict[Expr, None] = {}
+    for value in walk(list(values)):
+        if value.op != "reduce" or scope.has(value) or not value.free <= scope.axes.keys():
+            continue
+        if not (value.free & inside) and not _waits(scope, value):
+            found[value] = None
+    return list(found)
+
+
+def _waits(scope: Scope, value: Expr) -> bool:
+    """Whether a reduction contains another one that can be computed before it."""
+    return any(
+        v.op == "reduce" and v is not value and not scope.has(v) and v.free <= scope.axes.keys()
+        for v in walk(list(value.args))
+    )

@@ -1,0 +1,46 @@
+"""Indices in lanes of 32 bits, of which a register holds twice as many as of 64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.codegen.llvm.builder import Value, const, vector
+from agnesi.core.loops import Affine, Expr
+
+_LIMIT = 1 << 31
+_COMPARISONS = {"equal": "eq", "not_equal": "ne", "less": "slt", "less_equal": "sle",
+                "greater": "sgt", "greater_equal": "sge"}
+
+
+def short_index(scope: Any, at: Affine) -> Value:
+    """An index in all lanes, if it changes by a constant from one to the next."""
+    b, type_ = scope.b, vector("i32", scope.lanes)
+    first = b.splat(b.cast("trunc", scope.place(at), "i32"), scope.lanes)
+    if not scope.varies(at):
+        return first
+    return b.add(first, b.cast("trunc", scope.ramp(at.terms[scope.along]), type_))
+
+
+def compared(scope: Any, value: Expr) -> Value | None:
+    """The result of a comparison of indices that fit; None for all else."""
+    predicate = _COMPARISONS.get(value.op)
+    if predicate is None or not all(_fits(scope, x) for x in value.args):
+        return None
+    return scope.b.icmp(predicate, *[_operand(scope, x) for x in value.args])
+
+
+def _fits(scope: Any, x: Expr) -> bool:
+    if x.op == "const":
+        return x.dtype == "int64" and -_LIMIT <= x.param < _LIMIT
+    if x.op != "index" or x.param.atoms:
+        return False
+    bounds = x.param.bounds()
+    if bounds is None or not all(isinstance(n, int) and -_LIMIT <= n < _LIMIT for n in bounds):
+        return False
+    return not scope.varies(x) or isinstance(scope.step(x.param), int)
+
+
+def _operand(scope: Any, x: Expr) -> Value:
+    if x.op == "const":
+        return const(vector("i32", scope.lanes), x.param)
+    return short_index(scope, x.param)

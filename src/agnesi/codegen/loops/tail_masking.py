@@ -1,0 +1,152 @@
+"""Lanes along an axis whose length is a run-time value.
+
+Full turns come first, then one with a mask for what is left.  The masks are the same for all rows
+and are made once.  Rows of one register, which are common, take a turn of that width alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agnesi.codegen.arithmetic import scalars
+from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector, width
+from agnesi.codegen.loops.evaluate import IDENTITY, Scope
+from agnesi.codegen.loops.horizontal_reduction import low
+from agnesi.core.extents import Extent, divides, least
+from agnesi.core.kernels import walk
+from agnesi.core.loops import Affine, Axis, Expr
+
+Body = Callable[[Scope, list[Value]], list[Value]]
+
+
+def open_turns(nest: Any, scope: Scope, axis: Axis, values: Sequence[Expr],
+               span: tuple[Value, Value] | None, wide: int, body: Body,
+               carried: list[Value], group: Sequence[Expr] = ()) -> list[Value]:
+    """Run ``body`` over the axis; carried totals of a group of reductions are one register wide.
+
+    With ``span``, only blocks [begin, end) are run.
+    """
+    narrow = width(carried[0].type) if carried else one_register(nest, values, wide)
+    _settle(nest, scope, values, axis)
+    turns = _Turns(nest, scope, axis, narrow, span, body)
+    for count in dict.fromkeys((wide, narrow)):
+        turns.prepare(count, values)
+    if wide == narrow:
+        return turns.run(narrow, carried)
+    if turns.whole:
+        carried = turns.joined(group, wide, carried)
+        return turns.full(turns.stop(wide), turns.stop(narrow), narrow, carried)
+    short = nest.b.icmp("sle", nest.b.size(axis.extent), i64(narrow))
+    return nest.b.either(short, lambda: turns.masked(narrow, carried),
+                         lambda: turns.joined(group, wide, carried))
+
+
+def one_register(nest: Any, values: Sequence[Expr], wide: int) -> int:
+    """Lanes of the narrow turns of a loop whose widest have so many."""
+    return max(2, min(wide, nest._native(values))) if wide > 1 else 1
+
+
+class _Turns:
+    """The turns of one loop, of any width."""
+
+    def __init__(self, nest: Any, scope: Scope, axis: Axis, narrow: int,
+                 span: tuple[Value, Value] | None, body: Body) -> None:
+        self.b: Builder = nest.b
+        self.scope = scope
+        self.axis = axis
+        #: For each width, what does not change from turn to turn.
+        self.around: dict[int, Scope] = {}
+        self.body = body
+        self.size = self.b.size(axis.extent)
+        self.start, self.beyond = i64(0), self.size
+        if span is not None:
+            self.start, self.beyond = (
+                self.b.op("mul", edge, i64(nest.shape.block)) for edge in span)
+        self.last = self.b.icmp("sge", self.beyond, self.size)
+        #: Whether turns of one register make up the axis, whatever its length is.
+        self.whole = divides(narrow, axis.extent)
+
+    def prepare(self, count: int, values: Sequence[Expr]) -> None:
+        """Evaluate what does not change, before any turns of so many lanes."""
+        around = self.scope.inside({}, along=self.axis, lanes=count, mask=None, active=None, unit=1)
+        self.scope.hoist(values, {self.axis}, around)
+        self.around[count] = around
+
+    def run(self, count: int, totals: list[Value]) -> list[Value]:
+        """All turns of so many lanes, but for what fewer lanes make up."""
+        totals = self.full(self.start, self.stop(count), count, totals)
+        return totals if self.whole else self.masked(count, totals)
+
+    def joined(self, group: Sequence[Expr], wide: int, carried: list[Value]) -> list[Value]:
+        """All turns that so many lanes take, and what was carried before."""
+        totals = self.run(wide, [_neutral(r, wide) for r in group])
+        return [_joined(self.b, r, total, one) for r, total, one
+                in zip(group, totals, carried, strict=True)]
+
+    def stop(self, count: int) -> Value:
+        """Where the full turns of so many lanes end."""
+        end = self._end(count)
+        return end if self.beyond is self.size else self.b.intrinsic("smin", self.beyond, end)
+
+    def full(self, start: Value, stop: Value, count: int, totals: list[Value]) -> list[Value]:
+        inner = self._inside(start, count)
+        with self.b.loop(start, stop, count, totals) as loop:
+            inner.axes[self.axis] = loop.index
+            loop.carry(*self.body(inner, loop.carried))
+        return loop.results
+
+    def masked(self, count: int, totals: list[Value]) -> list[Value]:
+        """The turn for what is left behind full ones."""
+        b, end = self.b, self._end(count)
+        with b.beginning():
+            left = b.sub(self.size, end)
+            counts = b.splat(b.cast("trunc", left, "i32"), count)
+            mask = b.icmp("ult", lanes(vector("i32", count), range(count)), counts)
+        inner = self._inside(end, count, mask)
+        inner.left = left
+        if self.beyond is self.size:
+            return self.body(inner, totals)
+        with b.when(self.last):
+            self.body(inner, totals)
+        return totals
+
+    def _end(self, count: int) -> Value:
+        """Where full turns end; where the rest takes a mask, there surely is one."""
+        b, n = self.b, self.size
+        if divides(count, self.axis.extent):
+            return n
+        with b.beginning():
+            if self.whole:
+                return b.op("and", n, i64(-count))
+            before = b.sub(n, i64(1))
+            if not (least(self.axis.extent) or 0):
+                before = b.intrinsic("smax", before, i64(0))
+            return b.op("and", before, i64(-count))
+
+    def _inside(self, start: Value, count: int, mask: Value | None = None) -> Scope:
+        return self.around[count].inside({self.axis: start}, mask=mask)
+
+
+def _settle(nest: Any, scope: Scope, values: Sequence[Expr], axis: Axis) -> None:
+    """Find the places of rows before the loops along them, which would do it each turn."""
+    places = [s.offset for s in nest.stores]
+    places += [v.param[1] for v in walk(list(values)) if v.op == "load"]
+    for at in places:
+        outside = {a: c for a, c in at.terms.items() if isinstance(a, Axis) and a in scope.axes}
+        if axis in at.terms and any(isinstance(c, Extent) for c in outside.values()):
+            scope.place(Affine(0, outside))
+
+
+def _neutral(reduction: Expr, count: int) -> Value:
+    type_ = scalars.register(reduction.dtype, count)
+    return const(type_, IDENTITY[reduction.param[0]](reduction.dtype))
+
+
+def _joined(b: Builder, reduction: Expr, total: Value, one: Value) -> Value:
+    """A total of many registers and one of a single register, in a single one."""
+    count, dtypes = width(one.type), (reduction.dtype, reduction.dtype)
+    while (half := width(total.type) // 2) >= count:
+        high = b.shuffle(total, None, range(half, 2 * half))
+        total = scalars.emit(b, reduction.param[0], dtypes, (low(b, total, half), high))
+    return scalars.emit(b, reduction.param[0], dtypes, (one, total))

@@ -1,0 +1,52 @@
+"""Short innermost loops without a loop: lanes run along the next one, whose turns lie in a row.
+
+Such as the colours of pixels, or the copies of an element that is repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agnesi.codegen.loops.collapse import cost
+from agnesi.codegen.loops.slp_stores import MOST
+from agnesi.core.extents import guess
+from agnesi.core.kernels import Store, walk
+from agnesi.core.loops import Affine, Axis, Substitution
+
+#: Instructions of what is written several times, at most; turns of the loop for the lanes, at
+#: least; the longest step between what lanes read, to be faster than short vectors for each turn.
+_COST, _TURNS, _STEP = 150, 16, 3
+
+
+def unrolled(axes: tuple[Axis, ...], stores: list[Store]
+             ) -> tuple[tuple[Axis, ...], list[Store], Axis | None]:
+    """The loops and stores without the innermost loop, and the one for the lanes, if any."""
+    short = next((a for a in reversed(axes) if stores[0].offset.terms.get(a) == 1), None)
+    if short is None or not isinstance(short.extent, int) or short.extent > MOST:
+        return axes, stores, None
+    long = next((a for a in axes if stores[0].offset.terms.get(a) == short.extent), None)
+    if long is None or guess(long.extent) < _TURNS or not _gains(stores, short, long):
+        return axes, stores, None
+    turns = [Substitution({short: Affine(k)}) for k in range(short.extent)]
+    stores = [Store(s.buffer, turn.index(s.offset), turn(s.value)) for s in stores
+              for turn in turns]
+    return tuple([a for a in axes if a is not short]), stores, long
+
+
+def _gains(stores: Sequence[Store], short: Axis, long: Axis) -> bool:
+    """Whether all that is stored lies in a row, and what is read can be shuffled into lanes."""
+    values = [*walk([s.value for s in stores])]
+    return (
+        all(s.offset.terms.get(short) == 1 and s.offset.terms.get(long) == short.extent
+            and not s.offset.atoms and not s.value.dtype.startswith("complex") for s in stores)
+        and short.extent * cost([s.value for s in stores]) <= min(_COST, guess(long.extent))
+        and all(_reads(v.param[1], long) for v in values if v.op == "load")
+        and not any(v.op in ("reduce", "steps") for v in values)
+    )
+
+
+def _reads(at: Affine, long: Axis) -> bool:
+    """Whether neighbouring lanes read what lies close."""
+    step = at.terms.get(long, 0)
+    return isinstance(step, int) and 0 <= step <= _STEP and not any(
+        long in a.free for a in at.atoms)
