@@ -128,30 +128,30 @@ if TYPE_CHECKING:
     from agnesi.compiler.inputs import In as In
     from agnesi.compiler.jit import jit as jit
     from agnesi.core.substitution import clone as clone
-    from agnesi.ops.bessel import i0 as i0
-    from agnesi.ops.calculus import *  # noqa: F403
-    from agnesi.ops.convolve import convolve as convolve
-    from agnesi.ops.convolve import correlate as correlate
-    from agnesi.ops.convolve import fftconvolve as fftconvolve
-    from agnesi.ops.grids import *  # noqa: F403
-    from agnesi.ops.inquire import *  # noqa: F403
+    from agnesi.ops.arrays.grids import *  # noqa: F403
+    from agnesi.ops.arrays.inquire import *  # noqa: F403
+    from agnesi.ops.arrays.nonzeros import *  # noqa: F403
+    from agnesi.ops.arrays.numpy_selection import *  # noqa: F403
+    from agnesi.ops.arrays.rearrange import *  # noqa: F403
+    from agnesi.ops.arrays.triangles import *  # noqa: F403
+    from agnesi.ops.contractions.vectors import *  # noqa: F403
+    from agnesi.ops.convolution.convolve import convolve as convolve
+    from agnesi.ops.convolution.convolve import correlate as correlate
+    from agnesi.ops.convolution.convolve import fftconvolve as fftconvolve
+    from agnesi.ops.elementwise.numeric import *  # noqa: F403
     from agnesi.ops.linalg.products import kron as kron
-    from agnesi.ops.nans import *  # noqa: F403
-    from agnesi.ops.nonzeros import *  # noqa: F403
-    from agnesi.ops.numeric import *  # noqa: F403
-    from agnesi.ops.partitions import *  # noqa: F403
-    from agnesi.ops.pick import *  # noqa: F403
-    from agnesi.ops.polynomials import *  # noqa: F403
-    from agnesi.ops.quantiles import *  # noqa: F403
-    from agnesi.ops.rearrange import *  # noqa: F403
-    from agnesi.ops.sets import intersect1d as intersect1d
-    from agnesi.ops.sets import setdiff1d as setdiff1d
-    from agnesi.ops.sets import setxor1d as setxor1d
-    from agnesi.ops.sets import union1d as union1d
-    from agnesi.ops.statistics import *  # noqa: F403
-    from agnesi.ops.tapers import *  # noqa: F403
-    from agnesi.ops.triangles import *  # noqa: F403
-    from agnesi.ops.vectors import *  # noqa: F403
+    from agnesi.ops.numerics.calculus import *  # noqa: F403
+    from agnesi.ops.numerics.polynomials import *  # noqa: F403
+    from agnesi.ops.numerics.quantiles import *  # noqa: F403
+    from agnesi.ops.numerics.sets import intersect1d as intersect1d
+    from agnesi.ops.numerics.sets import setdiff1d as setdiff1d
+    from agnesi.ops.numerics.sets import setxor1d as setxor1d
+    from agnesi.ops.numerics.sets import union1d as union1d
+    from agnesi.ops.numerics.statistics import *  # noqa: F403
+    from agnesi.ops.reductions.nans import *  # noqa: F403
+    from agnesi.ops.signal.tapers import *  # noqa: F403
+    from agnesi.ops.sorting.partitions import *  # noqa: F403
+    from agnesi.ops.special.bessel import i0 as i0
 
 #: Names that are loaded at first use: "module", or "module:name".
 _LATE = {
@@ -162,15 +162,15 @@ _LATE = {
     "checkpoint_sequential": "agnesi.autodiff.checkpoint:checkpoint_sequential",
     "clear_cache": "agnesi.compiler.control:clear_cache",
     "clone": "agnesi.core.substitution:clone",
-    "convolve": "agnesi.ops.convolve:convolve",
-    "correlate": "agnesi.ops.convolve:correlate",
+    "convolve": "agnesi.ops.convolution.convolve:convolve",
+    "correlate": "agnesi.ops.convolution.convolve:correlate",
     "cuda": "agnesi.cuda",
     "custom_jvp": "agnesi.autodiff.custom:custom_jvp",
     "custom_vjp": "agnesi.autodiff.custom:custom_vjp",
     "data": "agnesi.data",
     "elementwise": "agnesi.api.kernels:elementwise",
     "fft": "agnesi.api.fft",
-    "fftconvolve": "agnesi.ops.convolve:fftconvolve",
+    "fftconvolve": "agnesi.ops.convolution.convolve:fftconvolve",
     "func": "agnesi.api.func",
     "Function": "agnesi.api.forward_backward:Function",
     "function": "agnesi.compiler.function:function",

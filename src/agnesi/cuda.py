@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from agnesi.core.errors import no_attribute
 from agnesi.core.exports import shown as _shown
-from agnesi.ops.generators import manual_seed
+from agnesi.ops.random.generators import manual_seed
 
 
 def is_available() -> bool:

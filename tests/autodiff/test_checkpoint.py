@@ -13,7 +13,7 @@ import agnesi as ag
 from agnesi import nn
 from agnesi import symbolic as T
 from agnesi.nn.functional import dropout
-from agnesi.ops.generators import Generator
+from agnesi.ops.random.generators import Generator
 
 
 def weights(n: int = 6, d: int = 16) -> list[Any]:

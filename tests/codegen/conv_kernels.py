@@ -12,7 +12,7 @@ from agnesi.core.convsizes import ConvSizes
 from agnesi.core.kernels import Buffer, Convolution, Matrix, Store
 from agnesi.core.loops import Affine, Axis, Expr, load
 from agnesi.core.record import replace
-from agnesi.ops.conv import Conv, ConvGradW, ConvGradX, Windows
+from agnesi.ops.convolution.conv import Conv, ConvGradW, ConvGradX, Windows
 from agnesi.runtime import machine, support
 from agnesi.schedule.lowering.split_filter_gradients import in_parts
 

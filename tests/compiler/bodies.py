@@ -13,8 +13,8 @@ from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node
 from agnesi.core.op import Op
 from agnesi.core.tensor import symbol
-from agnesi.ops.body import Body
-from agnesi.ops.loop import applied
+from agnesi.ops.control.body import Body
+from agnesi.ops.control.loop import applied
 
 Type = tuple[tuple[int, ...], str]
 

@@ -15,7 +15,7 @@ from agnesi.compiler.limits import byte_count
 from agnesi.core.kernels import Buffer, Nest, Store
 from agnesi.core.loops import Affine, Axis, call, load
 from agnesi.nn.functional import dropout
-from agnesi.ops.generators import Generator
+from agnesi.ops.random.generators import Generator
 from agnesi.schedule.memory.rematerialize import Remaker
 from tests.compiler.test_memory import checked
 from tests.fuzz.program import Program

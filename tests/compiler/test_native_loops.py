@@ -12,8 +12,8 @@ import agnesi as ag
 from agnesi.core.dispatch import apply
 from agnesi.core.op import Op
 from agnesi.core.record import record
-from agnesi.ops.branch import Cond
-from agnesi.ops.loop import Scan, While
+from agnesi.ops.control.branch import Cond
+from agnesi.ops.control.loop import Scan, While
 from tests.compiler.bodies import body, check, kinds, results
 
 SIZES = [(), (1,), (0,), (5,), (64,), (100,), (3, 33)]

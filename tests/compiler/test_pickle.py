@@ -18,7 +18,7 @@ from agnesi.core.dispatch import graph_node
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.node import toposort
 from agnesi.core.tensor import symbol
-from agnesi.ops import elementwise
+from agnesi.ops.base import elementwise
 from agnesi.testing import samples
 
 offset = ag.tensor([10.0, 20.0])

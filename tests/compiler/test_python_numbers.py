@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.ops.elementwise import TABLE
+from agnesi.ops.base.elementwise import TABLE
 
 X = np.array([0.25, 0.5])
 CASES = {

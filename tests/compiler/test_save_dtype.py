@@ -9,7 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.nn.functional import dropout
-from agnesi.ops.generators import Generator
+from agnesi.ops.random.generators import Generator
 from agnesi.schedule.memory import compressed_residuals
 from tests.compiler.test_memory import checked
 from tests.fuzz.program import Program

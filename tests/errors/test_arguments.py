@@ -137,7 +137,7 @@ KEPT = {
 def test_errors_name_the_function_and_its_arguments(part: int) -> None:
     warnings.simplefilter("ignore")
     wrong, count, silent = [], 0, []
-    rows = [(n, f) for n, f in functions() if f.__module__ != "agnesi.ops.formula"]
+    rows = [(n, f) for n, f in functions() if f.__module__ != "agnesi.ops.elementwise.formula"]
     for name, f in rows[part::6]:
         for parameter, declared, what, args, keywords in changed(f):
             count += 1

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import agnesi as ag
-from agnesi.ops.fourier import Fft, RealFft, RealIfft
+from agnesi.ops.signal.fourier import Fft, RealFft, RealIfft
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(3, 5, 4))
@@ -137,7 +137,7 @@ def test_out_takes_the_result():
 
 
 def test_without_scipy(monkeypatch):
-    from agnesi.ops import fourier as module
+    from agnesi.ops.signal import fourier as module
 
     monkeypatch.setattr(module, "library", lambda: np.fft)
     near(ag.fft.fftn(Z), np.fft.fftn(Z))

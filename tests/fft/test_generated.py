@@ -121,7 +121,7 @@ def test_large_arrays_are_shared_by_threads(dtype: str, threads: int) -> None:
 
 
 def test_shared_functions_are_evaluated_without_compiled_code() -> None:
-    from agnesi.ops.transforms import Columns, Lines
+    from agnesi.ops.signal.transforms import Columns, Lines
 
     x = _complex((1003, 64), "float64")
     np.testing.assert_allclose(Lines((1, 64), False, 1.0).perform(x), np.fft.fft(x), 1e-10, 1e-10)

@@ -9,7 +9,7 @@ import pytest
 import agnesi as ag
 from agnesi import symbolic as T
 from agnesi.core.graph import FunctionGraph
-from agnesi.ops.loop import Scan
+from agnesi.ops.control.loop import Scan
 
 
 def rng():

@@ -10,7 +10,7 @@ import pytest
 
 from agnesi.core import loops
 from agnesi.core.loops import Affine, Axis, Expr, Part, Read, Turns
-from agnesi.ops.elementwise import TABLE
+from agnesi.ops.base.elementwise import TABLE
 
 
 def _lowered(op: Any, *arrays: np.ndarray) -> np.ndarray:

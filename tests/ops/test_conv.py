@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.ops.conv import conv1d, conv2d, conv3d
-from agnesi.ops.transposed import conv_transpose
+from agnesi.ops.convolution.conv import conv1d, conv2d, conv3d
+from agnesi.ops.convolution.transposed import conv_transpose
 from agnesi.testing import check_op
 
 RANDOM = np.random.default_rng(0)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.ops.elementwise import TABLE, call
+from agnesi.ops.base.elementwise import TABLE, call
 
 _EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-300, -1e300, 712.0, 1 + 1e-10, 0.6, 0.8, 5e-324]
 _STRANGE = [*_EDGES, np.inf, -np.inf, np.nan]

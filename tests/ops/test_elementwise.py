@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.ops import formula
-from agnesi.ops.convert import _CONSTANTS
-from agnesi.ops.elementwise import TABLE, Elementwise, _run_silently, binary, silently
+from agnesi.ops.base.convert import _CONSTANTS
+from agnesi.ops.base.elementwise import TABLE, Elementwise, _run_silently, binary, silently
+from agnesi.ops.elementwise import formula
 
 
 @pytest.mark.parametrize(

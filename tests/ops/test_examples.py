@@ -7,7 +7,7 @@ import pytest
 
 from agnesi.api import functions
 from agnesi.nn import functional
-from agnesi.ops import elementwise
+from agnesi.ops.base import elementwise
 
 ROWS = {
     f.__name__: f

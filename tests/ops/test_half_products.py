@@ -7,7 +7,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.core import foreign
-from agnesi.ops import halves
+from agnesi.ops.contractions import halves
 
 RNG = np.random.default_rng(4)
 SHAPES = (

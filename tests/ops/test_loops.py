@@ -10,9 +10,9 @@ from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node
 from agnesi.core.tensor import symbol
 from agnesi.core.tree import flatten
-from agnesi.ops.body import Body
-from agnesi.ops.branch import Cond
-from agnesi.ops.loop import Scan, While, applied
+from agnesi.ops.control.body import Body
+from agnesi.ops.control.branch import Cond
+from agnesi.ops.control.loop import Scan, While, applied
 
 F8 = np.dtype("float64")
 

@@ -7,11 +7,11 @@ import pytest
 
 import agnesi as ag
 from agnesi.core.dims import Dim
-from agnesi.ops.diagonal import Diagonal, DiagonalMatrix, Triangle
-from agnesi.ops.join import Concat
-from agnesi.ops.movement import Permute, Reshape
-from agnesi.ops.ranges import Arange, Eye, Linspace
-from agnesi.ops.slices import FULL, Slice, SlicePut, Unslice
+from agnesi.ops.base.movement import Permute, Reshape
+from agnesi.ops.base.slices import FULL, Slice, SlicePut, Unslice
+from agnesi.ops.indexing.diagonal import Diagonal, DiagonalMatrix, Triangle
+from agnesi.ops.indexing.join import Concat
+from agnesi.ops.indexing.ranges import Arange, Eye, Linspace
 from agnesi.testing import check_op
 
 X = np.random.default_rng(0).normal(size=(2, 3, 4))

@@ -12,7 +12,7 @@ import pytest
 import agnesi as ag
 from agnesi.api.late import NAMES
 from agnesi.core import tree
-from agnesi.ops.paths import cost, greedy_path, optimal_path, path_cost
+from agnesi.ops.contractions.paths import cost, greedy_path, optimal_path, path_cost
 
 R = np.random.default_rng(5)
 A = R.uniform(-2, 2, (3, 4))

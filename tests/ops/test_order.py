@@ -9,8 +9,8 @@ import agnesi as ag
 from agnesi.compiler.sorting import sorted_by_code
 from agnesi.core.config import LENT
 from agnesi.core.sorting import Sorting
-from agnesi.ops.order import first_places
-from agnesi.ops.sort import ArgSort, Sort
+from agnesi.ops.sorting.order import first_places
+from agnesi.ops.sorting.sort import ArgSort, Sort
 
 DTYPES = ["float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint32",
           "uint64", "bool"]

@@ -11,7 +11,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn
-from agnesi.ops.elementwise import TABLE
+from agnesi.ops.base.elementwise import TABLE
 
 #: Functions that hand over memory of others, and with it no place for an ``out``.
 FOREIGN = {"from_numpy", "from_dlpack"}

@@ -9,7 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.nn import functional
-from agnesi.ops.pool import (
+from agnesi.ops.convolution.pool import (
     adaptive_avg_pool,
     adaptive_max_pool,
     avg_pool,

@@ -13,10 +13,10 @@ import pytest
 
 import agnesi as ag
 from agnesi.core.dispatch import apply
-from agnesi.ops import random
-from agnesi.ops.generators import Generator
-from agnesi.ops.noise import _NATIVE, Noise
-from agnesi.ops.philox import CHUNK, Advance, RandomBits, philox
+from agnesi.ops.random import random
+from agnesi.ops.random.generators import Generator
+from agnesi.ops.random.noise import _NATIVE, Noise
+from agnesi.ops.random.philox import CHUNK, Advance, RandomBits, philox
 
 ONES = 0xFFFFFFFF
 #: From the known-answer vectors of Random123 for philox4x32-10: key, counter, result.

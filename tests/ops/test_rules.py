@@ -14,7 +14,7 @@ from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.node import Node
 from agnesi.core.tensor import symbol, wrap
-from agnesi.ops.elementwise import TABLE, call
+from agnesi.ops.base.elementwise import TABLE, call
 from agnesi.testing import check_op
 from agnesi.testing.operations import close
 from agnesi.testing.samples import Case, cases, operands

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.ops.explog import xlogy
+from agnesi.ops.elementwise.explog import xlogy
 
 INF, NAN = np.inf, np.nan
 

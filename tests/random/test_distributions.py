@@ -11,7 +11,7 @@ import scipy.stats as st
 
 import agnesi as ag
 from agnesi.api.random import Generator
-from agnesi.ops.samplers import _ARRAYS, _factorial
+from agnesi.ops.random.samplers import _ARRAYS, _factorial
 
 N = 6000
 CONTINUOUS = {

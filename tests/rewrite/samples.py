@@ -4,13 +4,13 @@ import numpy as np
 
 import agnesi as ag
 from agnesi.core.dispatch import apply, symbolic
-from agnesi.ops.convert import Size
-from agnesi.ops.creation import spread_constant
-from agnesi.ops.overlay import Overlay
-from agnesi.ops.places import ScatterAdd, spread
-from agnesi.ops.pooled import PoolTaps, TapSpread
-from agnesi.ops.slices import Unslice
-from agnesi.ops.windows import Windows
+from agnesi.ops.base.convert import Size
+from agnesi.ops.base.creation import spread_constant
+from agnesi.ops.base.gather_scatter import ScatterAdd, spread
+from agnesi.ops.base.slices import Unslice
+from agnesi.ops.convolution.pooled import PoolTaps, TapSpread
+from agnesi.ops.convolution.windows import Windows
+from agnesi.ops.indexing.overlay import Overlay
 
 
 def _softmax(x):

@@ -4,8 +4,8 @@ import numpy as np
 
 import agnesi as ag
 from agnesi import symbolic as T
-from agnesi.ops.branch import Cond
-from agnesi.ops.loop import While
+from agnesi.ops.control.branch import Cond
+from agnesi.ops.control.loop import While
 
 
 def compiled(inputs, outputs, *arrays):

@@ -7,8 +7,8 @@ import pytest
 
 import agnesi as ag
 from agnesi.core.dispatch import apply
-from agnesi.ops.pooled import MaxPool, PoolTaps
-from agnesi.ops.windows import Windows
+from agnesi.ops.convolution.pooled import MaxPool, PoolTaps
+from agnesi.ops.convolution.windows import Windows
 
 RANDOM = np.random.default_rng(0)
 FUNCTIONS = [ag.tanh, ag.sigmoid, ag.relu, ag.softplus, lambda x: ag.tanh(x * 2) * 3,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.ops.expand import sum_to
+from agnesi.ops.base.expand import sum_to
 from agnesi.rewrite import GraphRule, PatternRule, pattern_rule, rules, variables
 from agnesi.testing.check_rule import check_rule
 from tests.rewrite.samples import SAMPLES

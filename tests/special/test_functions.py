@@ -13,8 +13,9 @@ from hypothesis.extra import numpy as arrays
 
 import agnesi as ag
 from agnesi import special
-from agnesi.ops import formula, quadrature
-from agnesi.ops.elementwise import TABLE
+from agnesi.ops.base.elementwise import TABLE
+from agnesi.ops.elementwise import formula
+from agnesi.ops.special import quadrature
 from agnesi.testing import check_grads, samples
 
 rng = np.random.default_rng(3)

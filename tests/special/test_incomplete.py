@@ -8,8 +8,8 @@ import pytest
 
 import agnesi as ag
 from agnesi import special
-from agnesi.ops import incomplete
-from agnesi.ops.elementwise import call
+from agnesi.ops.base.elementwise import call
+from agnesi.ops.special import incomplete
 
 GAMMA = [(0.1, 0.01), (1e-6, 0.5), (1e-6, 3.0), (0.5, 3.0), (3.0, 1.0), (20.0, 25.0),
          (200.0, 180.0), (250.0, 180.0), (250.0, 260.0), (1000.0, 1040.0), (300.0, 250.0),

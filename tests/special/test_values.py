@@ -8,8 +8,9 @@ import pytest
 
 import agnesi as ag
 from agnesi import special
-from agnesi.ops import formula, incomplete
-from agnesi.ops.elementwise import TABLE, call
+from agnesi.ops.base.elementwise import TABLE, call
+from agnesi.ops.elementwise import formula
+from agnesi.ops.special import incomplete
 
 rng = np.random.default_rng(0)
 

@@ -9,7 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.api import functions, late
-from agnesi.ops import quadrature
+from agnesi.ops.special import quadrature
 from agnesi.testing.samples import cases
 
 #: Reasons, and the functions that they are for.

@@ -22,7 +22,7 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_known, is_tracing
 from agnesi.core.tree import flatten
-from agnesi.ops.join import PAD_MODES
+from agnesi.ops.indexing.join import PAD_MODES
 
 _ROOMS = {"numpy": "agnesi", "numpy.linalg": "agnesi.api.linalg", "numpy.fft": "agnesi.api.fft"}
 #: Names of NumPy's parameters that have another one here, and those that change no value.

@@ -17,9 +17,9 @@ from agnesi.autodiff.bodies import BodyTrace, body_trace, close
 from agnesi.autodiff.reverse import transposed
 from agnesi.core.dispatch import current
 from agnesi.core.tensor import Tensor
-from agnesi.ops.body import Body
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.creation import zeros_like
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import zeros_like
+from agnesi.ops.control.body import Body
 
 #: A graph of gradients, and the tensors from outside that are its last operands.
 Traced = tuple[GraphOp, list[Tensor]]

@@ -18,8 +18,8 @@ from agnesi.core.public import told
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import current_trace, is_known, is_tracing
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.loop import applied
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.control.loop import applied
 
 #: What every effect reads and writes: it keeps them in order, and each of them alive.
 _ORDER = wrap(np.zeros((), np.int8))

@@ -16,8 +16,8 @@ from agnesi.core.errors import PACKAGE, at
 from agnesi.core.public import DEVICE, on_host, told
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_tracing
-from agnesi.ops.convert import check_unmasked
-from agnesi.ops.types import KINDS
+from agnesi.ops.arrays.types import KINDS
+from agnesi.ops.base.convert import check_unmasked
 
 #: The version of the array API standard that is implemented, and those that it contains.
 VERSION = "2025.12"

@@ -16,12 +16,14 @@ from agnesi.api import loops
 from agnesi.core import shapes
 from agnesi.core.public import into
 from agnesi.core.tensor import Tensor
-from agnesi.ops import extremes, reduce, running, scatter
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.index import take
-from agnesi.ops.join import concat
-from agnesi.ops.movement import moveaxis, reshape
-from agnesi.ops.select import where as choose
+from agnesi.ops.base import reduce
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.movement import moveaxis, reshape
+from agnesi.ops.base.select import where as choose
+from agnesi.ops.indexing import scatter
+from agnesi.ops.indexing.index import take
+from agnesi.ops.indexing.join import concat
+from agnesi.ops.reductions import extremes, running
 
 Binary = Callable[..., Tensor]
 

@@ -18,9 +18,9 @@ from agnesi.core.errors import GradientError, ShapeError, at
 from agnesi.core.op import GIVEN_NAMES, Op, explain
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_known
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import filled
-from agnesi.ops.loop import applied
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import filled
+from agnesi.ops.control.loop import applied
 
 Arrays = tuple[Any, ...]
 

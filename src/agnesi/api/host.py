@@ -26,8 +26,8 @@ from agnesi.core.op import typed
 from agnesi.core.public import higher
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.core.tracing import current_trace, is_known, is_tracing
-from agnesi.ops import movement
-from agnesi.ops.replicate import copy
+from agnesi.ops.arrays.replicate import copy
+from agnesi.ops.base import movement
 
 
 def value(x: Tensor, use: str) -> np.ndarray:

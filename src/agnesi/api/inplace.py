@@ -14,10 +14,10 @@ from agnesi.core.op import retold, typed
 from agnesi.core.programs import is_declaring
 from agnesi.core.public import public, told
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith
-from agnesi.ops.convert import SCALARS, as_tensor, cast
-from agnesi.ops.elementwise import TABLE, silently
-from agnesi.ops.expand import broadcast_to
+from agnesi.ops.base import arith
+from agnesi.ops.base.convert import SCALARS, as_tensor, cast
+from agnesi.ops.base.elementwise import TABLE, silently
+from agnesi.ops.base.expand import broadcast_to
 
 Method = Callable[..., Any]
 _DOC = """Like ``{name}``, written into the tensor itself.

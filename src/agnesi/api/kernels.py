@@ -20,8 +20,8 @@ from agnesi.core.public import higher
 from agnesi.core.shapes import axes_of, broadcast
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_tracing
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import filled
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import filled
 
 Expression = str | Callable[..., Any]
 

@@ -32,48 +32,50 @@ _MODULES = {
     """,
     "agnesi.core.devices": "device",
     "agnesi.api.mapping": "apply_along_axis apply_over_axes vectorize",
-    "agnesi.ops.bessel": "i0",
-    "agnesi.ops.calculus": "gradient interp trapezoid trapz unwrap",
-    "agnesi.ops.grids": """
+    "agnesi.ops.special.bessel": "i0",
+    "agnesi.ops.numerics.calculus": "gradient interp trapezoid trapz unwrap",
+    "agnesi.ops.arrays.grids": """
         fromfunction fromiter geomspace identity indices ix_ mgrid ogrid ravel_multi_index
         unravel_index
     """,
-    "agnesi.ops.inquire": """
+    "agnesi.ops.arrays.inquire": """
         array_equiv asanyarray asarray_chkfinite frombuffer issubdtype iterable may_share_memory
         ndim packbits promote_types shape shares_memory size unpackbits
     """,
-    "agnesi.ops.nans": """
+    "agnesi.ops.reductions.nans": """
         nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar
     """,
-    "agnesi.ops.numeric": """
+    "agnesi.ops.elementwise.numeric": """
         bitwise_count deg2rad degrees divmod fix float_power frexp gcd heaviside iscomplex
         iscomplexobj isneginf isposinf isreal isrealobj isscalar lcm ldexp logaddexp2 modf rad2deg
         radians sinc spacing
     """,
-    "agnesi.ops.lines": "c_ r_",
-    "agnesi.ops.nonzeros": "argwhere flatnonzero",
-    "agnesi.ops.partitions": "argpartition lexsort partition",
-    "agnesi.ops.pick": "choose compress copyto extract piecewise place put putmask",
-    "agnesi.ops.polynomials": """
+    "agnesi.ops.arrays.lines": "c_ r_",
+    "agnesi.ops.arrays.nonzeros": "argwhere flatnonzero",
+    "agnesi.ops.sorting.partitions": "argpartition lexsort partition",
+    "agnesi.ops.arrays.numpy_selection": """
+        choose compress copyto extract piecewise place put putmask
+    """,
+    "agnesi.ops.numerics.polynomials": """
         poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots
     """,
-    "agnesi.ops.quantiles": "nanmedian nanpercentile nanquantile percentile",
-    "agnesi.ops.ranked": "cummax cummin kthvalue mode",
-    "agnesi.ops.rearrange": """
+    "agnesi.ops.numerics.quantiles": "nanmedian nanpercentile nanquantile percentile",
+    "agnesi.ops.sorting.ranked": "cummax cummin kthvalue mode",
+    "agnesi.ops.arrays.rearrange": """
         append array_split block column_stack delete dsplit ediff1d fliplr flipud hsplit insert
         resize rollaxis rot90 row_stack sliding_window_view sort_complex trim_zeros vsplit
     """,
-    "agnesi.ops.sets": "intersect1d setdiff1d setxor1d union1d",
-    "agnesi.ops.statistics": """
+    "agnesi.ops.numerics.sets": "intersect1d setdiff1d setxor1d union1d",
+    "agnesi.ops.numerics.statistics": """
         average bincount corrcoef cov digitize histogram histogram2d histogram_bin_edges histogramdd
         ptp
     """,
-    "agnesi.ops.tapers": "bartlett blackman hamming hanning kaiser",
-    "agnesi.ops.triangles": """
+    "agnesi.ops.signal.tapers": "bartlett blackman hamming hanning kaiser",
+    "agnesi.ops.arrays.triangles": """
         diag_indices diag_indices_from diagflat fill_diagonal mask_indices tri tril_indices
         tril_indices_from triu_indices triu_indices_from vander
     """,
-    "agnesi.ops.vectors": "matvec vdot vecmat",
+    "agnesi.ops.contractions.vectors": "matvec vdot vecmat",
 }
 #: Other libraries' names of what has one here.
 _OTHERS = {
@@ -96,7 +98,7 @@ _OTHERS = {
         cosine_similarity group_norm hardshrink layer_norm max_pool1d max_pool2d max_pool3d
         pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu rms_norm selu threshold
     """.split()},
-    "agnesi.ops.rearrange": {"tensor_split": "array_split"},
+    "agnesi.ops.arrays.rearrange": {"tensor_split": "array_split"},
     "builtins": {"Size": "tuple"},
     "numpy": {"dtype": "dtype"},
 }

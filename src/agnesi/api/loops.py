@@ -32,8 +32,8 @@ from agnesi.core.leaves import COPY
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.ranges import arange
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.indexing.ranges import arange
 
 Function = Callable[..., Any]
 

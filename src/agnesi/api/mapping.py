@@ -12,9 +12,9 @@ from agnesi.core.dims import product
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.movement import expand_dims, moveaxis, reshape
-from agnesi.ops.replicate import broadcast_to
+from agnesi.ops.arrays.replicate import broadcast_to
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.movement import expand_dims, moveaxis, reshape
 
 __all__ = ["apply_along_axis", "apply_over_axes", "vectorize"]
 

@@ -26,10 +26,10 @@ from agnesi.core.config import LENT
 from agnesi.core.dims import Dim
 from agnesi.core.tensor import Absent
 from agnesi.core.tensor import Tensor as Tensor
-from agnesi.ops import arith
-from agnesi.ops.index import getitem
-from agnesi.ops.scatter import setitem
-from agnesi.ops.sizes import with_tensors
+from agnesi.ops.base import arith
+from agnesi.ops.base.sizes import with_tensors
+from agnesi.ops.indexing.index import getitem
+from agnesi.ops.indexing.scatter import setitem
 
 Method = Callable[..., Any]
 
@@ -180,7 +180,7 @@ LENT.foreign_forms = _foreign_forms
 
 
 def _divmod(x1: Any, x2: Any) -> Any:
-    return importlib.import_module("agnesi.ops.numeric").divmod(x1, x2)
+    return importlib.import_module("agnesi.ops.elementwise.numeric").divmod(x1, x2)
 
 
 def _operators() -> dict[str, Method]:

@@ -20,7 +20,7 @@ from agnesi.core.op import typed
 from agnesi.core.shapes import fits as shapes_fit
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_tracing
-from agnesi.ops.convert import SCALARS, as_tensor, cast, number
+from agnesi.ops.base.convert import SCALARS, as_tensor, cast, number
 
 
 class Nest:

@@ -20,10 +20,10 @@ from agnesi.core.op import GIVEN_NAMES, Op, typed
 from agnesi.core.record import record
 from agnesi.core.substitution import substituted
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.body import Body, check_types
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.creation import zeros_like
-from agnesi.ops.loop import applied
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import zeros_like
+from agnesi.ops.control.body import Body, check_types
+from agnesi.ops.control.loop import applied
 
 Rule = Callable[..., Any]
 

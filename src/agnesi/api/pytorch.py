@@ -16,15 +16,16 @@ from agnesi.core.dispatch import apply
 from agnesi.core.public import on_host, public
 from agnesi.core.spellings import warn_of
 from agnesi.core.tensor import Tensor
-from agnesi.ops import creation, ranked, select
-from agnesi.ops.composite import array_equal
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.movement import reshape, swapaxes
-from agnesi.ops.nonzeros import argwhere
-from agnesi.ops.replicate import repeat as each_repeated
-from agnesi.ops.replicate import tile
-from agnesi.ops.slices import FULL, Slice
-from agnesi.ops.sort import Ordered
+from agnesi.ops.arrays.nonzeros import argwhere
+from agnesi.ops.arrays.replicate import repeat as each_repeated
+from agnesi.ops.arrays.replicate import tile
+from agnesi.ops.base import creation, select
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.movement import reshape, swapaxes
+from agnesi.ops.base.slices import FULL, Slice
+from agnesi.ops.contractions.composite import array_equal
+from agnesi.ops.sorting import ranked
+from agnesi.ops.sorting.sort import Ordered
 
 Form = Callable[..., Any]
 

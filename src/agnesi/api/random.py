@@ -68,15 +68,15 @@ from agnesi.core.errors import no_attribute
 from agnesi.core.exports import shown as _shown
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops.generators import Generator as Generator
-from agnesi.ops.generators import default_generator as default_generator
-from agnesi.ops.generators import manual_seed as manual_seed
-from agnesi.ops.random import bernoulli as bernoulli
-from agnesi.ops.random import choice as choice
-from agnesi.ops.random import dropout_mask as dropout_mask
-from agnesi.ops.random import permutation as permutation
-from agnesi.ops.random import randint as randint
-from agnesi.ops.random import shuffle as shuffle
+from agnesi.ops.random.generators import Generator as Generator
+from agnesi.ops.random.generators import default_generator as default_generator
+from agnesi.ops.random.generators import manual_seed as manual_seed
+from agnesi.ops.random.random import bernoulli as bernoulli
+from agnesi.ops.random.random import choice as choice
+from agnesi.ops.random.random import dropout_mask as dropout_mask
+from agnesi.ops.random.random import permutation as permutation
+from agnesi.ops.random.random import randint as randint
+from agnesi.ops.random.random import shuffle as shuffle
 
 #: NumPy's name for making a generator.
 default_rng = Generator

@@ -12,15 +12,15 @@ from agnesi.core.errors import at
 from agnesi.core.op import typed
 from agnesi.core.public import is_device, on_host, public, told
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arith import conj, imag
-from agnesi.ops.complexes import part
-from agnesi.ops.convert import Cast, cast
-from agnesi.ops.movement import flatten as flatten_axes
-from agnesi.ops.movement import matrix_transpose, permute_dims, swapaxes
-from agnesi.ops.movement import reshape as to_shape
-from agnesi.ops.replicate import broadcast_to as to_broadcast
-from agnesi.ops.replicate import tile as tiled
-from agnesi.ops.types import astype
+from agnesi.ops.arrays.replicate import broadcast_to as to_broadcast
+from agnesi.ops.arrays.replicate import tile as tiled
+from agnesi.ops.arrays.types import astype
+from agnesi.ops.base.arith import conj, imag
+from agnesi.ops.base.convert import Cast, cast
+from agnesi.ops.base.movement import flatten as flatten_axes
+from agnesi.ops.base.movement import matrix_transpose, permute_dims, swapaxes
+from agnesi.ops.base.movement import reshape as to_shape
+from agnesi.ops.elementwise.complexes import part
 
 
 def _listed(sizes: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -27,13 +27,13 @@ from agnesi.core.dtypes import int64
 from agnesi.core.errors import ShapeError, at
 from agnesi.core.extents import Extent, guess
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.creation import zeros
-from agnesi.ops.demands import demanded
-from agnesi.ops.index import take
-from agnesi.ops.join import concat, stack
-from agnesi.ops.ranges import arange
-from agnesi.ops.select import minimum
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import zeros
+from agnesi.ops.base.parameter_checks import demanded
+from agnesi.ops.base.select import minimum
+from agnesi.ops.indexing.index import take
+from agnesi.ops.indexing.join import concat, stack
+from agnesi.ops.indexing.ranges import arange
 
 Function = Callable[..., Any]
 

@@ -17,11 +17,11 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_tracing
 from agnesi.core.valuedims import size_of
-from agnesi.ops.compare import not_equal
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.loop import FirstRows
-from agnesi.ops.select import where
-from agnesi.ops.slices import flip
+from agnesi.ops.base.compare import not_equal
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.select import where
+from agnesi.ops.base.slices import flip
+from agnesi.ops.control.loop import FirstRows
 
 
 class until:  # noqa: N801 - used as a function

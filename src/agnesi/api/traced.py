@@ -36,9 +36,9 @@ from agnesi.core.op import typed
 from agnesi.core.shapes import fits as shapes_fit
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.tracing import is_known, within
-from agnesi.ops.branch import Cond
-from agnesi.ops.convert import SCALARS, as_tensor
-from agnesi.ops.loop import Scan, While, applied
+from agnesi.ops.base.convert import SCALARS, as_tensor
+from agnesi.ops.control.branch import Cond
+from agnesi.ops.control.loop import Scan, While, applied
 
 Function = Callable[..., Any]
 

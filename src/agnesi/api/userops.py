@@ -24,9 +24,9 @@ from agnesi.core.op import explain
 from agnesi.core.public import higher
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor, cast, constant
-from agnesi.ops.elementwise import silently
-from agnesi.ops.loop import applied
+from agnesi.ops.base.convert import as_tensor, cast, constant
+from agnesi.ops.base.elementwise import silently
+from agnesi.ops.control.loop import applied
 
 Rule = Callable[..., Any]
 

@@ -20,19 +20,19 @@ from agnesi.core.node import Node, toposort
 from agnesi.core.op import Op
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.core.tracing import is_tracing, within
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import zeros_like
+from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.movement import moveaxis, reshape
+from agnesi.ops.base.reduce import any as any_of
+from agnesi.ops.base.reduce import max as greatest
+from agnesi.ops.base.select import where
 from agnesi.ops.batching import pointwise
-from agnesi.ops.body import Body
-from agnesi.ops.branch import Cond
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import zeros_like
-from agnesi.ops.expand import broadcast_to
-from agnesi.ops.loop import Scan, While, applied
-from agnesi.ops.movement import moveaxis, reshape
-from agnesi.ops.philox import Advance
-from agnesi.ops.ranges import arange
-from agnesi.ops.reduce import any as any_of
-from agnesi.ops.reduce import max as greatest
-from agnesi.ops.select import where
+from agnesi.ops.control.body import Body
+from agnesi.ops.control.branch import Cond
+from agnesi.ops.control.loop import Scan, While, applied
+from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.random.philox import Advance
 
 #: A value, and whether it has an axis for the examples in front.
 Value = tuple[Any, bool]

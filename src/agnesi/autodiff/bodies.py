@@ -17,7 +17,7 @@ from agnesi.core.substitution import copied, substituted
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.tracing import current_reads, current_trace, finish, within
 from agnesi.core.views import looking_through
-from agnesi.ops.body import Body
+from agnesi.ops.control.body import Body
 
 #: How deep bodies may lie in each other; deeper ones come from recursion without an end.
 _DEEPEST = 40

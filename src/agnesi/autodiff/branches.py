@@ -11,10 +11,10 @@ from agnesi.autodiff.reverse import backprop
 from agnesi.core.dispatch import current
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor
-from agnesi.ops.body import Body
-from agnesi.ops.branch import Cond
-from agnesi.ops.creation import zeros_like
-from agnesi.ops.loop import applied
+from agnesi.ops.base.creation import zeros_like
+from agnesi.ops.control.body import Body
+from agnesi.ops.control.branch import Cond
+from agnesi.ops.control.loop import applied
 
 
 def _cond_vjp(op: Cond, g: Any, y: Any, decision: Tensor, *xs: Tensor) -> tuple[Any, ...]:

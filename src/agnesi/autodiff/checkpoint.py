@@ -28,7 +28,7 @@ from agnesi.core.tracing import is_tracing
 from agnesi.core.tree import Tree, flatten
 from agnesi.core.undo import Block
 from agnesi.core.views import share
-from agnesi.ops.creation import zeros_like
+from agnesi.ops.base.creation import zeros_like
 
 
 @higher

@@ -19,10 +19,10 @@ from agnesi.core.errors import GradientError, at, typed
 from agnesi.core.node import Node
 from agnesi.core.op import Op
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import filled, zeros_like
-from agnesi.ops.expand import broadcast_to
-from agnesi.ops.loop import applied
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import filled, zeros_like
+from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.control.loop import applied
 
 Function = Callable[..., Any]
 

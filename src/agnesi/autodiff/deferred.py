@@ -28,8 +28,8 @@ from agnesi.core.programs import in_program, is_declaring
 from agnesi.core.record import record, replace
 from agnesi.core.substitution import size_with
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import constant, zeros_like
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import constant, zeros_like
 
 #: Sizes that calls are tried with: what is the same for all of them is a number.
 _TRIED = (6, 11, 2)

@@ -10,9 +10,9 @@ from agnesi.autodiff.forward import push
 from agnesi.core.dispatch import Item, current
 from agnesi.core.node import Node, toposort
 from agnesi.core.tensor import Tensor
-from agnesi.ops.body import Body
-from agnesi.ops.branch import Cond
-from agnesi.ops.loop import Scan, While
+from agnesi.ops.control.body import Body
+from agnesi.ops.control.branch import Cond
+from agnesi.ops.control.loop import Scan, While
 
 
 def _flowing(body: Body, flags: Sequence[bool]) -> list[bool]:

@@ -17,8 +17,8 @@ from agnesi.core.op import typed
 from agnesi.core.public import higher
 from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import filled, zeros_like
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import filled, zeros_like
 
 
 def push(roots: Iterable[Node], tangents: Mapping[Node, Tensor]) -> dict[Node, Any]:

@@ -28,9 +28,9 @@ from agnesi.core.errors import GradientError, at
 from agnesi.core.op import typed
 from agnesi.core.public import higher
 from agnesi.core.tensor import Tensor
-from agnesi.ops.creation import zeros_like
-from agnesi.ops.movement import reshape
-from agnesi.ops.ranges import eye
+from agnesi.ops.base.creation import zeros_like
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.indexing.ranges import eye
 
 
 @higher

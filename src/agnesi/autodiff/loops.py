@@ -14,13 +14,13 @@ from agnesi.autodiff.residuals import saved_values
 from agnesi.autodiff.reverse import backprop
 from agnesi.core.dispatch import current
 from agnesi.core.tensor import Tensor
-from agnesi.ops.body import Body
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import zeros_like
-from agnesi.ops.loop import Scan, applied
-from agnesi.ops.ranges import arange
-from agnesi.ops.reduce import sum as total
-from agnesi.ops.select import where
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import zeros_like
+from agnesi.ops.base.reduce import sum as total
+from agnesi.ops.base.select import where
+from agnesi.ops.control.body import Body
+from agnesi.ops.control.loop import Scan, applied
+from agnesi.ops.indexing.ranges import arange
 
 
 # -- reverse ----------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from agnesi.core.dispatch import current
 from agnesi.core.node import Node, toposort
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import current_trace, is_tracing
-from agnesi.ops.convert import number
-from agnesi.ops.elementwise import Elementwise
+from agnesi.ops.base.convert import number
+from agnesi.ops.base.elementwise import Elementwise
 
 #: Operations from which on it is worth while.
 _LEAST = 16

@@ -22,7 +22,7 @@ from agnesi.core.op import Op
 from agnesi.core.record import record
 from agnesi.core.substitution import substituted
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.expand import broadcast_to
+from agnesi.ops.base.expand import broadcast_to
 
 
 @record

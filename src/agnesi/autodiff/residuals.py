@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from agnesi.core.dispatch import Item
 from agnesi.core.node import Node, toposort
-from agnesi.ops.convert import Cast
-from agnesi.ops.expand import BroadcastTo
+from agnesi.ops.base.convert import Cast
+from agnesi.ops.base.expand import BroadcastTo
 
 #: Elementwise operations that cost less than a value's way through memory.
 _CHEAP = frozenset((

@@ -22,10 +22,10 @@ from agnesi.core.public import renamed
 from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.core.tracing import current_trace, is_tracing
-from agnesi.ops.convert import as_tensor, number
-from agnesi.ops.creation import filled
-from agnesi.ops.expand import broadcast_to
-from agnesi.ops.replicate import copy
+from agnesi.ops.arrays.replicate import copy
+from agnesi.ops.base.convert import as_tensor, number
+from agnesi.ops.base.creation import filled
+from agnesi.ops.base.expand import broadcast_to
 
 
 def _carrying(roots: Iterable[Node]) -> list[Node]:

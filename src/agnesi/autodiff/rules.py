@@ -12,7 +12,7 @@ from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.base.convert import as_tensor, cast
 
 Rule = Callable[..., Any]
 

@@ -25,8 +25,8 @@ from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded, renamed
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import current_trace, is_tracing
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import zeros_like
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import zeros_like
 
 Function = Callable[..., Any]
 

@@ -21,9 +21,9 @@ from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.tracing import current_trace, finish, is_tracing
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.expand import broadcast_to
-from agnesi.ops.movement import moveaxis, reshape
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.movement import moveaxis, reshape
 
 Function = Callable[..., Any]
 

@@ -16,11 +16,11 @@ from agnesi.autodiff.loops import scan_vjp
 from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import current
 from agnesi.core.tensor import Tensor
-from agnesi.ops.creation import zeros, zeros_like
-from agnesi.ops.index import take
-from agnesi.ops.loop import Scan, While, applied
-from agnesi.ops.ranges import arange
-from agnesi.ops.select import maximum, minimum
+from agnesi.ops.base.creation import zeros, zeros_like
+from agnesi.ops.base.select import maximum, minimum
+from agnesi.ops.control.loop import Scan, While, applied
+from agnesi.ops.indexing.index import take
+from agnesi.ops.indexing.ranges import arange
 
 #: Bytes for the states of one segment, and how many steps it has at least and at most.
 _SEGMENT_BYTES = 1 << 24

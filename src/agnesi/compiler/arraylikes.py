@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.errors import at
-from agnesi.ops.convert import exported
+from agnesi.ops.base.convert import exported
 
 
 def plain(value: Any, label: str) -> np.ndarray:

@@ -29,7 +29,7 @@ from agnesi.core.interpret import interpret
 from agnesi.core.policy import POLICIES, CompilePolicy
 from agnesi.core.record import field, replace, struct
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.decided import LeftError
+from agnesi.ops.control.decided import LeftError
 
 
 @struct

@@ -30,8 +30,8 @@ from agnesi.core.node import Node, toposort
 from agnesi.core.record import record
 from agnesi.core.substitution import inferred
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.arith import imag, real
-from agnesi.ops.compare import (
+from agnesi.ops.base.arith import imag, real
+from agnesi.ops.base.compare import (
     equal,
     isnan,
     logical_and,
@@ -40,11 +40,11 @@ from agnesi.ops.compare import (
     not_equal,
     signbit,
 )
-from agnesi.ops.convert import Cast, cast
-from agnesi.ops.creation import constant
-from agnesi.ops.decided import Decided
-from agnesi.ops.reduce import reducer
-from agnesi.ops.select import trunc
+from agnesi.ops.base.convert import Cast, cast
+from agnesi.ops.base.creation import constant
+from agnesi.ops.base.reduce import reducer
+from agnesi.ops.base.select import trunc
+from agnesi.ops.control.decided import Decided
 
 #: The dtype of the result that a use of a tensor gives, if a result is a number like it.
 _NUMBERS: dict[str, Callable[[np.dtype], np.dtype | None]] = {

@@ -11,7 +11,7 @@ from agnesi.core.extents import Extent
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor
-from agnesi.ops.elementwise import Elementwise
+from agnesi.ops.base.elementwise import Elementwise
 
 _PLAIN = (bool, int, float, str, bytes, type(None), np.dtype, Extent)
 

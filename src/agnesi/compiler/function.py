@@ -53,8 +53,8 @@ from agnesi.core.record import replace
 from agnesi.core.substitution import size_with, substituted, unify
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.valuedims import ValueDim
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.literals import literal
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.literals import literal
 
 #: What copies have in common.
 _SAME = ("settings", "_single", "_keys", "_names", "_mutable", "_types", "_returned")

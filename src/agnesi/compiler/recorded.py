@@ -22,9 +22,9 @@ from agnesi.core.op import Op
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import current_trace, is_tracing
 from agnesi.core.tree import flatten
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import zeros
-from agnesi.ops.replicate import copy
+from agnesi.ops.arrays.replicate import copy
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import zeros
 
 
 class CompiledCall(Op):

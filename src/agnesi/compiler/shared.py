@@ -18,8 +18,8 @@ from agnesi.core.op import typed
 from agnesi.core.programs import in_program
 from agnesi.core.public import higher
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.convert import as_array, as_tensor, cast
-from agnesi.ops.literals import literal, stored
+from agnesi.ops.base.convert import as_array, as_tensor, cast
+from agnesi.ops.base.literals import literal, stored
 
 
 class _Advancing:

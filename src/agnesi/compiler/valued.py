@@ -19,8 +19,8 @@ from agnesi.core.graph import alike, live_tensor
 from agnesi.core.node import Node, toposort
 from agnesi.core.substitution import copied, open_sizes
 from agnesi.core.valuedims import ValueDim
-from agnesi.ops.loop import FirstRows, RowsBefore
-from agnesi.ops.slices import Slice, Unslice
+from agnesi.ops.base.slices import Slice, Unslice
+from agnesi.ops.control.loop import FirstRows, RowsBefore
 
 
 def _sizes(nodes: Iterable[Node]) -> Iterable[Any]:

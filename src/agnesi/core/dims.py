@@ -57,7 +57,7 @@ class Dim:
     __array_ufunc__ = None
     #: Arithmetic of a kind of sizes that has its own (``core.extents``).
     algebra: ClassVar[Callable[..., Any] | None] = None
-    #: ``with_tensors(name, a, b)``: what is no size any more, which ``ops.sizes`` computes.
+    #: ``with_tensors(name, a, b)``: what is no size any more, which ``ops.base.sizes`` computes.
     with_tensors: ClassVar[Callable[[str, Any, Any], Any]] = staticmethod(
         lambda name, a, b: NotImplemented)
 

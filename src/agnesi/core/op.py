@@ -64,7 +64,7 @@ class Op:
     no_rule: ClassVar[str] = ""
     #: Whether a user wrote it, so that what its rules and ``perform`` give is checked.
     user_defined: ClassVar[bool] = False
-    #: Parameters that hold graphs (``ops.body.Body``).
+    #: Parameters that hold graphs (``ops.control.body.Body``).
     bodies: ClassVar[tuple[str, ...]] = ()
     #: Name of the compiler's own template ("matmul"), if there is one.
     template: ClassVar[str] = ""

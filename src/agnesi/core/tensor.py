@@ -66,7 +66,7 @@ class Tensor(metaclass=_Listed):
     """
 
     #: Whether it stands for elements under a mask, on which operations may work as they lie among
-    #: the others (``ops/masked.py``).
+    #: the others (``ops/indexing/masked.py``).
     _lazy = False
     __slots__ = (
         "__weakref__", "_grad", "_name", "_version", "_view", "data", "node", "requires_grad",

@@ -11,7 +11,7 @@ from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.data.dataset import as_tensor
-from agnesi.ops.creation import tensor
+from agnesi.ops.base.creation import tensor
 
 
 def default_collate(samples: Sequence[Any]) -> Any:

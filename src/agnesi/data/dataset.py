@@ -15,7 +15,7 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.data.draws import accepts_generator, batch_generator
 from agnesi.data.samplers import shuffled
-from agnesi.ops.generators import Generator, default_generator
+from agnesi.ops.random.generators import Generator, default_generator
 
 
 def is_numeric(dtype: np.dtype) -> bool:

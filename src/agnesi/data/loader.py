@@ -16,8 +16,8 @@ from agnesi.data.fetch import Fetch, Task
 from agnesi.data.processes import Workers
 from agnesi.data.samplers import BatchSampler, RandomSampler, SequentialSampler, ordered
 from agnesi.data.threads import in_threads
-from agnesi.ops.generators import Generator, default_generator
-from agnesi.ops.loading import check_state
+from agnesi.ops.arrays.loading import check_state
+from agnesi.ops.random.generators import Generator, default_generator
 
 
 class DataLoader:

@@ -16,7 +16,7 @@ import numpy as np
 from agnesi.compiler.control import set_num_threads
 from agnesi.data.fetch import Fetch, Task
 from agnesi.data.messages import send
-from agnesi.ops.generators import manual_seed
+from agnesi.ops.random.generators import manual_seed
 
 
 class Failure:

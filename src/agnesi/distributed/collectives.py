@@ -21,10 +21,10 @@ from agnesi.core.tensor import Tensor
 from agnesi.distributed.group import Group
 from agnesi.distributed.operations import collective
 from agnesi.distributed.world import world
-from agnesi.ops.complexes import view_as_complex, view_as_real
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.creation import zeros
-from agnesi.ops.movement import moveaxis, reshape
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import zeros
+from agnesi.ops.base.movement import moveaxis, reshape
+from agnesi.ops.elementwise.complexes import view_as_complex, view_as_real
 
 #: Reductions by name: over the axis of processes.
 _OVER: dict[str, Callable[..., Tensor]] = {

@@ -14,7 +14,7 @@ from agnesi.core.dtypes import as_dtype, name_of
 from agnesi.core.errors import at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed import locks, memory
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 #: Before the elements: how many handles there are, in this or any process, or on their way.
 _HEAD = 64

@@ -14,7 +14,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.distributed.collectives import all_gather
 from agnesi.distributed.group import Group
 from agnesi.distributed.world import world
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 
 class Mesh:

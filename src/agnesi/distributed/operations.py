@@ -17,10 +17,10 @@ from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_known, is_tracing
 from agnesi.distributed.group import GROUPS, KINDS, Group
-from agnesi.ops.convert import cast
-from agnesi.ops.creation import zeros_like
-from agnesi.ops.loop import applied
-from agnesi.ops.movement import moveaxis
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.creation import zeros_like
+from agnesi.ops.base.movement import moveaxis
+from agnesi.ops.control.loop import applied
 
 #: Kinds in which each process has something for each, row by row.
 _BY_ROWS = ("reduce_scatter", "all_to_all")

@@ -17,9 +17,9 @@ from agnesi.distributed.shares import Shares, led_in, led_out
 from agnesi.distributed.world import world
 from agnesi.nn.module import Module
 from agnesi.nn.norms import BatchNorm1d
-from agnesi.ops.convert import cast
-from agnesi.ops.join import concat
-from agnesi.ops.movement import reshape
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.indexing.join import concat
 from agnesi.optim.optimizer import Optimizer
 
 #: Bytes of a bucket: smaller gradients go together, larger ones alone and without a copy.

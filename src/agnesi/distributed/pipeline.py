@@ -16,7 +16,7 @@ from agnesi.distributed.group import Group
 from agnesi.distributed.world import world
 from agnesi.nn.layers import Sequential
 from agnesi.nn.module import Module
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 #: The head of a letter: how many axes, their sizes, the dtype's name.
 _AXES, _NAME = 8, 16

@@ -14,8 +14,8 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_tracing
 from agnesi.distributed.collectives import all_reduce
 from agnesi.distributed.group import Group
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.select import where
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.select import where
 
 
 class Shares:

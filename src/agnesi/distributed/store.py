@@ -11,7 +11,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.distributed.collectives import all_reduce, broadcast
 from agnesi.distributed.group import Group
 from agnesi.distributed.world import world
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 #: What becomes of a value when sums are pushed: a function of key, sum and value.
 Update = Callable[[Any, Tensor, Tensor], Any]

@@ -16,8 +16,8 @@ from agnesi.distributed.world import world
 from agnesi.nn.embedding import Embedding
 from agnesi.nn.linear import Linear
 from agnesi.nn.module import Module
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.select import where
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.select import where
 
 
 class _Shared:

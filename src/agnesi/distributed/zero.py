@@ -16,9 +16,9 @@ from agnesi.distributed.group import Group
 from agnesi.distributed.shares import Shares, led_in
 from agnesi.distributed.world import world
 from agnesi.nn.module import Module
-from agnesi.ops.creation import zeros
-from agnesi.ops.join import concat
-from agnesi.ops.movement import reshape
+from agnesi.ops.base.creation import zeros
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.indexing.join import concat
 from agnesi.optim.optimizer import Optimizer
 
 #: Optimizers that look at a whole parameter, of which a shard tells too little.

@@ -15,7 +15,7 @@ from agnesi.core.errors import at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.distributions.constraints import Constraint
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 C = TypeVar("C", bound=type)
 

@@ -10,8 +10,8 @@ from agnesi.api import random
 from agnesi.core.tensor import Tensor
 from agnesi.distributions import constraints as C
 from agnesi.distributions.base import Distribution, described
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.incomplete import gammainc
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.special.incomplete import gammainc
 
 _EULER = 0.5772156649015329
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)

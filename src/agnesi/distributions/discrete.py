@@ -11,8 +11,8 @@ from agnesi.core.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.distributions import constraints as C
 from agnesi.distributions.base import Distribution, described
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.movement import expand_dims
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.movement import expand_dims
 
 
 class _Chance(Distribution):

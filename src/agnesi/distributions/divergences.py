@@ -13,8 +13,8 @@ from agnesi.distributions import continuous as c
 from agnesi.distributions import discrete as d
 from agnesi.distributions import vectors as v
 from agnesi.distributions.base import Distribution
+from agnesi.ops.base.movement import expand_dims
 from agnesi.ops.linalg.triangular import solve_triangular
-from agnesi.ops.movement import expand_dims
 
 Formula = Callable[[Any, Any], Tensor]
 

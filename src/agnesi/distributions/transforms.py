@@ -10,7 +10,7 @@ from agnesi.api import functions as F
 from agnesi.core.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.distributions.base import Distribution, described
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 
 class Transform:

@@ -11,12 +11,12 @@ from agnesi.core.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.distributions import constraints as C
 from agnesi.distributions.base import Distribution, described
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.movement import expand_dims, reshape
+from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.linalg.cholesky import cholesky
 from agnesi.ops.linalg.solve import inv
 from agnesi.ops.linalg.triangular import solve_triangular
-from agnesi.ops.matmul import matmul
-from agnesi.ops.movement import expand_dims, reshape
 
 
 @described(">>> ag.distributions.Dirichlet(ag.tensor([1.0, 3.0])).mean\ntensor([0.25, 0.75])",

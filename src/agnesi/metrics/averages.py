@@ -11,18 +11,18 @@ from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.metrics.base import Metric
-from agnesi.ops.arith import abs as absolute
-from agnesi.ops.arith import sqrt, square
-from agnesi.ops.compare import not_equal
-from agnesi.ops.convert import cast
-from agnesi.ops.creation import asarray
-from agnesi.ops.explog import exp
-from agnesi.ops.index import take_along_axis
-from agnesi.ops.movement import expand_dims, moveaxis
-from agnesi.ops.reduce import mean
-from agnesi.ops.reduce import sum as total
-from agnesi.ops.select import where
-from agnesi.ops.softmax import log_softmax
+from agnesi.ops.base.arith import abs as absolute
+from agnesi.ops.base.arith import sqrt, square
+from agnesi.ops.base.compare import not_equal
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.creation import asarray
+from agnesi.ops.base.movement import expand_dims, moveaxis
+from agnesi.ops.base.reduce import mean
+from agnesi.ops.base.reduce import sum as total
+from agnesi.ops.base.select import where
+from agnesi.ops.elementwise.explog import exp
+from agnesi.ops.indexing.index import take_along_axis
+from agnesi.ops.neural.softmax import log_softmax
 
 _WIDE = np.dtype("float64")
 

@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.core.errors import StateError, at, no_attribute
 from agnesi.core.public import check_call
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.loading import check_state, write_all
+from agnesi.ops.arrays.loading import check_state, write_all
 
 
 class Metric:

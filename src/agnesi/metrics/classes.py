@@ -11,17 +11,17 @@ from agnesi.core.errors import ShapeError, at, shown
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.metrics.base import Metric
-from agnesi.ops.compare import equal, greater, greater_equal, less, not_equal
-from agnesi.ops.convert import cast
-from agnesi.ops.creation import asarray
-from agnesi.ops.diagonal import diagonal
-from agnesi.ops.index import take_along_axis
-from agnesi.ops.movement import expand_dims, moveaxis
-from agnesi.ops.positions import argmax
-from agnesi.ops.ranges import arange
-from agnesi.ops.reduce import sum as total
-from agnesi.ops.select import minimum, where
-from agnesi.ops.statistics import bincount
+from agnesi.ops.base.compare import equal, greater, greater_equal, less, not_equal
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.creation import asarray
+from agnesi.ops.base.movement import expand_dims, moveaxis
+from agnesi.ops.base.reduce import sum as total
+from agnesi.ops.base.select import minimum, where
+from agnesi.ops.indexing.diagonal import diagonal
+from agnesi.ops.indexing.index import take_along_axis
+from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.numerics.statistics import bincount
+from agnesi.ops.reductions.positions import argmax
 
 _COUNT, _WIDE = np.dtype("int64"), np.dtype("float64")
 

@@ -10,10 +10,10 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.module import Module, size_of
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import float_dtype, full
-from agnesi.ops.movement import reshape
-from agnesi.ops.select import where
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import float_dtype, full
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.select import where
 
 
 class _Overwriting(Module):

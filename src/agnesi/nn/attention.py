@@ -15,18 +15,18 @@ from agnesi.nn.functional import dropout
 from agnesi.nn.linear import Linear
 from agnesi.nn.module import Module
 from agnesi.nn.positions import KeyValueCache, alibi, rotary
-from agnesi.ops.attention import attention_weights
-from agnesi.ops.compare import logical_not
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import empty, zeros
-from agnesi.ops.expand import broadcast_to
-from agnesi.ops.join import concat, pad, split
-from agnesi.ops.linear import linear
-from agnesi.ops.matmul import matmul
-from agnesi.ops.movement import expand_dims, reshape, squeeze, swapaxes
-from agnesi.ops.ranges import arange
-from agnesi.ops.reduce import mean
-from agnesi.ops.select import where
+from agnesi.ops.base.compare import logical_not
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import empty, zeros
+from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.movement import expand_dims, reshape, squeeze, swapaxes
+from agnesi.ops.base.reduce import mean
+from agnesi.ops.base.select import where
+from agnesi.ops.contractions.linear import linear
+from agnesi.ops.contractions.matmul import matmul
+from agnesi.ops.indexing.join import concat, pad, split
+from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.neural.attention import attention_weights
 
 
 def _spreads(shape: Shape, to: Shape) -> bool:

@@ -10,7 +10,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.convs import sizes_for
 from agnesi.nn.module import Module
-from agnesi.ops.images import as_images
+from agnesi.ops.convolution.images import as_images
 
 
 class _Pad(Module):

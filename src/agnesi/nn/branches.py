@@ -10,9 +10,9 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn.containers import ModuleList
 from agnesi.nn.module import Module
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.index import select
-from agnesi.ops.join import concat
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.indexing.index import select
+from agnesi.ops.indexing.join import concat
 
 
 class Concat(ModuleList):

@@ -18,18 +18,20 @@ from agnesi.nn.layers import Dropout
 from agnesi.nn.linear import Linear
 from agnesi.nn.module import Module
 from agnesi.nn.norms import BatchNorm2d, LocalResponseNorm
-from agnesi.ops import activations, arith, explog, hyperbolic
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.creation import ones, zeros
-from agnesi.ops.join import concat, pad
-from agnesi.ops.losses import cross_entropy
-from agnesi.ops.movement import moveaxis, reshape
-from agnesi.ops.pool import avg_pool2d, max_pool2d
-from agnesi.ops.positions import argmax
-from agnesi.ops.reduce import mean
-from agnesi.ops.reduce import sum as sum_
-from agnesi.ops.select import maximum, where
-from agnesi.ops.softmax import softmax
+from agnesi.ops.base import arith
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import ones, zeros
+from agnesi.ops.base.movement import moveaxis, reshape
+from agnesi.ops.base.reduce import mean
+from agnesi.ops.base.reduce import sum as sum_
+from agnesi.ops.base.select import maximum, where
+from agnesi.ops.convolution.pool import avg_pool2d, max_pool2d
+from agnesi.ops.elementwise import explog, hyperbolic
+from agnesi.ops.indexing.join import concat, pad
+from agnesi.ops.neural import activations
+from agnesi.ops.neural.losses import cross_entropy
+from agnesi.ops.neural.softmax import softmax
+from agnesi.ops.reductions.positions import argmax
 
 #: Layers that bring data in: their outputs are inputs of the network.
 SOURCES = frozenset("Data DummyData HDF5Data ImageData Input MemoryData WindowData".split())

@@ -12,16 +12,16 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
 from agnesi.nn.module import Module, size_of
-from agnesi.ops.arith import add
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import empty, zeros
-from agnesi.ops.explog import sigmoid
-from agnesi.ops.gates import lstm_gates
-from agnesi.ops.hyperbolic import tanh
-from agnesi.ops.join import split
-from agnesi.ops.linear import linear
-from agnesi.ops.movement import expand_dims, squeeze
-from agnesi.ops.select import relu
+from agnesi.ops.base.arith import add
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import empty, zeros
+from agnesi.ops.base.movement import expand_dims, squeeze
+from agnesi.ops.base.select import relu
+from agnesi.ops.contractions.linear import linear
+from agnesi.ops.elementwise.explog import sigmoid
+from agnesi.ops.elementwise.hyperbolic import tanh
+from agnesi.ops.indexing.join import split
+from agnesi.ops.neural.gates import lstm_gates
 
 State = tuple[Tensor, ...]
 

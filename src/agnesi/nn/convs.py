@@ -12,11 +12,11 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn.linear import bias_for, weights
 from agnesi.nn.module import Module, size_of
-from agnesi.ops.conv import conv1d, conv2d, conv3d
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.join import pad
-from agnesi.ops.transposed import conv_transpose
-from agnesi.ops.windows import borders, per_axis
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.convolution.conv import conv1d, conv2d, conv3d
+from agnesi.ops.convolution.transposed import conv_transpose
+from agnesi.ops.convolution.windows import borders, per_axis
+from agnesi.ops.indexing.join import pad
 
 R = TypeVar("R")
 

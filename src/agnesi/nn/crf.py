@@ -11,18 +11,18 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
 from agnesi.nn.module import Module, size_of
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.creation import empty, ones
-from agnesi.ops.index import gather
-from agnesi.ops.join import concat
-from agnesi.ops.movement import expand_dims, squeeze, swapaxes
-from agnesi.ops.positions import argmax
-from agnesi.ops.ranges import arange
-from agnesi.ops.reduce import max as greatest
-from agnesi.ops.reduce import mean
-from agnesi.ops.reduce import sum as sum_of
-from agnesi.ops.select import where
-from agnesi.ops.softmax import logsumexp
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import empty, ones
+from agnesi.ops.base.movement import expand_dims, squeeze, swapaxes
+from agnesi.ops.base.reduce import max as greatest
+from agnesi.ops.base.reduce import mean
+from agnesi.ops.base.reduce import sum as sum_of
+from agnesi.ops.base.select import where
+from agnesi.ops.indexing.index import gather
+from agnesi.ops.indexing.join import concat
+from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.neural.softmax import logsumexp
+from agnesi.ops.reductions.positions import argmax
 
 
 class CRF(Module):

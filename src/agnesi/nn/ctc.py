@@ -13,17 +13,17 @@ from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.module import Module
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.creation import filled
-from agnesi.ops.demands import demanded
-from agnesi.ops.explog import logaddexp
-from agnesi.ops.index import as_index, take_along_axis
-from agnesi.ops.join import concat, pad, stack
-from agnesi.ops.losses import reduced_loss
-from agnesi.ops.movement import expand_dims, reshape
-from agnesi.ops.ranges import arange
-from agnesi.ops.replicate import broadcast_to
-from agnesi.ops.select import maximum, where
+from agnesi.ops.arrays.replicate import broadcast_to
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import filled
+from agnesi.ops.base.movement import expand_dims, reshape
+from agnesi.ops.base.parameter_checks import demanded
+from agnesi.ops.base.select import maximum, where
+from agnesi.ops.elementwise.explog import logaddexp
+from agnesi.ops.indexing.index import as_index, take_along_axis
+from agnesi.ops.indexing.join import concat, pad, stack
+from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.neural.losses import reduced_loss
 
 #: The logarithm of no chance: finite, so that differences of two of them are numbers.
 _NEVER = -1e30

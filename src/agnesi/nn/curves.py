@@ -9,7 +9,7 @@ from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.module import Module
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 #: Scale and slope of selu, to more digits than a double has.
 _SCALE, _ALPHA = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717

@@ -9,10 +9,10 @@ from agnesi.core.accepted import DTypeLike
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
 from agnesi.nn.module import Module
-from agnesi.ops.arith import add, multiply, subtract
-from agnesi.ops.creation import empty, ones
-from agnesi.ops.movement import expand_dims
-from agnesi.ops.vectornorms import norm
+from agnesi.ops.base.arith import add, multiply, subtract
+from agnesi.ops.base.creation import empty, ones
+from agnesi.ops.base.movement import expand_dims
+from agnesi.ops.reductions.vectornorms import norm
 
 
 def uniform(shape: tuple[int, ...], bound: float, dtype: Any) -> Tensor:

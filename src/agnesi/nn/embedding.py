@@ -14,13 +14,13 @@ from agnesi.nn import init
 from agnesi.nn.elementary import uniform
 from agnesi.nn.functional import embedding
 from agnesi.nn.module import Module, size_of
-from agnesi.ops.bags import MODES, embedding_bag
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import empty
-from agnesi.ops.movement import expand_dims
-from agnesi.ops.reduce import sum
-from agnesi.ops.select import where
-from agnesi.ops.vectornorms import norm
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import empty
+from agnesi.ops.base.movement import expand_dims
+from agnesi.ops.base.reduce import sum
+from agnesi.ops.base.select import where
+from agnesi.ops.neural.bags import MODES, embedding_bag
+from agnesi.ops.reductions.vectornorms import norm
 
 
 def _vectors(layer: Module, count: int, length: int, padding: int | None, dtype: Any) -> Tensor:

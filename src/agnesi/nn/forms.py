@@ -13,12 +13,15 @@ from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith, explog, join, normalize, select
-from agnesi.ops import softmax as softmaxes
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.movement import reshape
-from agnesi.ops.normalize import moments
-from agnesi.ops.reduce import mean
+from agnesi.ops.base import arith, select
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.reduce import mean
+from agnesi.ops.elementwise import explog
+from agnesi.ops.indexing import join
+from agnesi.ops.neural import normalize
+from agnesi.ops.neural import softmax as softmaxes
+from agnesi.ops.neural.normalize import moments
 
 __all__ = ["batch_norm", "instance_norm", "log_softmax", "pad", "relu", "softmax", "softplus"]
 

@@ -12,9 +12,9 @@ from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.module import Module
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.generators import Generator
-from agnesi.ops.random import uniform
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.random.generators import Generator
+from agnesi.ops.random.random import uniform
 
 _DOC = """The greatest elements of windows at random places (Graham, 2014).
 

@@ -13,7 +13,7 @@ from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 _MODES, _BORDERS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
 #: Keys' parameter, as PyTorch has it.

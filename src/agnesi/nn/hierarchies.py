@@ -19,8 +19,8 @@ from agnesi.nn.functional import log_softmax, softplus
 from agnesi.nn.layers import Sequential
 from agnesi.nn.linear import Linear
 from agnesi.nn.module import Module
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import empty
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import empty
 
 
 class LossAndOutput(NamedTuple):

@@ -19,9 +19,9 @@ from agnesi.nn.initial import sparse_ as sparse_
 from agnesi.nn.initial import trunc_normal_ as trunc_normal_
 from agnesi.nn.initial import written as _written
 from agnesi.nn.initial import xavier_normal_ as xavier_normal_
-from agnesi.ops.generators import Generator
-from agnesi.ops.random import normal as _normal
-from agnesi.ops.random import uniform as _uniform
+from agnesi.ops.random.generators import Generator
+from agnesi.ops.random.random import normal as _normal
+from agnesi.ops.random.random import uniform as _uniform
 
 
 def uniform_(t: Tensor, low: float = 0.0, high: float = 1.0, *,

@@ -12,10 +12,10 @@ from agnesi.autodiff.recording import no_grad
 from agnesi.core.errors import at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
-from agnesi.ops.generators import Generator
 from agnesi.ops.linalg.qr import qr
-from agnesi.ops.normal import ndtri
-from agnesi.ops.random import normal, uniform
+from agnesi.ops.random.generators import Generator
+from agnesi.ops.random.random import normal, uniform
+from agnesi.ops.special.normal import ndtri
 
 #: Gains of activations, as PyTorch gives them.
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": math.sqrt(2.0), "selu": 0.75,

@@ -11,9 +11,9 @@ from agnesi.core.shapes import axis_of
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.module import Module
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.generators import Generator
-from agnesi.ops.movement import flatten, reshape
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.movement import flatten, reshape
+from agnesi.ops.random.generators import Generator
 
 
 class Sequential(Module):

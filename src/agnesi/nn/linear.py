@@ -11,8 +11,8 @@ from agnesi.core.accepted import DTypeLike
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn import init
 from agnesi.nn.module import Module, size_of
-from agnesi.ops.creation import empty, float_dtype
-from agnesi.ops.linear import linear
+from agnesi.ops.base.creation import empty, float_dtype
+from agnesi.ops.contractions.linear import linear
 
 
 def weights(shape: tuple[int, ...], dtype: Any, order: tuple[int, ...] | None = None) -> Tensor:

@@ -16,13 +16,13 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn.convs import sizes_for
 from agnesi.nn.init import uniform_
 from agnesi.nn.module import Module
-from agnesi.ops.conv import conv2d
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import empty, zeros
-from agnesi.ops.movement import reshape
-from agnesi.ops.random import uniform
-from agnesi.ops.scatter import index_put
-from agnesi.ops.sort import argsort
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import empty, zeros
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.convolution.conv import conv2d
+from agnesi.ops.indexing.scatter import index_put
+from agnesi.ops.random.random import uniform
+from agnesi.ops.sorting.sort import argsort
 
 
 class ConvMap2d(Module):

@@ -14,15 +14,15 @@ from agnesi.nn.convs import Conv2d
 from agnesi.nn.functional import max_pool2d, relu, softmax
 from agnesi.nn.linear import Linear
 from agnesi.nn.module import Module, size_of
-from agnesi.ops.compare import greater_equal
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.join import concat, stack
-from agnesi.ops.movement import expand_dims, reshape
-from agnesi.ops.reduce import max as greatest
-from agnesi.ops.reduce import mean
-from agnesi.ops.reduce import sum as sum_of
-from agnesi.ops.select import where
-from agnesi.ops.sort import sort
+from agnesi.ops.base.compare import greater_equal
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.movement import expand_dims, reshape
+from agnesi.ops.base.reduce import max as greatest
+from agnesi.ops.base.reduce import mean
+from agnesi.ops.base.reduce import sum as sum_of
+from agnesi.ops.base.select import where
+from agnesi.ops.indexing.join import concat, stack
+from agnesi.ops.sorting.sort import sort
 
 
 class Maxout(Module):

@@ -21,7 +21,7 @@ from agnesi.nn.lookups import Lookups
 from agnesi.nn.owned import begins, followed, is_owned, is_parameter, is_saved, refused
 from agnesi.nn.paths import told
 from agnesi.nn.tree import containers, dotted, entries, refuse_depth, replaced, table
-from agnesi.ops.loading import check_state, write_all
+from agnesi.ops.arrays.loading import check_state, write_all
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)

@@ -11,11 +11,11 @@ from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.module import Module
-from agnesi.ops.activations import leaky_relu
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.demands import chance
-from agnesi.ops.generators import Generator
-from agnesi.ops.random import survivors, uniform
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.parameter_checks import chance
+from agnesi.ops.neural.activations import leaky_relu
+from agnesi.ops.random.generators import Generator
+from agnesi.ops.random.random import survivors, uniform
 
 #: What SELU gives for large negative numbers.
 _LEAST = -1.7580993408473766

@@ -13,14 +13,14 @@ from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn import forms, functional
 from agnesi.nn.module import Module, size_of
-from agnesi.ops.arith import rsqrt
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.creation import ones, zeros
-from agnesi.ops.images import as_images
-from agnesi.ops.join import concat
-from agnesi.ops.movement import expand_dims, reshape, squeeze
-from agnesi.ops.normalize import batch_norm, widened
-from agnesi.ops.reduce import sum as total
+from agnesi.ops.base.arith import rsqrt
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import ones, zeros
+from agnesi.ops.base.movement import expand_dims, reshape, squeeze
+from agnesi.ops.base.reduce import sum as total
+from agnesi.ops.convolution.images import as_images
+from agnesi.ops.indexing.join import concat
+from agnesi.ops.neural.normalize import batch_norm, widened
 
 
 def _affine(shape: tuple[int, ...], scaled: bool, shifted: bool,

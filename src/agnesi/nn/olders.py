@@ -13,9 +13,9 @@ from agnesi.nn.linear import Linear
 from agnesi.nn.losses.classes import NLLLoss
 from agnesi.nn.module import Module
 from agnesi.nn.norms import LocalResponseNorm
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.losses import cross_entropy
-from agnesi.ops.movement import reshape
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.neural.losses import cross_entropy
 
 
 def Buffer(data: Any, persistent: bool = True) -> Tensor:  # noqa: N802 - a class in PyTorch

@@ -9,13 +9,13 @@ from agnesi.core.accepted import DTypeLike
 from agnesi.core.tensor import Tensor
 from agnesi.nn.elementary import uniform
 from agnesi.nn.module import Module, size_of
-from agnesi.ops.arith import add, divide, multiply, subtract
-from agnesi.ops.convert import cast, pair
-from agnesi.ops.einsum import einsum
-from agnesi.ops.normalize import widened
-from agnesi.ops.reduce import sum
-from agnesi.ops.select import maximum
-from agnesi.ops.vectornorms import norm
+from agnesi.ops.base.arith import add, divide, multiply, subtract
+from agnesi.ops.base.convert import cast, pair
+from agnesi.ops.base.reduce import sum
+from agnesi.ops.base.select import maximum
+from agnesi.ops.contractions.einsum import einsum
+from agnesi.ops.neural.normalize import widened
+from agnesi.ops.reductions.vectornorms import norm
 
 
 class CosineSimilarity(Module):

@@ -13,13 +13,13 @@ from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_tracing
 from agnesi.nn.module import Module
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.creation import zeros
-from agnesi.ops.explog import exp
-from agnesi.ops.join import concat
-from agnesi.ops.movement import expand_dims, reshape
-from agnesi.ops.ranges import arange
-from agnesi.ops.trig import cos, sin
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import zeros
+from agnesi.ops.base.movement import expand_dims, reshape
+from agnesi.ops.elementwise.explog import exp
+from agnesi.ops.elementwise.trig import cos, sin
+from agnesi.ops.indexing.join import concat
+from agnesi.ops.indexing.ranges import arange
 
 
 @public

@@ -9,9 +9,9 @@ from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.interpolate import interpolate
-from agnesi.ops.movement import reshape, swapaxes
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.movement import reshape, swapaxes
+from agnesi.ops.convolution.interpolate import interpolate
 
 
 @public

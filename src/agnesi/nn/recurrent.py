@@ -30,14 +30,14 @@ from agnesi.nn.cells import (
 from agnesi.nn.functional import dropout
 from agnesi.nn.module import Module, size_of
 from agnesi.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import zeros
-from agnesi.ops.demands import demanded
-from agnesi.ops.join import concat, stack
-from agnesi.ops.linear import linear
-from agnesi.ops.movement import expand_dims, squeeze, swapaxes
-from agnesi.ops.ranges import arange
-from agnesi.ops.select import where
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import zeros
+from agnesi.ops.base.movement import expand_dims, squeeze, swapaxes
+from agnesi.ops.base.parameter_checks import demanded
+from agnesi.ops.base.select import where
+from agnesi.ops.contractions.linear import linear
+from agnesi.ops.indexing.join import concat, stack
+from agnesi.ops.indexing.ranges import arange
 
 _KINDS: dict[str, Callable[[], Kind]] = {
     "RNN_TANH": lambda: Simple("tanh"), "RNN_RELU": lambda: Simple("relu"),

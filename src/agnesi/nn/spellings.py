@@ -15,14 +15,14 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn.curves import celu, selu
 from agnesi.nn.noise import rrelu
 from agnesi.nn.steps import hardtanh, threshold
-from agnesi.ops import pool
-from agnesi.ops.activations import elu, leaky_relu
-from agnesi.ops.conv import conv1d
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.linear import linear
-from agnesi.ops.losses import cross_entropy
-from agnesi.ops.movement import moveaxis
-from agnesi.ops.select import relu
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.movement import moveaxis
+from agnesi.ops.base.select import relu
+from agnesi.ops.contractions.linear import linear
+from agnesi.ops.convolution import pool
+from agnesi.ops.convolution.conv import conv1d
+from agnesi.ops.neural.activations import elu, leaky_relu
+from agnesi.ops.neural.losses import cross_entropy
 
 
 def _in_place(function: Callable[..., Tensor], example: str) -> Callable[..., Tensor]:

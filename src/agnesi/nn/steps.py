@@ -8,7 +8,7 @@ from agnesi.core.errors import at
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.module import Module
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 
 @public

@@ -18,9 +18,9 @@ from agnesi.nn.linear import Linear
 from agnesi.nn.module import Module
 from agnesi.nn.norms import LayerNorm
 from agnesi.nn.positions import KeyValueCache
-from agnesi.ops.creation import full
-from agnesi.ops.diagonal import triu
-from agnesi.ops.select import relu
+from agnesi.ops.base.creation import full
+from agnesi.ops.base.select import relu
+from agnesi.ops.indexing.diagonal import triu
 
 Activation = str | Callable[[Tensor], Tensor]
 

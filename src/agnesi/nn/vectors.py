@@ -16,8 +16,8 @@ from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_known
 from agnesi.nn.pairs import CosineSimilarity, PairwiseDistance
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.transposed import conv_transpose
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.convolution.transposed import conv_transpose
 
 
 @public

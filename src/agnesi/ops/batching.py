@@ -22,33 +22,44 @@ from agnesi.core.node import Node
 from agnesi.core.op import Op
 from agnesi.core.record import replace
 from agnesi.core.tensor import Tensor
-from agnesi.ops.columns import Columns, Folded
-from agnesi.ops.complexes import AsComplex, AsReal, Complex, Part
-from agnesi.ops.conv import Conv, ConvGradW, ConvGradX
-from agnesi.ops.convert import Cast
-from agnesi.ops.creation import made
-from agnesi.ops.diagonal import Diagonal, DiagonalMatrix, Triangle
-from agnesi.ops.elements import Index, IndexSum
-from agnesi.ops.elementwise import Elementwise
-from agnesi.ops.embedding import Lookup
-from agnesi.ops.ensure import Ensure
-from agnesi.ops.expand import BroadcastTo, SumTo, broadcast_to
-from agnesi.ops.extremes import CumMax, CumMin
-from agnesi.ops.join import Concat
-from agnesi.ops.linear import LINEAR, Linear, OverRows
-from agnesi.ops.matmul import MATMUL, MatMul, product_of
-from agnesi.ops.movement import Permute, Reshape, matrix_transpose, moveaxis, permute_dims, reshape
-from agnesi.ops.normalize import Standardize
-from agnesi.ops.pooled import MaxPool, PoolTaps, TapPick, TapSpread, WindowSpread, WindowSum
-from agnesi.ops.positions import ArgReduce
-from agnesi.ops.ranges import Arange
-from agnesi.ops.reduce import Reduce, reducer
-from agnesi.ops.replicate import Unfold
-from agnesi.ops.samplers import Sampler
-from agnesi.ops.scans import CumProd, CumSum, Recurrence, Shift
-from agnesi.ops.scatter import IndexPut
-from agnesi.ops.slices import FULL, Slice, SlicePut, Unslice
-from agnesi.ops.softmax import (
+from agnesi.ops.arrays.replicate import Unfold
+from agnesi.ops.base.convert import Cast
+from agnesi.ops.base.creation import made
+from agnesi.ops.base.elements import Index, IndexSum
+from agnesi.ops.base.elementwise import Elementwise
+from agnesi.ops.base.ensure import Ensure
+from agnesi.ops.base.expand import BroadcastTo, SumTo, broadcast_to
+from agnesi.ops.base.movement import (
+    Permute,
+    Reshape,
+    matrix_transpose,
+    moveaxis,
+    permute_dims,
+    reshape,
+)
+from agnesi.ops.base.reduce import Reduce, reducer
+from agnesi.ops.base.scans import CumProd, CumSum, Recurrence, Shift
+from agnesi.ops.base.slices import FULL, Slice, SlicePut, Unslice
+from agnesi.ops.contractions.linear import LINEAR, Linear, OverRows
+from agnesi.ops.contractions.matmul import MATMUL, MatMul, product_of
+from agnesi.ops.convolution.conv import Conv, ConvGradW, ConvGradX
+from agnesi.ops.convolution.im2col import Columns, Folded
+from agnesi.ops.convolution.pooled import (
+    MaxPool,
+    PoolTaps,
+    TapPick,
+    TapSpread,
+    WindowSpread,
+    WindowSum,
+)
+from agnesi.ops.elementwise.complexes import AsComplex, AsReal, Complex, Part
+from agnesi.ops.indexing.diagonal import Diagonal, DiagonalMatrix, Triangle
+from agnesi.ops.indexing.join import Concat
+from agnesi.ops.indexing.ranges import Arange
+from agnesi.ops.indexing.scatter import IndexPut
+from agnesi.ops.neural.embedding import Lookup
+from agnesi.ops.neural.normalize import Standardize
+from agnesi.ops.neural.softmax import (
     LabelLoss,
     LogSoftmax,
     LogSumExp,
@@ -56,7 +67,10 @@ from agnesi.ops.softmax import (
     Softmax,
     SoftmaxLessLabel,
 )
-from agnesi.ops.sort import ArgSort, SearchSorted, Sort, TopIndices
+from agnesi.ops.random.samplers import Sampler
+from agnesi.ops.reductions.extremes import CumMax, CumMin
+from agnesi.ops.reductions.positions import ArgReduce
+from agnesi.ops.sorting.sort import ArgSort, SearchSorted, Sort, TopIndices
 
 
 def aligned(x: Tensor, rank: int) -> Tensor:

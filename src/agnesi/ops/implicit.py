@@ -17,15 +17,15 @@ from agnesi.core.dispatch import apply
 from agnesi.core.op import Op
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arith import abs as abs_
-from agnesi.ops.arith import sqrt
+from agnesi.ops.base.arith import abs as abs_
+from agnesi.ops.base.arith import sqrt
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.reduce import sum as sum_
+from agnesi.ops.base.select import clip, minimum, where
 from agnesi.ops.batching import pointwise
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.explog import exp, expm1, log, log1p
-from agnesi.ops.movement import reshape
-from agnesi.ops.reduce import sum as sum_
-from agnesi.ops.select import clip, minimum, where
-from agnesi.ops.special import digamma
+from agnesi.ops.elementwise.explog import exp, expm1, log, log1p
+from agnesi.ops.special.special import digamma
 
 _NODES = 64
 _REACH = 40.0  # after so many lengths of decay nothing is left

@@ -8,8 +8,8 @@ import numpy as np
 
 from agnesi.core.errors import at
 from agnesi.core.tensor import wrap
-from agnesi.ops.arith import sign, sqrt
-from agnesi.ops.select import clip, where
+from agnesi.ops.base.arith import sign, sqrt
+from agnesi.ops.base.select import clip, where
 from agnesi.optim.decay import Decaying
 from agnesi.optim.groups import Parameters
 from agnesi.optim.hyper import Hyper

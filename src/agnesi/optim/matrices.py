@@ -11,13 +11,13 @@ from agnesi.core import dtypes
 from agnesi.core.errors import at
 from agnesi.core.op import typed
 from agnesi.core.tensor import wrap
-from agnesi.ops.arith import sqrt
-from agnesi.ops.matmul import matmul
-from agnesi.ops.movement import swapaxes
-from agnesi.ops.reduce import any as any_of
-from agnesi.ops.reduce import mean
-from agnesi.ops.select import maximum, minimum, where
-from agnesi.ops.vectornorms import norm
+from agnesi.ops.base.arith import sqrt
+from agnesi.ops.base.movement import swapaxes
+from agnesi.ops.base.reduce import any as any_of
+from agnesi.ops.base.reduce import mean
+from agnesi.ops.base.select import maximum, minimum, where
+from agnesi.ops.contractions.matmul import matmul
+from agnesi.ops.reductions.vectornorms import norm
 from agnesi.optim.adam import Adam, two_betas
 from agnesi.optim.decay import Decaying
 from agnesi.optim.groups import Parameters

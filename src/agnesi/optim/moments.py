@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.tensor import wrap
-from agnesi.ops.arith import abs as size_of
-from agnesi.ops.arith import sign, sqrt
-from agnesi.ops.reduce import sum as sum_of
-from agnesi.ops.select import maximum, where
+from agnesi.ops.base.arith import abs as size_of
+from agnesi.ops.base.arith import sign, sqrt
+from agnesi.ops.base.reduce import sum as sum_of
+from agnesi.ops.base.select import maximum, where
 from agnesi.optim.adam import Adam, two_betas
 from agnesi.optim.decay import Decaying
 from agnesi.optim.groups import Parameters

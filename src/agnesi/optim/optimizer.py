@@ -15,10 +15,10 @@ from agnesi.core.op import typed
 from agnesi.core.public import check_call
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_tracing
-from agnesi.ops.complexes import view_as_real
-from agnesi.ops.convert import cast
-from agnesi.ops.loading import check_state, write_all
-from agnesi.ops.select import where
+from agnesi.ops.arrays.loading import check_state, write_all
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.select import where
+from agnesi.ops.elementwise.complexes import view_as_real
 from agnesi.optim.groups import ParameterGroup, Parameters, begin, group_of, grouped
 from agnesi.optim.hyper import Hyper
 

@@ -17,8 +17,8 @@ from agnesi.core.public import public
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.module import Module
 from agnesi.nn.norms import BatchNorm1d
-from agnesi.ops.convert import cast
-from agnesi.ops.select import where
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.select import where
 from agnesi.optim.optimizer import Optimizer
 from agnesi.optim.schedules.base import Scheduler
 

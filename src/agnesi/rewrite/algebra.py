@@ -14,10 +14,10 @@ from agnesi.core.dispatch import graph_node
 from agnesi.core.extents import guess
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.arith import POWER, reciprocal, sqrt, square
-from agnesi.ops.convert import number
-from agnesi.ops.explog import exp, log
-from agnesi.ops.select import where
+from agnesi.ops.base.arith import POWER, reciprocal, sqrt, square
+from agnesi.ops.base.convert import number
+from agnesi.ops.base.select import where
+from agnesi.ops.elementwise.explog import exp, log
 from agnesi.rewrite.intervals import at_least, keeps_sign_of_zero
 from agnesi.rewrite.pattern import is_count, scalar, variables
 from agnesi.rewrite.rules import Book

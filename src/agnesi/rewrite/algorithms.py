@@ -8,11 +8,11 @@ from __future__ import annotations
 from agnesi.core.dispatch import apply
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.diagonal import Diagonal, Triangle
-from agnesi.ops.matmul import MatMul
-from agnesi.ops.movement import Permute, matrix_transpose
-from agnesi.ops.reduce import prod
-from agnesi.ops.reduce import sum as sum_over
+from agnesi.ops.base.movement import Permute, matrix_transpose
+from agnesi.ops.base.reduce import prod
+from agnesi.ops.base.reduce import sum as sum_over
+from agnesi.ops.contractions.matmul import MatMul
+from agnesi.ops.indexing.diagonal import Diagonal, Triangle
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()

@@ -14,9 +14,9 @@ from agnesi.core.graph import FunctionGraph, Interner, constant_value
 from agnesi.core.node import Node, toposort
 from agnesi.core.op import Op
 from agnesi.core.tensor import symbol
-from agnesi.ops.body import Body
-from agnesi.ops.branch import Cond
-from agnesi.ops.loop import While, applied
+from agnesi.ops.control.body import Body
+from agnesi.ops.control.branch import Cond
+from agnesi.ops.control.loop import While, applied
 
 _INSIDE_BYTES = 1 << 12
 Results = dict[int, Node]

@@ -11,14 +11,14 @@ import math
 import numpy as np
 
 from agnesi.core.node import Node
-from agnesi.ops.arith import abs as abs_
-from agnesi.ops.arith import reciprocal, sqrt, square
-from agnesi.ops.explog import exp, expm1, log, log1p, logaddexp, sigmoid, softplus
-from agnesi.ops.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
-from agnesi.ops.normal import erfcx, ndtr
-from agnesi.ops.select import where
-from agnesi.ops.special import erf, erfc
-from agnesi.ops.trig import acos, asin, atan, atan2, cos, sin, tan
+from agnesi.ops.base.arith import abs as abs_
+from agnesi.ops.base.arith import reciprocal, sqrt, square
+from agnesi.ops.base.select import where
+from agnesi.ops.elementwise.explog import exp, expm1, log, log1p, logaddexp, sigmoid, softplus
+from agnesi.ops.elementwise.hyperbolic import acosh, asinh, atanh, cosh, sinh, tanh
+from agnesi.ops.elementwise.trig import acos, asin, atan, atan2, cos, sin, tan
+from agnesi.ops.special.normal import erfcx, ndtr
+from agnesi.ops.special.special import erf, erfc
 from agnesi.rewrite.pattern import scalar, variables
 from agnesi.rewrite.rules import Book
 

@@ -16,13 +16,13 @@ from agnesi.core.errors import ShapeError
 from agnesi.core.graph import constant, constant_value
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.arith import abs as abs_
-from agnesi.ops.arith import negative, positive, reciprocal, safe_divide, safe_multiply, square
-from agnesi.ops.compare import logical_not
-from agnesi.ops.convert import Cast, Size
-from agnesi.ops.elementwise import Elementwise
-from agnesi.ops.expand import BroadcastTo, SumTo
-from agnesi.ops.select import maximum, minimum, where
+from agnesi.ops.base.arith import abs as abs_
+from agnesi.ops.base.arith import negative, positive, reciprocal, safe_divide, safe_multiply, square
+from agnesi.ops.base.compare import logical_not
+from agnesi.ops.base.convert import Cast, Size
+from agnesi.ops.base.elementwise import Elementwise
+from agnesi.ops.base.expand import BroadcastTo, SumTo
+from agnesi.ops.base.select import maximum, minimum, where
 from agnesi.rewrite.intervals import far_from_zero, keeps_sign_of_zero
 from agnesi.rewrite.pattern import CONSTANT, scalar, variables
 from agnesi.rewrite.reductions import REDUCTIONS

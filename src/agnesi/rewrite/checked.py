@@ -20,7 +20,7 @@ from agnesi.core.graph import FunctionGraph, constant
 from agnesi.core.node import Node
 from agnesi.core.op import GIVEN_NAMES, Op, typed
 from agnesi.core.tensor import Tensor
-from agnesi.ops.elementwise import TABLE
+from agnesi.ops.base.elementwise import TABLE
 from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import changed, may_agree, op_names
 

@@ -18,7 +18,7 @@ from agnesi.core.node import Node
 from agnesi.core.policy import POLICIES
 from agnesi.core.record import field, replace, struct
 from agnesi.core.substitution import copied
-from agnesi.ops.body import Body
+from agnesi.ops.control.body import Body
 from agnesi.rewrite.pattern import CONSTANT, LEAF
 from agnesi.rewrite.rules import STAGES, GraphRule, InsideRule, Rule
 

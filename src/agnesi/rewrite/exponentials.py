@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from agnesi.core.dispatch import graph_node
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.convert import number
-from agnesi.ops.explog import exp
-from agnesi.ops.hyperbolic import tanh
-from agnesi.ops.select import maximum
+from agnesi.ops.base.convert import number
+from agnesi.ops.base.select import maximum
+from agnesi.ops.elementwise.explog import exp
+from agnesi.ops.elementwise.hyperbolic import tanh
 from agnesi.rewrite.pattern import scalar
 
 _MOST_TERMS = 8

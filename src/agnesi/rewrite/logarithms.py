@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from agnesi.core.dispatch import apply
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.convert import number
-from agnesi.ops.explog import log, log1p, log10, logaddexp, softplus
-from agnesi.ops.normal import log_ndtr
-from agnesi.ops.select import where
-from agnesi.ops.softmax import LogSoftmax, LogSumExp
-from agnesi.ops.tails import log_cosh, log_erfc, log_one_minus_exp
+from agnesi.ops.base.convert import number
+from agnesi.ops.base.select import where
+from agnesi.ops.elementwise.explog import log, log1p, log10, logaddexp, softplus
+from agnesi.ops.neural.softmax import LogSoftmax, LogSumExp
+from agnesi.ops.special.normal import log_ndtr
+from agnesi.ops.special.tails import log_cosh, log_erfc, log_one_minus_exp
 from agnesi.rewrite.intervals import at_least, interval, keeps_sign_of_zero
 from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book

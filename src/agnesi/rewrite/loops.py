@@ -16,14 +16,14 @@ from agnesi.core.extents import Extent, guess
 from agnesi.core.graph import FunctionGraph, Interner
 from agnesi.core.node import Node
 from agnesi.core.tensor import symbol
-from agnesi.ops.arith import add, subtract
-from agnesi.ops.convert import number
-from agnesi.ops.elementwise import Elementwise
-from agnesi.ops.expand import broadcast_to
-from agnesi.ops.loop import Scan
-from agnesi.ops.matmul import MatMul
-from agnesi.ops.reduce import Reduce
-from agnesi.ops.slices import FULL, Slice
+from agnesi.ops.base.arith import add, subtract
+from agnesi.ops.base.convert import number
+from agnesi.ops.base.elementwise import Elementwise
+from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.reduce import Reduce
+from agnesi.ops.base.slices import FULL, Slice
+from agnesi.ops.contractions.matmul import MatMul
+from agnesi.ops.control.loop import Scan
 from agnesi.rewrite.scan import Carry, Key, Model
 from agnesi.rewrite.scan_sums import (
     MOST_BYTES,

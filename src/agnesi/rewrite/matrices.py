@@ -6,12 +6,12 @@ from agnesi.core import dtypes
 from agnesi.core.dispatch import apply
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.arith import imag, real
-from agnesi.ops.complexes import complex as join
-from agnesi.ops.conv import Conv, ConvGradW, ConvGradX
-from agnesi.ops.convert import cast
-from agnesi.ops.halves import half_product
-from agnesi.ops.matmul import MatMul, product_of
+from agnesi.ops.base.arith import imag, real
+from agnesi.ops.base.convert import cast
+from agnesi.ops.contractions.halves import half_product
+from agnesi.ops.contractions.matmul import MatMul, product_of
+from agnesi.ops.convolution.conv import Conv, ConvGradW, ConvGradX
+from agnesi.ops.elementwise.complexes import complex as join
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from agnesi.core.dims import is_settled
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.ensure import Ensure
-from agnesi.ops.expand import BroadcastTo, broadcast_to
-from agnesi.ops.movement import Permute, Reshape, reshape
-from agnesi.ops.slices import Slice
+from agnesi.ops.base.ensure import Ensure
+from agnesi.ops.base.expand import BroadcastTo, broadcast_to
+from agnesi.ops.base.movement import Permute, Reshape, reshape
+from agnesi.ops.base.slices import Slice
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()

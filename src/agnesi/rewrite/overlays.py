@@ -7,9 +7,9 @@ import math
 from agnesi.core.dispatch import apply
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.arith import ADD
-from agnesi.ops.overlay import Overlay
-from agnesi.ops.slices import Slice, Unslice, region
+from agnesi.ops.base.arith import ADD
+from agnesi.ops.base.slices import Slice, Unslice, region
+from agnesi.ops.indexing.overlay import Overlay
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()

@@ -16,11 +16,11 @@ from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.arith import multiply
-from agnesi.ops.convert import number
-from agnesi.ops.pooled import MaxPool, PoolTaps, TapSpread
-from agnesi.ops.reduce import Reduce
-from agnesi.ops.windows import Windows
+from agnesi.ops.base.arith import multiply
+from agnesi.ops.base.convert import number
+from agnesi.ops.base.reduce import Reduce
+from agnesi.ops.convolution.pooled import MaxPool, PoolTaps, TapSpread
+from agnesi.ops.convolution.windows import Windows
 from agnesi.rewrite.pattern import is_number, scalar
 from agnesi.rewrite.products import replaced
 from agnesi.rewrite.rules import Book, GraphRule

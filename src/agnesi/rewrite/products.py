@@ -12,10 +12,10 @@ from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node
 from agnesi.core.substitution import copied
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.arith import add, multiply
-from agnesi.ops.join import Concat
-from agnesi.ops.matmul import MATMUL, MatMul
-from agnesi.ops.movement import Permute, Reshape, permute_dims, reshape
+from agnesi.ops.base.arith import add, multiply
+from agnesi.ops.base.movement import Permute, Reshape, permute_dims, reshape
+from agnesi.ops.contractions.matmul import MATMUL, MatMul
+from agnesi.ops.indexing.join import Concat
 from agnesi.rewrite.pattern import is_count, scalar
 from agnesi.rewrite.rules import Book, GraphRule
 

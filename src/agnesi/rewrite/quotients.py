@@ -18,9 +18,9 @@ import numpy as np
 from agnesi.core.dispatch import graph_node
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.arith import divide, multiply, negative, safe_divide, safe_multiply
-from agnesi.ops.convert import number
-from agnesi.ops.explog import exp, sigmoid
+from agnesi.ops.base.arith import divide, multiply, negative, safe_divide, safe_multiply
+from agnesi.ops.base.convert import number
+from agnesi.ops.elementwise.explog import exp, sigmoid
 from agnesi.rewrite.exponentials import divided, exponential_terms, ratio
 from agnesi.rewrite.intervals import needs, never_zero, sources
 from agnesi.rewrite.pattern import scalar

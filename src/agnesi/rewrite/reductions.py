@@ -8,11 +8,11 @@ from agnesi.core.dims import is_settled, product
 from agnesi.core.dispatch import apply
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.arith import divide, multiply, negative, safe_divide, safe_multiply
-from agnesi.ops.convert import number
-from agnesi.ops.expand import BroadcastTo, SumTo, broadcast_to
-from agnesi.ops.movement import Reshape, reshape
-from agnesi.ops.reduce import Reduce, reducer
+from agnesi.ops.base.arith import divide, multiply, negative, safe_divide, safe_multiply
+from agnesi.ops.base.convert import number
+from agnesi.ops.base.expand import BroadcastTo, SumTo, broadcast_to
+from agnesi.ops.base.movement import Reshape, reshape
+from agnesi.ops.base.reduce import Reduce, reducer
 from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book
 

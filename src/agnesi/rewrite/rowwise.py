@@ -10,14 +10,14 @@ from agnesi.core.leaves import Copy
 from agnesi.core.node import Node
 from agnesi.core.tensor import symbol
 from agnesi.ops import batching as _batching  # noqa: F401 - it has the rules
-from agnesi.ops.convert import Cast
-from agnesi.ops.elementwise import Elementwise
-from agnesi.ops.expand import BroadcastTo, broadcast_to
-from agnesi.ops.join import Concat
-from agnesi.ops.matmul import MATMUL, MatMul
-from agnesi.ops.movement import Permute, Reshape, permute_dims, reshape
-from agnesi.ops.reduce import Reduce
-from agnesi.ops.slices import Slice, Unslice
+from agnesi.ops.base.convert import Cast
+from agnesi.ops.base.elementwise import Elementwise
+from agnesi.ops.base.expand import BroadcastTo, broadcast_to
+from agnesi.ops.base.movement import Permute, Reshape, permute_dims, reshape
+from agnesi.ops.base.reduce import Reduce
+from agnesi.ops.base.slices import Slice, Unslice
+from agnesi.ops.contractions.matmul import MATMUL, MatMul
+from agnesi.ops.indexing.join import Concat
 
 #: A value of a body: the node outside, and whether it has a leading axis for the rows.
 Value = tuple[Node, bool]

@@ -17,7 +17,7 @@ from agnesi.core.op import Op, typed
 from agnesi.core.policy import FAST_RUN
 from agnesi.core.record import field, handle
 from agnesi.core.tensor import Tensor
-from agnesi.ops.expand import BroadcastTo
+from agnesi.ops.base.expand import BroadcastTo
 from agnesi.rewrite.pattern import Pattern, compiled, filled, match, may_match, sizes_in
 
 STAGES = FAST_RUN.stages

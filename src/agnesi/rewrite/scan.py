@@ -9,10 +9,10 @@ from agnesi.core.dispatch import Item, apply, graph_node, make_node
 from agnesi.core.graph import FunctionGraph, Interner, constant, constant_value
 from agnesi.core.node import Node, toposort
 from agnesi.core.tensor import symbol
-from agnesi.ops.body import Body
-from agnesi.ops.expand import BroadcastTo
-from agnesi.ops.loop import Scan
-from agnesi.ops.movement import reshape
+from agnesi.ops.base.expand import BroadcastTo
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.control.body import Body
+from agnesi.ops.control.loop import Scan
 
 #: A result of a scan: the node, and which one it is.
 Key = tuple[Node, int]

@@ -10,12 +10,12 @@ from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.extents import guess
 from agnesi.core.node import Node, toposort
 from agnesi.core.tensor import symbol
-from agnesi.ops.expand import BroadcastTo, broadcast_to
-from agnesi.ops.loop import Scan
-from agnesi.ops.matmul import MatMul
-from agnesi.ops.movement import Permute, Reshape
-from agnesi.ops.reduce import reducer
-from agnesi.ops.slices import Slice
+from agnesi.ops.base.expand import BroadcastTo, broadcast_to
+from agnesi.ops.base.movement import Permute, Reshape
+from agnesi.ops.base.reduce import reducer
+from agnesi.ops.base.slices import Slice
+from agnesi.ops.contractions.matmul import MatMul
+from agnesi.ops.control.loop import Scan
 from agnesi.rewrite.rowwise import Value, over_rows, summed_product
 from agnesi.rewrite.scan import Carry, Key, Model
 

@@ -7,10 +7,10 @@ from agnesi.core.dispatch import apply
 from agnesi.core.node import Node
 from agnesi.core.record import field, struct
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.arith import ADD, SUBTRACT, add, divide, multiply, negative
-from agnesi.ops.creation import spread_constant
-from agnesi.ops.join import Concat
-from agnesi.ops.movement import reshape
+from agnesi.ops.base.arith import ADD, SUBTRACT, add, divide, multiply, negative
+from agnesi.ops.base.creation import spread_constant
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.indexing.join import Concat
 from agnesi.rewrite.pattern import CONSTANT, LEAF, is_number
 from agnesi.rewrite.rules import Book
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agnesi.core.dispatch import apply
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.softmax import Softmax
+from agnesi.ops.neural.softmax import Softmax
 
 Axes = tuple[int, ...]
 

@@ -9,10 +9,10 @@ import numpy as np
 from agnesi.core.dims import is_static
 from agnesi.core.node import Node
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.arith import DIVIDE, multiply, reciprocal
-from agnesi.ops.matmul import MatMul
-from agnesi.ops.movement import reshape
-from agnesi.ops.reduce import sum as total
+from agnesi.ops.base.arith import DIVIDE, multiply, reciprocal
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.reduce import sum as total
+from agnesi.ops.contractions.matmul import MatMul
 from agnesi.rewrite.pattern import is_count, scalar
 from agnesi.rewrite.rules import Book
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from agnesi.core.node import Node
-from agnesi.ops.arith import abs as abs_
-from agnesi.ops.arith import reciprocal, safe_multiply, sqrt, square
-from agnesi.ops.explog import exp, expm1, log, log1p, logaddexp, sigmoid, softplus
-from agnesi.ops.hyperbolic import tanh
+from agnesi.ops.base.arith import abs as abs_
+from agnesi.ops.base.arith import reciprocal, safe_multiply, sqrt, square
+from agnesi.ops.elementwise.explog import exp, expm1, log, log1p, logaddexp, sigmoid, softplus
+from agnesi.ops.elementwise.hyperbolic import tanh
 from agnesi.rewrite.intervals import at_least, keeps_sign_of_zero, needs, sources
 from agnesi.rewrite.pattern import scalar, variables
 from agnesi.rewrite.rules import Book

@@ -17,10 +17,10 @@ from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops.arith import add
-from agnesi.ops.join import Concat
-from agnesi.ops.matmul import MATMUL, MatMul
-from agnesi.ops.slices import FULL, Slice
+from agnesi.ops.base.arith import add
+from agnesi.ops.base.slices import FULL, Slice
+from agnesi.ops.contractions.matmul import MATMUL, MatMul
+from agnesi.ops.indexing.join import Concat
 from agnesi.rewrite.products import replaced
 from agnesi.rewrite.rules import Book, GraphRule
 

@@ -9,8 +9,8 @@ from agnesi.core.graph import FunctionGraph
 from agnesi.core.node import Node
 from agnesi.core.substitution import substituted
 from agnesi.core.tensor import symbol
-from agnesi.ops.body import Body
-from agnesi.ops.loop import While, applied
+from agnesi.ops.control.body import Body
+from agnesi.ops.control.loop import While, applied
 from agnesi.rewrite.scan_sums import copied_out, takes_only_room
 
 #: Nodes of a graph inside, and what stands for them outside.

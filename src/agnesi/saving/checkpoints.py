@@ -14,7 +14,7 @@ from agnesi.core.errors import StateError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn.module import Module
-from agnesi.ops.loading import Stored
+from agnesi.ops.arrays.loading import Stored
 from agnesi.optim.optimizer import Optimizer
 from agnesi.saving.files import Path_, TensorFile, save_file
 from agnesi.saving.header import OWN, SUMS, refusal

@@ -17,7 +17,7 @@ import numpy as np
 from agnesi.core.errors import StateError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.loading import Stored
+from agnesi.ops.arrays.loading import Stored
 from agnesi.saving.atomic import replacing
 from agnesi.saving.header import (
     METADATA,

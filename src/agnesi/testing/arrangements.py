@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.api import functions as f
 from agnesi.core.tensor import Tensor
-from agnesi.ops import scatter
+from agnesi.ops.indexing import scatter
 
 Made = tuple[Callable[..., Tensor], tuple[np.ndarray, ...]]
 

@@ -11,7 +11,7 @@ from agnesi.autodiff.recording import no_grad
 from agnesi.autodiff.transforms import jvp, vjp
 from agnesi.core import dtypes, tree
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.base.convert import as_tensor, cast
 
 Arrays = list[np.ndarray]
 

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith
-from agnesi.ops.join import stack
+from agnesi.ops.base import arith
+from agnesi.ops.indexing.join import stack
 from agnesi.ops.linalg import (
-    banded,
     cholesky,
     det,
     eig,
@@ -27,13 +26,11 @@ from agnesi.ops.linalg import (
     qr,
     schur,
     solve,
-    special,
-    structured,
     svd,
-    tables,
     triangular,
 )
 from agnesi.ops.linalg.base import adjoint, identity
+from agnesi.ops.linalg.special_matrices import banded, special, structured, tables
 
 #: A function, operands of its calls, and whether it has derivatives (if it says so).
 Sample = tuple[Callable[..., Tensor], tuple[tuple[np.ndarray, ...], ...]] | tuple[

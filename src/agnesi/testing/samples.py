@@ -12,38 +12,29 @@ from agnesi.core import dtypes
 from agnesi.core.dispatch import apply
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops import (
-    columns,
-    composite,
+from agnesi.ops.arrays import replicate, types
+from agnesi.ops.base import reduce
+from agnesi.ops.base.arith import multiply
+from agnesi.ops.base.elementwise import TABLE, Elementwise, call
+from agnesi.ops.base.select import where
+from agnesi.ops.contractions import composite, matmul
+from agnesi.ops.contractions.einsum import einsum
+from agnesi.ops.convolution import (
     conv,
     convolve,
-    fft,
-    frequencies,
+    im2col,
     interpolate,
-    losses,
-    matmul,
-    normalize,
     pixels,
     pool,
-    positions,
-    pytorch,
-    ranked,
-    reduce,
-    replicate,
-    running,
-    sets,
-    softmax,
-    tails,  # noqa: F401 (its operations are in the table then)
     transposed,
-    types,
     unpool,
-    vectornorms,
 )
-from agnesi.ops.arith import multiply
-from agnesi.ops.einsum import einsum
-from agnesi.ops.elementwise import TABLE, Elementwise, call
-from agnesi.ops.select import where
-from agnesi.ops.sort import searchsorted, sort
+from agnesi.ops.neural import losses, normalize, softmax
+from agnesi.ops.numerics import pytorch, sets
+from agnesi.ops.reductions import positions, running, vectornorms
+from agnesi.ops.signal import fft, frequencies
+from agnesi.ops.sorting import ranked
+from agnesi.ops.sorting.sort import searchsorted, sort
 from agnesi.testing import arrangements, matrices
 from agnesi.testing.domains import DOMAINS, ORDERED, VALUES
 
@@ -314,8 +305,8 @@ def _windows() -> Iterator[tuple[str, Case]]:
     yield "max_unpool", Case(
         lambda x: unpool.max_unpool(x, np.arange(80).reshape(image.shape)[:, :, ::-1] % 20, 1),
         ((image,),))
-    yield "unfold", Case(lambda x: columns.unfold(x, (2, 3), stride=(2, 1), padding=1), ((image,),))
-    yield "fold", Case(lambda x: columns.fold(x, (3, 4), 2, padding=(0, 1)),
+    yield "unfold", Case(lambda x: im2col.unfold(x, (2, 3), stride=(2, 1), padding=1), ((image,),))
+    yield "fold", Case(lambda x: im2col.fold(x, (3, 4), 2, padding=(0, 1)),
                        ((image.reshape(2, 4, 10),),))
     yield "lp_pool", Case(lambda x: pool.lp_pool(x, 2, 2), ((image + 1,),))
     around = np.array([[0, 1, 4, 4, 2, 0], [1, 2, 4, 3, 2, 0]])

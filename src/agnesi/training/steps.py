@@ -13,8 +13,8 @@ from agnesi.core.errors import StateError, at, shown
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tree import map_leaves
 from agnesi.nn.utils import clip_grad_norm_
-from agnesi.ops.convert import cast
-from agnesi.ops.loading import write_all
+from agnesi.ops.arrays.loading import write_all
+from agnesi.ops.base.convert import cast
 
 
 class Steps:

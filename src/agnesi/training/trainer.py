@@ -18,8 +18,8 @@ from agnesi.data.loader import DataLoader
 from agnesi.metrics.averages import Mean
 from agnesi.metrics.base import Metric
 from agnesi.nn.module import Module
-from agnesi.ops.generators import default_generator
-from agnesi.ops.join import concat
+from agnesi.ops.indexing.join import concat
+from agnesi.ops.random.generators import default_generator
 from agnesi.optim.optimizer import Optimizer
 from agnesi.saving.checkpoints import load_checkpoint, save_checkpoint
 from agnesi.saving.keeper import Checkpoints

@@ -8,9 +8,9 @@ from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops import random
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.generators import Generator
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.random import random
+from agnesi.ops.random.generators import Generator
 
 
 def _sizes(size: Any, *params: Any) -> Any:

@@ -13,16 +13,16 @@ from agnesi.core.dims import product
 from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.public import public, told
 from agnesi.core.tensor import Tensor
-from agnesi.ops.bitwise import mulhi
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.creation import sizes_of
-from agnesi.ops.generators import Generator
-from agnesi.ops.index import take_along_axis
-from agnesi.ops.movement import moveaxis, reshape
-from agnesi.ops.philox import MOST_WORDS
-from agnesi.ops.positions import argmax
-from agnesi.ops.random import gumbel, is_float, randint, words
-from agnesi.ops.sort import argsort
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import sizes_of
+from agnesi.ops.base.movement import moveaxis, reshape
+from agnesi.ops.elementwise.bitwise import mulhi
+from agnesi.ops.indexing.index import take_along_axis
+from agnesi.ops.random.generators import Generator
+from agnesi.ops.random.philox import MOST_WORDS
+from agnesi.ops.random.random import gumbel, is_float, randint, words
+from agnesi.ops.reductions.positions import argmax
+from agnesi.ops.sorting.sort import argsort
 
 
 @public

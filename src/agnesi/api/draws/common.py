@@ -11,13 +11,13 @@ from agnesi.core import dtypes, shapes
 from agnesi.core.dims import Shape, product
 from agnesi.core.dispatch import apply
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.creation import sizes_of
-from agnesi.ops.expand import broadcast_to
-from agnesi.ops.generators import Generator, default_generator
-from agnesi.ops.movement import reshape
-from agnesi.ops.random import float_of, is_float, noise
-from agnesi.ops.samplers import KINDS, Sampler
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import sizes_of
+from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.random.generators import Generator, default_generator
+from agnesi.ops.random.random import float_of, is_float, noise
+from agnesi.ops.random.samplers import KINDS, Sampler
 
 
 class Draw:
@@ -57,7 +57,7 @@ class Draw:
         return noise("exponential", self.sizes, self.wide, self.generator)
 
     def stepped(self, kind: str, wanted: Any, *params: Any) -> Tensor:
-        """Numbers of a kind that ``ops.samplers`` has, where they are wanted."""
+        """Numbers of a kind that ``ops.random.samplers`` has, where they are wanted."""
         source = self.generator or default_generator()
         state, places = source.places(KINDS[kind].blocks, product(self.sizes))
         shape = self.sizes

@@ -15,12 +15,12 @@ from agnesi.core import dtypes
 from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops.compare import logical_not
-from agnesi.ops.convert import cast
-from agnesi.ops.demands import chance, countable, demanded, integral
-from agnesi.ops.explog import exp, log1p
-from agnesi.ops.generators import Generator
-from agnesi.ops.select import floor, minimum, where
+from agnesi.ops.base.compare import logical_not
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.parameter_checks import chance, countable, demanded, integral
+from agnesi.ops.base.select import floor, minimum, where
+from agnesi.ops.elementwise.explog import exp, log1p
+from agnesi.ops.random.generators import Generator
 
 #: Means from which rejection is faster.
 _LARGE = 10.0

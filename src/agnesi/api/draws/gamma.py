@@ -12,16 +12,16 @@ from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arith import sqrt
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.creation import sizes_of
-from agnesi.ops.demands import not_negative, positive
-from agnesi.ops.explog import exp, log
-from agnesi.ops.generators import Generator
+from agnesi.ops.base.arith import sqrt
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import sizes_of
+from agnesi.ops.base.parameter_checks import not_negative, positive
+from agnesi.ops.base.reduce import amax
+from agnesi.ops.base.reduce import sum as sum_
+from agnesi.ops.base.select import where
+from agnesi.ops.elementwise.explog import exp, log
 from agnesi.ops.implicit import gamma_path
-from agnesi.ops.reduce import amax
-from agnesi.ops.reduce import sum as sum_
-from agnesi.ops.select import where
+from agnesi.ops.random.generators import Generator
 
 
 def _at_least_one(d: Draw, a: Tensor) -> Tensor:

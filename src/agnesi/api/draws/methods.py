@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.ops.generators import Generator
+from agnesi.ops.random.generators import Generator
 
 
 def method(function: Callable[..., Any], **names: str) -> Callable[..., Any]:

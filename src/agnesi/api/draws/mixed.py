@@ -12,10 +12,10 @@ from agnesi.autodiff.recording import no_grad, stop_gradient
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arith import remainder, sqrt
-from agnesi.ops.demands import not_negative, positive
-from agnesi.ops.generators import Generator
-from agnesi.ops.select import maximum, where
+from agnesi.ops.base.arith import remainder, sqrt
+from agnesi.ops.base.parameter_checks import not_negative, positive
+from agnesi.ops.base.select import maximum, where
+from agnesi.ops.random.generators import Generator
 
 #: Concentrations below which directions are as good as uniform.
 _EVEN = 1e-6

@@ -10,14 +10,14 @@ from agnesi.core import dtypes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arith import sqrt
-from agnesi.ops.convert import cast
-from agnesi.ops.demands import demanded, not_negative, positive
-from agnesi.ops.explog import exp, expm1, log, log1p
-from agnesi.ops.generators import Generator
-from agnesi.ops.select import clip, floor, where
-from agnesi.ops.special import erf, erfinv
-from agnesi.ops.trig import tan
+from agnesi.ops.base.arith import sqrt
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.parameter_checks import demanded, not_negative, positive
+from agnesi.ops.base.select import clip, floor, where
+from agnesi.ops.elementwise.explog import exp, expm1, log, log1p
+from agnesi.ops.elementwise.trig import tan
+from agnesi.ops.random.generators import Generator
+from agnesi.ops.special.special import erf, erfinv
 
 _ROOT2 = math.sqrt(2)
 

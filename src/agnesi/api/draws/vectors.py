@@ -15,19 +15,19 @@ from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arith import sqrt
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.creation import sizes_of
-from agnesi.ops.demands import chance, countable, demanded
-from agnesi.ops.expand import broadcast_to
-from agnesi.ops.generators import Generator
-from agnesi.ops.join import concat
+from agnesi.ops.base.arith import sqrt
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import sizes_of
+from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.movement import moveaxis, reshape
+from agnesi.ops.base.parameter_checks import chance, countable, demanded
+from agnesi.ops.base.reduce import sum as sum_
+from agnesi.ops.base.select import clip, maximum, where
+from agnesi.ops.contractions.matmul import matmul
+from agnesi.ops.indexing.join import concat
 from agnesi.ops.linalg.cholesky import cholesky
 from agnesi.ops.linalg.eigh import eigh
-from agnesi.ops.matmul import matmul
-from agnesi.ops.movement import moveaxis, reshape
-from agnesi.ops.reduce import sum as sum_
-from agnesi.ops.select import clip, maximum, where
+from agnesi.ops.random.generators import Generator
 
 
 def _vector(x: Any, name: str) -> Tensor:

@@ -19,9 +19,9 @@ from agnesi.core.op import typed
 from agnesi.core.public import told
 from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor, cast, pair
-from agnesi.ops.creation import filled, made, sizes_of
-from agnesi.ops.ranges import Arange
+from agnesi.ops.base.convert import as_tensor, cast, pair
+from agnesi.ops.base.creation import filled, made, sizes_of
+from agnesi.ops.indexing.ranges import Arange
 from agnesi.ops.sparse.patterns import Solve, check_square
 from agnesi.ops.sparse.products import SAMPLED
 

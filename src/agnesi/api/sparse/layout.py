@@ -18,12 +18,12 @@ from agnesi.core.op import called
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_tracing
 from agnesi.core.valuedims import size_of
-from agnesi.ops.convert import cast, pair
-from agnesi.ops.creation import made
-from agnesi.ops.join import concat
-from agnesi.ops.places import within
-from agnesi.ops.ranges import Arange
-from agnesi.ops.sort import argsort, searchsorted
+from agnesi.ops.base.convert import cast, pair
+from agnesi.ops.base.creation import made
+from agnesi.ops.base.gather_scatter import within
+from agnesi.ops.indexing.join import concat
+from agnesi.ops.indexing.ranges import Arange
+from agnesi.ops.sorting.sort import argsort, searchsorted
 from agnesi.ops.sparse.patterns import (
     MaskedProduct,
     ProductCount,

@@ -20,9 +20,9 @@ from agnesi.core.public import F, told
 from agnesi.core.shapes import axis_of
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_tracing
-from agnesi.ops.convert import as_tensor, cast, pair
-from agnesi.ops.elements import IndexSum
-from agnesi.ops.movement import reshape
+from agnesi.ops.base.convert import as_tensor, cast, pair
+from agnesi.ops.base.elements import IndexSum
+from agnesi.ops.base.movement import reshape
 from agnesi.ops.sparse.patterns import Pick, is_known, rows_of, turned
 from agnesi.ops.sparse.products import ROWS, ColumnProduct
 

@@ -12,7 +12,7 @@ from agnesi.core.config import LENT
 from agnesi.core.dispatch import assign
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_tracing
-from agnesi.ops.creation import sizes_of
+from agnesi.ops.base.creation import sizes_of
 
 
 class StreamState(Shared):

@@ -22,9 +22,9 @@ from agnesi.core.errors import at
 from agnesi.core.op import Op
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.explog import exp
-from agnesi.ops.index import take_along_axis
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.elementwise.explog import exp
+from agnesi.ops.indexing.index import take_along_axis
 
 #: Words of a state: MT19937's 624, the position, whether a normal number is left, and that.
 _WORDS = 628

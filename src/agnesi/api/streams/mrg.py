@@ -24,19 +24,19 @@ from agnesi.core.dims import Size, is_static, product
 from agnesi.core.dispatch import apply
 from agnesi.core.errors import at
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arith import sqrt
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.explog import log
-from agnesi.ops.index import take
-from agnesi.ops.join import concat, stack
-from agnesi.ops.movement import reshape
-from agnesi.ops.ranges import arange
-from agnesi.ops.reduce import sum as sum_
-from agnesi.ops.running import cumsum
-from agnesi.ops.select import where
-from agnesi.ops.slices import Slice
-from agnesi.ops.sort import argsort, topk
-from agnesi.ops.trig import cos, sin
+from agnesi.ops.base.arith import sqrt
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.reduce import sum as sum_
+from agnesi.ops.base.select import where
+from agnesi.ops.base.slices import Slice
+from agnesi.ops.elementwise.explog import log
+from agnesi.ops.elementwise.trig import cos, sin
+from agnesi.ops.indexing.index import take
+from agnesi.ops.indexing.join import concat, stack
+from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.reductions.running import cumsum
+from agnesi.ops.sorting.sort import argsort, topk
 
 M1, M2 = 2**31 - 1, 2**31 - 21069
 #: What takes (x[n-1], x[n-2], x[n-3]) of each recurrence to the next three.

@@ -8,8 +8,8 @@ from agnesi.api.streams.common import RandomVariable, Streams
 from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.index import take
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.indexing.index import take
 
 
 class Simple(Streams):

@@ -11,13 +11,13 @@ from agnesi.core import dtypes
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
-from agnesi.ops import random
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.ensure import ensure
-from agnesi.ops.explog import log
-from agnesi.ops.generators import Generator
-from agnesi.ops.movement import moveaxis
-from agnesi.ops.sort import topk
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.ensure import ensure
+from agnesi.ops.base.movement import moveaxis
+from agnesi.ops.elementwise.explog import log
+from agnesi.ops.random import random
+from agnesi.ops.random.generators import Generator
+from agnesi.ops.sorting.sort import topk
 
 __all__ = ["bernoulli", "binomial", "multinomial", "poisson", "rand_like", "randint_like",
            "randn_like", "randperm"]

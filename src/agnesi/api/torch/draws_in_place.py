@@ -13,8 +13,8 @@ from agnesi.api.torch.texts import docstring
 from agnesi.core import dtypes
 from agnesi.core.public import told
 from agnesi.core.tensor import Tensor
-from agnesi.ops import random
-from agnesi.ops.generators import Generator
+from agnesi.ops.random import random
+from agnesi.ops.random.generators import Generator
 
 Draw = Callable[..., Tensor]
 

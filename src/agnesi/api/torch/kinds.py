@@ -10,8 +10,8 @@ from agnesi.core import dtypes
 from agnesi.core.dims import Dim
 from agnesi.core.public import on_host
 from agnesi.core.tensor import Tensor
-from agnesi.ops import creation
-from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.base import creation
+from agnesi.ops.base.convert import as_tensor, cast
 
 #: The dtype's name by that of the constructor.
 NAMES = {

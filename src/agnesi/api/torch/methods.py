@@ -17,8 +17,8 @@ from agnesi.core.op import typed
 from agnesi.core.public import public, told
 from agnesi.core.tensor import Tensor
 from agnesi.core.tracing import is_tracing
-from agnesi.ops import triangles
-from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.arrays import triangles
+from agnesi.ops.base.convert import as_tensor, cast
 
 
 # -- devices ----------------------------------------------------------------------------------

@@ -12,12 +12,14 @@ from agnesi.api.torch.texts import torch
 from agnesi.core import dtypes, shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.tensor import Tensor
-from agnesi.ops import incomplete, select, statistics
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.explog import log, logaddexp
-from agnesi.ops.gammas import multigammaln
-from agnesi.ops.sort import searchsorted, sort
-from agnesi.ops.vectornorms import norm
+from agnesi.ops.base import select
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.elementwise.explog import log, logaddexp
+from agnesi.ops.numerics import statistics
+from agnesi.ops.reductions.vectornorms import norm
+from agnesi.ops.sorting.sort import searchsorted, sort
+from agnesi.ops.special import incomplete
+from agnesi.ops.special.gammas import multigammaln
 
 __all__ = ["aminmax", "bucketize", "clamp_max", "clamp_min", "fill", "frac", "histc", "igamma",
            "igammac", "is_complex", "is_floating_point", "is_nonzero", "is_same_size", "is_signed",

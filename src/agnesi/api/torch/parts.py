@@ -16,13 +16,13 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
-from agnesi.ops import creation, select
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.ensure import ensure
-from agnesi.ops.join import concat
-from agnesi.ops.movement import moveaxis, permute_dims, reshape
-from agnesi.ops.running import cumsum
-from agnesi.ops.scatter import index_put
+from agnesi.ops.base import creation, select
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.ensure import ensure
+from agnesi.ops.base.movement import moveaxis, permute_dims, reshape
+from agnesi.ops.indexing.join import concat
+from agnesi.ops.indexing.scatter import index_put
+from agnesi.ops.reductions.running import cumsum
 
 __all__ = ["broadcast_tensors", "diag_embed", "diagonal_scatter", "index_copy", "index_fill",
            "masked_scatter", "masked_select", "narrow_copy", "select_scatter", "slice_scatter",

@@ -11,19 +11,19 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arith import conj
-from agnesi.ops.calculus import trapezoid
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.explog import log
-from agnesi.ops.grids import indices
-from agnesi.ops.index import take
-from agnesi.ops.join import stack
+from agnesi.ops.arrays.grids import indices
+from agnesi.ops.base.arith import conj
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.movement import expand_dims, matrix_transpose, moveaxis, reshape
+from agnesi.ops.base.reduce import sum as total
+from agnesi.ops.contractions.matmul import matmul
+from agnesi.ops.elementwise.explog import log
+from agnesi.ops.indexing.index import take
+from agnesi.ops.indexing.join import stack
 from agnesi.ops.linalg.det import slogdet
 from agnesi.ops.linalg.products import multi_dot
-from agnesi.ops.matmul import matmul
-from agnesi.ops.movement import expand_dims, matrix_transpose, moveaxis, reshape
-from agnesi.ops.reduce import sum as total
-from agnesi.ops.running import cumsum
+from agnesi.ops.numerics.calculus import trapezoid
+from agnesi.ops.reductions.running import cumsum
 
 __all__ = ["addbmm", "addmv", "addr", "adjoint", "baddbmm", "cartesian_prod", "chain_matmul",
            "combinations", "cumulative_trapezoid", "logdet", "mv"]

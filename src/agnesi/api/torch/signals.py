@@ -14,11 +14,14 @@ from agnesi.core import dtypes, shapes
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.ops import complexes, creation, fft, rearrange
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.join import pad
-from agnesi.ops.movement import moveaxis, reshape
-from agnesi.ops.scatter import index_add
+from agnesi.ops.arrays import rearrange
+from agnesi.ops.base import creation
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.movement import moveaxis, reshape
+from agnesi.ops.elementwise import complexes
+from agnesi.ops.indexing.join import pad
+from agnesi.ops.indexing.scatter import index_add
+from agnesi.ops.signal import fft
 
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "istft",
            "kaiser_window", "stft"]

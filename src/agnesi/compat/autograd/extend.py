@@ -18,9 +18,9 @@ from agnesi.core.errors import MissingRuleError
 from agnesi.core.op import Op
 from agnesi.core.tensor import Tensor
 from agnesi.core.tensor import Tensor as Box
-from agnesi.ops.convert import cast
-from agnesi.ops.creation import zeros_like
-from agnesi.ops.loop import applied
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.creation import zeros_like
+from agnesi.ops.control.loop import applied
 
 __all__ = [
     "Box", "VSpace", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums", "defvjp",

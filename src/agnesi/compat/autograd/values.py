@@ -12,8 +12,8 @@ from agnesi.core import tree
 from agnesi.core.config import config
 from agnesi.core.programs import unchanging
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arith import conj
-from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.base.arith import conj
+from agnesi.ops.base.convert import as_tensor, cast
 
 #: Floats that tensors do not have, and what is computed with instead.
 _NARROWED = {"longdouble": "float64", "clongdouble": "complex128"}

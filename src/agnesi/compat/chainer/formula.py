@@ -12,7 +12,7 @@ from agnesi.autodiff.transforms import vjp
 from agnesi.compat.chainer.function import Arrays, Function
 from agnesi.core import tree
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 Compute = Callable[..., Any]
 

@@ -15,7 +15,7 @@ from agnesi.compiler.inputs import In as OurIn
 from agnesi.compiler.shared import shared as our_shared
 from agnesi.core.substitution import clone as our_clone
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.base.convert import as_tensor, cast
 
 Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from agnesi.api import taps
 from agnesi.compat.theano.variable import bare, floats, wrapped
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 
 def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:

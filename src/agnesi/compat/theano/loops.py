@@ -9,7 +9,7 @@ from agnesi.api import taps
 from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.compiler.shared import Shared
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 
 class until:  # noqa: N801 - used as a function

@@ -11,7 +11,7 @@ from agnesi.api import opgraph, userops
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.types import Apply, TensorType
 from agnesi.compat.theano.variable import Variable, bare, floats, wrapped
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 
 class Op:

@@ -18,7 +18,7 @@ from agnesi.compat.theano.variable import (
 )
 from agnesi.core.config import config
 from agnesi.core.tensor import symbol
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 
 @dataclass(frozen=True)

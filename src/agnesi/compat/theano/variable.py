@@ -16,7 +16,7 @@ from agnesi.compiler.shared import Shared
 from agnesi.core.config import config
 from agnesi.core.dims import Dim
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 #: Variables by the node that they stand for: a node has one variable as long as it is in use.
 _VARIABLES: weakref.WeakValueDictionary[Any, Variable] = weakref.WeakValueDictionary()

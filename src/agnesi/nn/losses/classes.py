@@ -8,8 +8,8 @@ from agnesi.core.errors import at
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, as_floats, labels, pair, reduced
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.losses import nll_loss
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.neural.losses import nll_loss
 
 
 @public

@@ -9,7 +9,7 @@ from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn.module import Module
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 
 def as_floats(x: Any) -> Tensor:

@@ -11,7 +11,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, as_floats, pair, reduced
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 
 def _euclidean(a: Any, b: Any) -> Tensor:

@@ -10,7 +10,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, as_floats, not_negative, pair, reduced
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 
 @public

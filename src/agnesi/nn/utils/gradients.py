@@ -11,9 +11,9 @@ from agnesi.autodiff.recording import no_grad
 from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.generators import Generator
-from agnesi.ops.random import normal
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.random.generators import Generator
+from agnesi.ops.random.random import normal
 
 
 def _listed(parameters: Iterable[Tensor] | Tensor) -> list[Tensor]:

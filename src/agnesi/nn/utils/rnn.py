@@ -12,9 +12,9 @@ from agnesi.core.errors import ShapeError, at
 from agnesi.core.exports import shown as _shown
 from agnesi.core.op import typed
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import as_tensor
-from agnesi.ops.sequences import pad_sequence as pad_sequence
-from agnesi.ops.sequences import unpad_sequence as unpad_sequence
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.neural.sequences import pad_sequence as pad_sequence
+from agnesi.ops.neural.sequences import unpad_sequence as unpad_sequence
 
 
 class PackedSequence(NamedTuple):

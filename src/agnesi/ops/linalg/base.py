@@ -17,15 +17,15 @@ from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.node import Node
 from agnesi.core.op import Op
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith
+from agnesi.ops.base import arith
+from agnesi.ops.base.convert import as_tensor, cast, common
+from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.gather_scatter import Ensured
+from agnesi.ops.base.movement import matrix_transpose, reshape
+from agnesi.ops.base.reduce import reducer
 from agnesi.ops.batching import aligned
-from agnesi.ops.convert import as_tensor, cast, common
-from agnesi.ops.expand import broadcast_to
-from agnesi.ops.matmul import product_of
-from agnesi.ops.movement import matrix_transpose, reshape
-from agnesi.ops.places import Ensured
-from agnesi.ops.ranges import Eye
-from agnesi.ops.reduce import reducer
+from agnesi.ops.contractions.matmul import product_of
+from agnesi.ops.indexing.ranges import Eye
 
 #: Axes in front of matrices up to which NumPy takes them.
 _FRONT = 32

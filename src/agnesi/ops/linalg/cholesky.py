@@ -14,9 +14,9 @@ from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith
-from agnesi.ops.compare import equal
-from agnesi.ops.diagonal import Diagonal, DiagonalMatrix, Triangle
+from agnesi.ops.base import arith
+from agnesi.ops.base.compare import equal
+from agnesi.ops.indexing.diagonal import Diagonal, DiagonalMatrix, Triangle
 from agnesi.ops.linalg import lapack, library
 from agnesi.ops.linalg.base import (
     MatrixOp,

@@ -14,22 +14,22 @@ from agnesi.core.dispatch import apply, apply_many, symbolic
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith
-from agnesi.ops.compare import equal, logical_or, not_equal
-from agnesi.ops.convert import cast
-from agnesi.ops.diagonal import Diagonal, DiagonalMatrix
-from agnesi.ops.expand import broadcast_to
-from agnesi.ops.explog import log
-from agnesi.ops.join import concat
+from agnesi.ops.base import arith
+from agnesi.ops.base.compare import equal, logical_or, not_equal
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.movement import matrix_transpose, reshape
+from agnesi.ops.base.reduce import prod, sum
+from agnesi.ops.base.select import where
+from agnesi.ops.elementwise.explog import log
+from agnesi.ops.indexing.diagonal import Diagonal, DiagonalMatrix
+from agnesi.ops.indexing.join import concat
+from agnesi.ops.indexing.ranges import Arange, arange
 from agnesi.ops.linalg.base import MatrixOp, check_square, identity, square, times
 from agnesi.ops.linalg.lu import GETRF
 from agnesi.ops.linalg.small import SmallDiagonal, many_small
 from agnesi.ops.linalg.solve import SOLVE
 from agnesi.ops.linalg.svd import SVD
-from agnesi.ops.movement import matrix_transpose, reshape
-from agnesi.ops.ranges import Arange, arange
-from agnesi.ops.reduce import prod, sum
-from agnesi.ops.select import where
 
 
 class SlogdetResult(NamedTuple):

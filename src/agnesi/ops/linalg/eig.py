@@ -13,13 +13,15 @@ from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith
-from agnesi.ops.compare import equal, greater, isfinite, less
-from agnesi.ops.complexes import complex
-from agnesi.ops.convert import cast
-from agnesi.ops.creation import spread_constant
-from agnesi.ops.diagonal import Diagonal, DiagonalMatrix
-from agnesi.ops.join import concat
+from agnesi.ops.base import arith
+from agnesi.ops.base.compare import equal, greater, isfinite, less
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.creation import spread_constant
+from agnesi.ops.base.movement import matrix_transpose
+from agnesi.ops.base.select import where
+from agnesi.ops.elementwise.complexes import complex
+from agnesi.ops.indexing.diagonal import Diagonal, DiagonalMatrix
+from agnesi.ops.indexing.join import concat
 from agnesi.ops.linalg.base import (
     MatrixOp,
     adjoint,
@@ -32,8 +34,6 @@ from agnesi.ops.linalg.base import (
 from agnesi.ops.linalg.gaps import inverse_gaps, rows
 from agnesi.ops.linalg.routines import Geev, callable_for, doubled
 from agnesi.ops.linalg.solve import SOLVE
-from agnesi.ops.movement import matrix_transpose
-from agnesi.ops.select import where
 
 
 class EigResult(NamedTuple):

@@ -13,10 +13,11 @@ from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith
-from agnesi.ops.compare import equal
-from agnesi.ops.convert import cast
-from agnesi.ops.diagonal import Diagonal, DiagonalMatrix
+from agnesi.ops.base import arith
+from agnesi.ops.base.compare import equal
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.movement import matrix_transpose
+from agnesi.ops.indexing.diagonal import Diagonal, DiagonalMatrix
 from agnesi.ops.linalg.base import (
     MatrixOp,
     adjoint,
@@ -29,7 +30,6 @@ from agnesi.ops.linalg.base import (
 )
 from agnesi.ops.linalg.gaps import inverse_gaps, rows
 from agnesi.ops.linalg.routines import Syevd, callable_for, doubled
-from agnesi.ops.movement import matrix_transpose
 
 Side = Literal["L", "U"]
 

@@ -15,20 +15,20 @@ from agnesi.core.node import Node
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.ops import arith
-from agnesi.ops.body import Body
-from agnesi.ops.compare import greater, isfinite
-from agnesi.ops.convert import cast
-from agnesi.ops.creation import zeros_like
-from agnesi.ops.explog import exp2, log2
-from agnesi.ops.join import concat
+from agnesi.ops.base import arith
+from agnesi.ops.base.compare import greater, isfinite
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.creation import zeros_like
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.reduce import max as greatest
+from agnesi.ops.base.reduce import sum
+from agnesi.ops.base.select import ceil, where
+from agnesi.ops.control.body import Body
+from agnesi.ops.control.loop import Scan, applied
+from agnesi.ops.elementwise.explog import exp2, log2
+from agnesi.ops.indexing.join import concat
 from agnesi.ops.linalg.base import MatrixOp, adjoint, check_square, identity, square, times
 from agnesi.ops.linalg.solve import SOLVE
-from agnesi.ops.loop import Scan, applied
-from agnesi.ops.movement import reshape
-from agnesi.ops.reduce import max as greatest
-from agnesi.ops.reduce import sum
-from agnesi.ops.select import ceil, where
 
 #: Coefficients of Padé's approximants by degree, and the norm up to which each is exact enough
 #: in double precision: Higham (2005), table 2.3.

@@ -18,11 +18,14 @@ from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith
-from agnesi.ops.compare import equal, isfinite, less_equal
-from agnesi.ops.convert import cast, is_live
-from agnesi.ops.diagonal import Diagonal
-from agnesi.ops.explog import log
+from agnesi.ops.base import arith
+from agnesi.ops.base.compare import equal, isfinite, less_equal
+from agnesi.ops.base.convert import cast, is_live
+from agnesi.ops.base.movement import matrix_transpose, reshape
+from agnesi.ops.base.reduce import reducer
+from agnesi.ops.base.select import where
+from agnesi.ops.elementwise.explog import log
+from agnesi.ops.indexing.diagonal import Diagonal
 from agnesi.ops.linalg.base import (
     MatrixOp,
     adjoint,
@@ -38,9 +41,6 @@ from agnesi.ops.linalg.products import matrix_power
 from agnesi.ops.linalg.routines import GEES, Routine, callable_for
 from agnesi.ops.linalg.schur import FAILED, SYLVESTER, form
 from agnesi.ops.linalg.solve import solve
-from agnesi.ops.movement import matrix_transpose, reshape
-from agnesi.ops.reduce import reducer
-from agnesi.ops.select import where
 
 #: How far from 1 triangles may be for the approximant of the logarithm, and its degree.
 _NEAR, _DEGREE = 0.25, 8

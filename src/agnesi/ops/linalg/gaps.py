@@ -8,11 +8,11 @@ import numpy as np
 
 from agnesi.core import dtypes
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith
-from agnesi.ops.compare import less_equal
-from agnesi.ops.movement import reshape
-from agnesi.ops.reduce import max as greatest
-from agnesi.ops.select import where
+from agnesi.ops.base import arith
+from agnesi.ops.base.compare import less_equal
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.reduce import max as greatest
+from agnesi.ops.base.select import where
 
 #: Gaps of so many units of the last place of the greatest value are rounding errors.
 _ROUNDING = 16

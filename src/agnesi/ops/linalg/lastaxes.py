@@ -5,8 +5,8 @@ from __future__ import annotations
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops import composite
-from agnesi.ops import diagonal as diagonals
+from agnesi.ops.contractions import composite
+from agnesi.ops.indexing import diagonal as diagonals
 
 
 @public

@@ -16,14 +16,16 @@ from agnesi.core.op import Op
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith
-from agnesi.ops.compare import equal
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.creation import zeros
-from agnesi.ops.diagonal import Triangle
-from agnesi.ops.expand import broadcast_to
-from agnesi.ops.index import take_along_axis
-from agnesi.ops.join import concat
+from agnesi.ops.base import arith
+from agnesi.ops.base.compare import equal
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import zeros
+from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.movement import matrix_transpose, reshape
+from agnesi.ops.indexing.diagonal import Triangle
+from agnesi.ops.indexing.index import take_along_axis
+from agnesi.ops.indexing.join import concat
+from agnesi.ops.indexing.ranges import Arange, arange, eye
 from agnesi.ops.linalg import lapack, library
 from agnesi.ops.linalg.base import (
     MatrixOp,
@@ -40,9 +42,7 @@ from agnesi.ops.linalg.base import (
 from agnesi.ops.linalg.routines import LASWP, callable_for
 from agnesi.ops.linalg.small import factored_call, many_columns
 from agnesi.ops.linalg.triangular import SolveTriangular
-from agnesi.ops.movement import matrix_transpose, reshape
-from agnesi.ops.ranges import Arange, arange, eye
-from agnesi.ops.sort import argsort
+from agnesi.ops.sorting.sort import argsort
 
 _LOWER = SolveTriangular(True, unit=True)
 _UPPER = SolveTriangular(False)

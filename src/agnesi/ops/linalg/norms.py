@@ -11,13 +11,14 @@ from agnesi.core.dispatch import apply
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith, reduce, vectornorms
-from agnesi.ops.convert import as_tensor, cast
+from agnesi.ops.base import arith, reduce
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.movement import expand_dims, moveaxis, reshape
 from agnesi.ops.linalg.base import check_matrix, matrix
 from agnesi.ops.linalg.polar import NuclearNorm
 from agnesi.ops.linalg.solve import inv
 from agnesi.ops.linalg.svd import VALUES
-from agnesi.ops.movement import expand_dims, moveaxis, reshape
+from agnesi.ops.reductions import vectornorms
 
 Order = Any
 _SUMS = {1: (0, "max"), -1: (0, "min"), math.inf: (1, "max"), -math.inf: (1, "min")}

@@ -12,10 +12,14 @@ from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith
-from agnesi.ops.compare import greater
-from agnesi.ops.convert import as_tensor, cast
-from agnesi.ops.expand import sum_to
+from agnesi.ops.base import arith
+from agnesi.ops.base.compare import greater
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.expand import sum_to
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.reduce import count_nonzero, sum
+from agnesi.ops.base.reduce import max as greatest
+from agnesi.ops.base.select import where
 from agnesi.ops.linalg.base import (
     MatrixOp,
     adjoint,
@@ -29,10 +33,6 @@ from agnesi.ops.linalg.base import (
 from agnesi.ops.linalg.gaps import rows
 from agnesi.ops.linalg.routines import callable_for
 from agnesi.ops.linalg.svd import SVD, VALUES
-from agnesi.ops.movement import reshape
-from agnesi.ops.reduce import count_nonzero, sum
-from agnesi.ops.reduce import max as greatest
-from agnesi.ops.select import where
 
 
 class LstsqResult(NamedTuple):

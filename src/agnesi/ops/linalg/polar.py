@@ -19,14 +19,14 @@ from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith
-from agnesi.ops.convert import common
+from agnesi.ops.base import arith
+from agnesi.ops.base.convert import common
+from agnesi.ops.base.reduce import sum
 from agnesi.ops.linalg.base import MatrixOp, adjoint, hermitian, matrix, smaller, times
 from agnesi.ops.linalg.routines import callable_for
 from agnesi.ops.linalg.schur import SYLVESTER
 from agnesi.ops.linalg.solve import SOLVE
 from agnesi.ops.linalg.svd import SVD, VALUES
-from agnesi.ops.reduce import sum
 
 
 class PolarResult(NamedTuple):

@@ -11,13 +11,14 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith, matmul
-from agnesi.ops.convert import as_tensor, common, pair
-from agnesi.ops.expand import broadcast_to
+from agnesi.ops.base import arith
+from agnesi.ops.base.convert import as_tensor, common, pair
+from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.contractions import matmul
+from agnesi.ops.contractions.matmul import product_of
 from agnesi.ops.linalg.base import check_square, identity
 from agnesi.ops.linalg.solve import inv
-from agnesi.ops.matmul import product_of
-from agnesi.ops.movement import reshape
 
 
 @public

@@ -14,15 +14,15 @@ from agnesi.core.errors import GradientError
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith
-from agnesi.ops.convert import cast
-from agnesi.ops.creation import spread_constant, zeros_like
-from agnesi.ops.diagonal import Diagonal, DiagonalMatrix, Triangle
-from agnesi.ops.join import concat
+from agnesi.ops.base import arith
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.creation import spread_constant, zeros_like
+from agnesi.ops.base.movement import matrix_transpose
+from agnesi.ops.indexing.diagonal import Diagonal, DiagonalMatrix, Triangle
+from agnesi.ops.indexing.join import concat
 from agnesi.ops.linalg.base import MatrixOp, adjoint, matrix, plus, smaller, times
 from agnesi.ops.linalg.routines import GEQRF, ORGQR, callable_for, doubled
 from agnesi.ops.linalg.triangular import SolveTriangular
-from agnesi.ops.movement import matrix_transpose
 
 _UPPER = SolveTriangular(False)
 

@@ -15,10 +15,10 @@ from agnesi.core.dims import Size, is_static
 from agnesi.core.foreign import Argument
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops.convert import cast
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.native import Native
 from agnesi.ops.linalg import library
 from agnesi.ops.linalg.base import MatrixOp, count, smaller
-from agnesi.ops.native import Native
 
 #: Columns that routines work on at a time.
 _BLOCK = 64

@@ -16,10 +16,11 @@ from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith
-from agnesi.ops.compare import equal
-from agnesi.ops.convert import cast, common
-from agnesi.ops.expand import broadcast_to, sum_to
+from agnesi.ops.base import arith
+from agnesi.ops.base.compare import equal
+from agnesi.ops.base.convert import cast, common
+from agnesi.ops.base.expand import broadcast_to, sum_to
+from agnesi.ops.base.movement import matrix_transpose, reshape
 from agnesi.ops.linalg.base import (
     MatrixOp,
     adjoint,
@@ -33,7 +34,6 @@ from agnesi.ops.linalg.base import (
 )
 from agnesi.ops.linalg.routines import GEES, TRSYL, callable_for, doubled
 from agnesi.ops.linalg.solve import inv
-from agnesi.ops.movement import matrix_transpose, reshape
 
 _COMMON = "the matrices a and -b have an eigenvalue in common"
 FAILED = "Schur form not found"

@@ -15,10 +15,11 @@ from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith
-from agnesi.ops.compare import not_equal
-from agnesi.ops.diagonal import Diagonal
-from agnesi.ops.expand import broadcast_to, sum_to
+from agnesi.ops.base import arith
+from agnesi.ops.base.compare import not_equal
+from agnesi.ops.base.expand import broadcast_to, sum_to
+from agnesi.ops.base.movement import matrix_transpose, moveaxis, reshape
+from agnesi.ops.indexing.diagonal import Diagonal
 from agnesi.ops.linalg.base import (
     MatrixOp,
     adjoint,
@@ -38,7 +39,6 @@ from agnesi.ops.linalg.base import (
 from agnesi.ops.linalg.lu import GETRF, Getrs
 from agnesi.ops.linalg.small import SmallInv, SmallSolve, many_small
 from agnesi.ops.linalg.triangular import SINGULAR, SolveTriangular, side_by_side
-from agnesi.ops.movement import matrix_transpose, moveaxis, reshape
 
 
 def _solved(a: Tensor, b: Tensor, transposed: bool, subject: str) -> Tensor:

@@ -14,10 +14,11 @@ from agnesi.core.op import called
 from agnesi.core.public import public
 from agnesi.core.record import record, replace
 from agnesi.core.tensor import Tensor
-from agnesi.ops import arith
-from agnesi.ops.compare import not_equal
-from agnesi.ops.diagonal import Diagonal, Triangle
-from agnesi.ops.expand import sum_to
+from agnesi.ops.base import arith
+from agnesi.ops.base.compare import not_equal
+from agnesi.ops.base.expand import sum_to
+from agnesi.ops.base.movement import matrix_transpose, permute_dims, reshape
+from agnesi.ops.indexing.diagonal import Diagonal, Triangle
 from agnesi.ops.linalg import lapack, library
 from agnesi.ops.linalg.base import (
     MatrixOp,
@@ -34,7 +35,6 @@ from agnesi.ops.linalg.base import (
     times,
 )
 from agnesi.ops.linalg.small import SmallTriangle, many_small
-from agnesi.ops.movement import matrix_transpose, permute_dims, reshape
 
 SINGULAR = "Singular matrix"
 

@@ -16,11 +16,11 @@ from agnesi.core.op import Op
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.core.tracing import is_tracing
-from agnesi.ops.arith import negative
-from agnesi.ops.convert import cast
-from agnesi.ops.creation import made
-from agnesi.ops.ranges import Arange
-from agnesi.ops.sort import argsort, searchsorted
+from agnesi.ops.base.arith import negative
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.creation import made
+from agnesi.ops.indexing.ranges import Arange
+from agnesi.ops.sorting.sort import argsort, searchsorted
 from agnesi.ops.sparse.products import (
     ROWS,
     SAMPLED,

@@ -20,13 +20,13 @@ from agnesi.core.node import Node
 from agnesi.core.op import Op
 from agnesi.core.record import record
 from agnesi.core.tensor import Tensor
-from agnesi.ops.arith import add, conj
-from agnesi.ops.convert import cast
-from agnesi.ops.creation import made
-from agnesi.ops.expand import broadcast_to
-from agnesi.ops.join import concat
-from agnesi.ops.movement import moveaxis, reshape
-from agnesi.ops.ranges import Arange
+from agnesi.ops.base.arith import add, conj
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.creation import made
+from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.movement import moveaxis, reshape
+from agnesi.ops.indexing.join import concat
+from agnesi.ops.indexing.ranges import Arange
 
 
 def conjugate(x: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 import agnesi.compat.autograd.numpy as np
 from agnesi.compat.autograd.numpy.lent import lifted
-from agnesi.ops.rearrange import sliding_window_view as our_windows
+from agnesi.ops.arrays.rearrange import sliding_window_view as our_windows
 
 _windows = lifted(sliding_window_view, our_windows)
 Axes = Sequence[Sequence[int]]

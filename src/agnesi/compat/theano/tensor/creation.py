@@ -11,7 +11,7 @@ from agnesi.api import functions as F
 from agnesi.compat.theano.types import TensorType, constant
 from agnesi.compat.theano.variable import Sizes, Variable, bare, floats, lifted, wrapped
 from agnesi.core.config import config
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 _LETTERS = {"": None, "b": "int8", "w": "int16", "i": "int32", "l": "int64", "f": "float32",
             "d": "float64", "c": "complex64", "z": "complex128"}

@@ -11,7 +11,7 @@ from agnesi.api import special, symbolic
 from agnesi.compat.theano.tensor.creation import as_tensor_variable, cast
 from agnesi.compat.theano.variable import Variable, bare, lifted, wrapped
 from agnesi.core.graph import constant_value
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 eq, neq = lifted(F.equal), lifted(F.not_equal)
 lt, le, gt, ge = (lifted(f) for f in (F.less, F.less_equal, F.greater, F.greater_equal))

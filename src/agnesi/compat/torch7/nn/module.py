@@ -12,7 +12,7 @@ from agnesi.autodiff.transforms import vjp
 from agnesi.compat.torch7.maths import Tensor
 from agnesi.compat.torch7.tensor import Storage, View, dtype_of
 from agnesi.core import tree
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 
 def arrays(x: Any) -> Any:

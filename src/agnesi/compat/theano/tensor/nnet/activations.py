@@ -7,7 +7,7 @@ from typing import Any
 from agnesi.api import functions as F
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.variable import Variable, bare, floats, lifted, wrapped
-from agnesi.ops.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor
 
 __all__ = ["elu", "h_softmax", "hard_sigmoid", "log_softmax", "logsoftmax", "relu", "selu",
            "sigmoid", "softmax", "softmax_graph", "softmax_with_bias", "softplus", "softsign",

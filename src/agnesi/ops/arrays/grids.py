@@ -1,0 +1,447 @@
+"""Indices and coordinates: open and full grids, flat positions and back, values of functions."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.accepted import DTypeLike, ShapeLike
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import called
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import is_known
+from agnesi.ops.arrays.nonzeros import nonzero
+from agnesi.ops.arrays.replicate import broadcast_to
+from agnesi.ops.base.arith import power
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import float_dtype
+from agnesi.ops.base.gather_scatter import within
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.parameter_checks import demanded
+from agnesi.ops.base.select import where
+from agnesi.ops.indexing.join import stack
+from agnesi.ops.indexing.ranges import arange, eye, linspace, of_ends
+
+__all__ = [
+    "fromfunction", "fromiter", "geomspace", "identity", "indices", "ix_", "mgrid", "ogrid",
+    "ravel_multi_index", "unravel_index",
+]
+
+
+class _Grid:
+    """What ``mgrid`` and ``ogrid`` are: objects that make coordinates from slices.
+
+    ``mgrid`` gives one array with full coordinates, ``ogrid`` one for each slice, with size 1 along
+    the other axes.  An imaginary step is a count, both ends included.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.mgrid[0:2, 0:3].shape
+    (2, 2, 3)
+    >>> [x.shape for x in ag.ogrid[0:2, 0:1:3j]]
+    [(2, 1), (1, 3)]
+    """
+
+    def __init__(self, full: bool) -> None:
+        self.full = full
+
+    def __repr__(self) -> str:
+        return f"agnesi.{'mgrid' if self.full else 'ogrid'}"
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, tuple):
+            return _axis(key)
+        rows = [_axis(k) for k in key]
+        kind = functools.reduce(dtypes.promote, (r.dtype for r in rows))
+        n = len(rows)
+        opened = tuple(
+            reshape(cast(r, kind), (1,) * i + r.shape + (1,) * (n - 1 - i))
+            for i, r in enumerate(rows)
+        )
+        if not self.full:
+            return opened
+        shape = tuple(r.shape[0] for r in rows)
+        return stack([broadcast_to(r, shape) for r in opened])
+
+
+def _axis(key: slice) -> Tensor:
+    """The numbers of one slice; an imaginary step is their count, both ends included."""
+    start = 0 if key.start is None else key.start
+    step = 1 if key.step is None else key.step
+    if isinstance(step, complex):
+        return linspace(start, key.stop, int(builtins.abs(step)))
+    return arange(start, key.stop, step)
+
+
+#: Full coordinates, one array for each slice: ``mgrid[0:2, 0:3]`` has shape (2, 2, 3).
+mgrid = _Grid(True)
+#: The same with size 1 on the other axes: ``ogrid[0:2, 0:3]`` has shapes (2, 1) and (1, 3).
+ogrid = _Grid(False)
+
+
+@public
+def indices(dimensions: Any, dtype: DTypeLike = np.int64, sparse: bool = False) -> Any:
+    """The index of each place of an array along each axis.
+
+    Parameters
+    ----------
+    dimensions : sequence of int
+        Sizes of the axes.
+    dtype : dtype
+        Type of the indices.
+    sparse : bool
+        Whether to give a tuple of arrays with size 1 on the other axes.
+
+    Returns
+    -------
+    Tensor, or tuple of Tensor
+        Of shape (axes, *dimensions).
+
+    See Also
+    --------
+    mgrid, ogrid, meshgrid, ix_
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.indices((1, 2))
+    tensor([[[0, 0]],
+    <BLANKLINE>
+            [[0, 1]]])
+    """
+    sizes = tuple(dimensions)
+    n = len(sizes)
+    opened = tuple(
+        reshape(arange(m, dtype=dtype), (1,) * i + (m,) + (1,) * (n - 1 - i))
+        for i, m in enumerate(sizes)
+    )
+    return opened if sparse else stack([broadcast_to(i, sizes) for i in opened])
+
+
+@public
+def ix_(*sequences: Any) -> tuple[Tensor, ...]:
+    """Indices, or masks, of axes so that they select their product: ``x[ag.ix_([0, 2], [1])]``.
+
+    Parameters
+    ----------
+    *sequences : array_like of int or bool
+        A vector for each axis.
+
+    Returns
+    -------
+    tuple of Tensor
+        int64, each with its elements on its own axis.
+
+    Raises
+    ------
+    ShapeError
+        If one is no vector.
+
+    See Also
+    --------
+    meshgrid, indices, take
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> rows, columns = ag.ix_([0, 2], [True, False, True])
+    >>> rows.shape, columns.shape
+    ((2, 1), (1, 2))
+    """
+    found = []
+    for i, sequence in enumerate(sequences):
+        x = as_tensor(np.asarray(sequence, np.int64) if np.size(sequence) == 0 else sequence)
+        if x.ndim != 1:
+            raise ShapeError(f"sequence {i} must be a vector, not of shape {x.shape}")
+        x = nonzero(x)[0] if x.dtype.kind == "b" else x
+        found.append(reshape(x, (1,) * i + x.shape + (1,) * (len(sequences) - 1 - i)))
+    return tuple(found)
+
+
+@public
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Tensor, ...]:
+    """Flat positions as an index for each axis of ``shape``.
+
+    Parameters
+    ----------
+    indices : array_like of int
+        Flat positions, of any shape.
+    shape : int or sequence of int
+        Sizes of the axes.
+    order : {"C", "F"}
+        Whether the last or the first axis runs fastest.
+
+    Returns
+    -------
+    tuple of Tensor
+        int64, of the shape of ``indices``.
+
+    Raises
+    ------
+    IndexError
+        For positions outside, in compiled code too.
+
+    See Also
+    --------
+    ravel_multi_index, argmax
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.unravel_index(ag.tensor([1, 5]), (2, 3))
+    (tensor([0, 1]), tensor([1, 2]))
+    """
+    sizes = tuple(shape) if np.ndim(shape) else (shape,)
+    size = int(np.prod(sizes, dtype=np.int64))
+    flat = _inside(as_tensor(indices), size, "the position", "unravel_index")
+    found: list[Tensor] = []
+    for n in reversed(sizes) if order == "C" else sizes:
+        found.append(flat % n)
+        flat = flat // n
+    return tuple(reversed(found) if order == "C" else found)
+
+
+def _inside(x: Tensor, size: int, what: str, name: str) -> Tensor:
+    """Positions, checked."""
+    if is_known(x):
+        data = x.data
+        if data.size and not (data.min() >= 0 and data.max() < size):
+            raise IndexError(f"{what} is out of range: it must be at least 0 and less than {size}")
+        return x
+    return within(x, size, called(name, (x,)), least=0, what=what)
+
+
+@public
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C", *,
+                      out: Tensor | None = None) -> Tensor:
+    """An index for each axis of ``dims`` as flat positions.
+
+    Parameters
+    ----------
+    multi_index : sequence of array_like of int
+        An array of indices for each axis; they broadcast.
+    dims : sequence of int
+        Sizes of the axes.
+    mode : {"raise", "wrap", "clip"}, or one for each axis
+        What to do with indices outside.
+    order : {"C", "F"}
+        Whether the last or the first axis runs fastest.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, of the broadcast shape.
+
+    Raises
+    ------
+    ValueError
+        If there is no such mode.
+    IndexError
+        If an index is outside and its mode is "raise"; compiled code tells so too.
+
+    See Also
+    --------
+    unravel_index, indices
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.ravel_multi_index((ag.tensor([0, 1]), ag.tensor([1, 2])), (2, 3))
+    tensor([1, 5])
+    """
+    sizes = tuple(dims)
+    modes = (mode,) * len(sizes) if isinstance(mode, str) else tuple(mode)
+    limited = [
+        _limited(cast(as_tensor(i), dtypes.int64), n, m)
+        for i, n, m in zip(multi_index, sizes, modes, strict=True)
+    ]
+    flat: Any = 0
+    for i, n in zip(limited, sizes, strict=True) if order == "C" else \
+            list(zip(limited, sizes, strict=True))[::-1]:
+        flat = flat * n + i
+    return as_tensor(flat)
+
+
+def _limited(x: Tensor, size: int, mode: str) -> Tensor:
+    if mode == "wrap":
+        return x % size
+    if mode == "clip":
+        return x.clip(0, size - 1)
+    if mode != "raise":
+        raise ValueError(f"mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
+    return _inside(x, size, "an index", "ravel_multi_index")
+
+
+@public
+def identity(n: int, dtype: DTypeLike = None, *, out: Tensor | None = None) -> Tensor:
+    """Ones on the diagonal of a square matrix of zeros.
+
+    Parameters
+    ----------
+    n : int
+        Size of both axes.
+    dtype : dtype, optional
+        Type of the elements; by default the default float dtype (``config.default_float``).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, n).
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is negative.
+
+    See Also
+    --------
+    eye, identity_like
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.identity(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    return eye(n, dtype=dtype)
+
+
+@public
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None,
+              *, out: Tensor | None = None) -> Tensor:
+    """``num`` numbers from ``start`` to ``stop`` with a constant ratio.
+
+    Parameters
+    ----------
+    start, stop : number or Tensor
+        The ends; not 0, and of one sign unless they are complex.
+    num : int
+        How many elements.
+    endpoint : bool
+        Whether ``stop`` is the last element.
+    dtype : dtype, optional
+        Type of the elements; by default that of the ends, or the default float dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector; gradients flow to the ends.
+
+    Raises
+    ------
+    ValueError
+        If an end is 0, or ``num`` is negative.
+
+    See Also
+    --------
+    logspace, linspace
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.geomspace(1, 100, 3)
+    tensor([  1.,  10., 100.])
+    """
+    first, last = as_tensor(start), as_tensor(stop)
+    if is_known(first, last) and not (first.requires_grad or last.requires_grad):
+        values = np.geomspace(first.data, last.data, num, endpoint)
+        dtype = of_ends(first, last) if dtype is None else dtype
+        kind = float_dtype(dtype) if dtype is not None or values.dtype.kind == "f" \
+            else dtypes.complex_of(float_dtype(None))
+        return wrap(values.astype(kind))
+    kind = np.result_type(first.dtype, last.dtype, np.float32) if dtype is None else dtype
+    first, last = (cast(v, dtypes.as_dtype(kind)) for v in (first, last))
+    first, last = demanded("geomspace", "the ends must not be 0",
+                           lambda a, b: (a != 0) & (b != 0), start=first, stop=last)
+    steps = max(num - 1 if endpoint else num, 1)
+    share = reshape(arange(num), (num,) + (1,) * max(first.ndim, last.ndim)) / steps
+    row = first * power(last / first, cast(share, first.dtype))
+    return where(share == 1, last, row) if endpoint and num > 1 else row
+
+
+@public
+def fromfunction(function: Callable[..., Any], shape: ShapeLike, *, dtype: DTypeLike = None,
+                 **keywords: Any) -> Any:
+    """What a function makes of the coordinates of all places.
+
+    Parameters
+    ----------
+    function : callable
+        Gets an array for each axis.
+    shape : int or tuple of int
+        Sizes of the axes; not negative. They may be given as several arguments, too.
+    dtype : dtype, optional
+        Type of the coordinates; the default float dtype by default.
+    **keywords : object
+        Handed to the function.
+
+    Returns
+    -------
+    object
+        What the function returns.
+
+    See Also
+    --------
+    indices, meshgrid, mgrid
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fromfunction(lambda i, j: i + j, (2, 2))
+    tensor([[0., 1.],
+            [1., 2.]])
+    """
+    return function(*indices(shape, float_dtype(dtype)), **keywords)
+
+
+@public
+def fromiter(iterable: Any, dtype: DTypeLike, count: int = -1, *, out: Tensor | None = None
+             ) -> Tensor:
+    """A vector of the numbers that an iterable gives.
+
+    Parameters
+    ----------
+    iterable : iterable of number
+        What to take.
+    dtype : dtype
+        Type of the elements.
+    count : int
+        How many to take; -1 is all.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than ``count``.
+
+    See Also
+    --------
+    asarray, frombuffer
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fromiter((i * i for i in range(3)), "int64")
+    tensor([0, 1, 4])
+    """
+    return wrap(np.fromiter(iterable, dtypes.as_dtype(dtype), count))

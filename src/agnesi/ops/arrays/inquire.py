@@ -1,0 +1,514 @@
+"""What arrays are, and how they lie in memory: sizes, types, bytes and bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.dims import Size
+from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.arrays.replicate import broadcast_to
+from agnesi.ops.arrays.types import result_type
+from agnesi.ops.base.compare import equal, isfinite, not_equal
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import asarray
+from agnesi.ops.base.ensure import ensure
+from agnesi.ops.base.movement import moveaxis, reshape
+from agnesi.ops.base.reduce import all as every
+from agnesi.ops.base.reduce import sum as total
+from agnesi.ops.elementwise import bitwise
+from agnesi.ops.indexing.join import concat
+
+__all__ = [
+    "array_equiv", "asanyarray", "asarray_chkfinite", "frombuffer", "issubdtype", "iterable",
+    "may_share_memory", "ndim", "packbits", "promote_types", "shape", "shares_memory", "size",
+    "unpackbits",
+]
+
+
+# -- sizes --------------------------------------------------------------------------------------
+@public
+def shape(x: TensorLike) -> tuple[Size, ...]:
+    """The shape.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+
+    Returns
+    -------
+    tuple of int
+        Sizes that are not known yet are :class:`Dim`.
+
+    See Also
+    --------
+    ndim, size
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.shape([[1, 2, 3]])
+    (1, 3)
+    """
+    return as_tensor(x).shape
+
+
+@public
+def ndim(x: TensorLike) -> int:
+    """How many axes there are.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+
+    Returns
+    -------
+    int
+        0 for numbers.
+
+    See Also
+    --------
+    shape, size
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.ndim([[1, 2, 3]])
+    2
+    """
+    return as_tensor(x).ndim
+
+
+@public
+def size(x: TensorLike, axis: int | None = None) -> Any:
+    """How many elements there are, in all or along an axis.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    axis : int, optional
+        Which axis.
+
+    Returns
+    -------
+    int
+        Or a :class:`Dim` where it is not known yet.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    shape, ndim
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.size([[1, 2, 3]]), ag.size([[1, 2, 3]], 0)
+    (3, 1)
+    """
+    x = as_tensor(x)
+    return x.size if axis is None else x.shape[shapes.axis_of(axis, x.ndim)]
+
+
+@public
+def iterable(x: TensorLike) -> bool:
+    """Whether Python can iterate over ``x``.
+
+    Parameters
+    ----------
+    x : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        False for a tensor without axes.
+
+    See Also
+    --------
+    isscalar, ndim
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.iterable(ag.ones(2)), ag.iterable(ag.ones(()))
+    (True, False)
+    """
+    return x.ndim > 0 if isinstance(x, Tensor) else bool(np.iterable(x))
+
+
+# -- types --------------------------------------------------------------------------------------
+@public
+def promote_types(type1: Any, type2: Any) -> np.dtype:
+    """The dtype that holds the values of both.
+
+    Parameters
+    ----------
+    type1, type2 : dtype
+        Two dtypes or their names.
+
+    Returns
+    -------
+    dtype
+        As of :func:`result_type`.
+
+    Raises
+    ------
+    TypeError
+        If one is no dtype.
+
+    See Also
+    --------
+    result_type, can_cast
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.promote_types("int8", "uint8")
+    dtype('int16')
+    """
+    return result_type(dtypes.as_dtype(type1), dtypes.as_dtype(type2))
+
+
+@public
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """Whether a dtype belongs to a kind of NumPy's, such as ``numpy.floating``.
+
+    Parameters
+    ----------
+    arg1 : dtype
+        What is asked about.
+    arg2 : dtype or type
+        The kind.
+
+    Returns
+    -------
+    bool
+        As NumPy says.
+
+    Raises
+    ------
+    TypeError
+        If one is no dtype.
+
+    See Also
+    --------
+    isdtype, can_cast
+
+    Examples
+    --------
+    >>> import agnesi as ag, numpy as np
+    >>> ag.issubdtype(ag.float32, np.floating)
+    True
+    """
+    return bool(np.issubdtype(arg1, arg2))
+
+
+# -- conversions --------------------------------------------------------------------------------
+asanyarray = asarray
+
+
+@public
+def asarray_chkfinite(x: TensorLike, dtype: DTypeLike = None, *, out: Tensor | None = None
+                      ) -> Tensor:
+    """:func:`asarray`, once it is sure that all elements are finite.
+
+    Parameters
+    ----------
+    x : array_like
+        Also what speaks DLPack or the buffer protocol.
+    dtype : dtype, optional
+        Type of the elements; by default that of the data.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        As of :func:`asarray`.
+
+    Raises
+    ------
+    ValueError
+        For NaN and infinities, in compiled code too.
+
+    See Also
+    --------
+    asarray, isfinite, ensure
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.asarray_chkfinite([1.0, 2.0])
+    tensor([1., 2.])
+    """
+    x = asarray(x, dtype)
+    return ensure(x, isfinite(x), "there are NaN or infinities") if x.dtype.kind in "fcV" else x
+
+
+@public
+def frombuffer(buffer: Any, dtype: DTypeLike = None, count: int = -1, offset: int = 0, *,
+               out: Tensor | None = None) -> Tensor:
+    """A vector over the bytes of a buffer, without a copy.
+
+    Parameters
+    ----------
+    buffer : object
+        With the buffer protocol, as bytes.
+    dtype : dtype, optional
+        Type of the elements; by default the default float dtype (``config.default_float``).
+    count : int
+        How many elements; -1 is all.
+    offset : int
+        Where to begin, in bytes.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector; it cannot be changed where the buffer cannot.
+
+    Raises
+    ------
+    ValueError
+        If the buffer is too small, or its size is no multiple of the elements'.
+
+    See Also
+    --------
+    from_numpy, asarray, fromiter
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.frombuffer(b"abc", "uint8")
+    tensor([97, 98, 99], dtype=uint8)
+    """
+    kind = dtypes.config.float_dtype if dtype is None else dtypes.as_dtype(dtype)
+    return wrap(np.frombuffer(buffer, kind, count, offset))
+
+
+# -- comparisons --------------------------------------------------------------------------------
+@public
+def array_equiv(x1: TensorLike, x2: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """Whether two arrays are equal once they are broadcast.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Of any shapes.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        One bool; False where they do not broadcast.
+
+    See Also
+    --------
+    array_equal, allclose
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool(ag.array_equiv([1, 1], 1))
+    True
+    """
+    a, b = as_tensor(x1), as_tensor(x2)
+    try:
+        return every(equal(a, b))
+    except ShapeError:
+        return as_tensor(False)
+
+
+@public
+def shares_memory(x1: TensorLike, x2: TensorLike) -> bool:
+    """Whether two arrays have an element in common.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Arrays with a value.
+
+    Returns
+    -------
+    bool
+        About the memory of now.
+
+    See Also
+    --------
+    may_share_memory, copy
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.arange(6)
+    >>> ag.shares_memory(x[::2], x[1::2]), ag.shares_memory(x, x[2:])
+    (False, True)
+    """
+    return np.shares_memory(asarray(x1).numpy(), asarray(x2).numpy())
+
+
+@public
+def may_share_memory(x1: TensorLike, x2: TensorLike) -> bool:
+    """Whether the bounds of two arrays in memory overlap.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Arrays with a value.
+
+    Returns
+    -------
+    bool
+        About the memory of now.
+
+    See Also
+    --------
+    shares_memory
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.arange(6)
+    >>> ag.may_share_memory(x[::2], x[1::2])
+    True
+    """
+    return np.may_share_memory(asarray(x1).numpy(), asarray(x2).numpy())
+
+
+# -- bits ---------------------------------------------------------------------------------------
+def _flat_or(x: Tensor, axis: int | None) -> Tensor:
+    return reshape(x, (x.size,)) if axis is None else moveaxis(x, axis, -1)
+
+
+def _weights(bitorder: str) -> np.ndarray:
+    if bitorder not in ("big", "little"):
+        raise ValueError(f"bitorder must be 'big' or 'little', not {bitorder!r}")
+    places = np.arange(8, dtype=np.uint8)
+    return places[::-1].copy() if bitorder == "big" else places
+
+
+@public
+def packbits(x: TensorLike, /, axis: int | None = None, bitorder: str = "big", *,
+             out: Tensor | None = None) -> Tensor:
+    """Bits (what is not zero) as bytes, eight of an axis in each; zeros fill up the last.
+
+    Parameters
+    ----------
+    x : array_like
+        Integers or bool.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    bitorder : {"big", "little"}
+        Whether the first bit of a byte is the highest.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        uint8; on the axis an eighth as long, rounded up.
+
+    Raises
+    ------
+    DTypeError
+        For floats and complex numbers.
+    ValueError
+        If ``bitorder`` is another.
+
+    See Also
+    --------
+    unpackbits, bitwise_count
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.packbits(ag.tensor([True, False, True]))
+    tensor([160], dtype=uint8)
+    """
+    x = as_tensor(x)
+    if x.dtype.kind not in "biu":
+        raise DTypeError(f"packbits takes integers or bools, not {typed(x)}")
+    row = cast(not_equal(_flat_or(x, axis), 0), dtypes.uint8)
+    n = row.shape[-1]
+    more = -n % 8
+    if more:
+        nothing = broadcast_to(as_tensor(0, dtypes.uint8), (*row.shape[:-1], more))
+        row = concat([row, nothing], -1)
+    eights = reshape(row, (*row.shape[:-1], (n + more) // 8, 8))
+    moved = bitwise.bitwise_left_shift(eights, as_tensor(_weights(bitorder)))
+    packed = total(moved, -1, dtype=dtypes.uint8)
+    return packed if axis is None else moveaxis(packed, -1, axis)
+
+
+@public
+def unpackbits(x: TensorLike, /, axis: int | None = None, count: int | None = None,
+               bitorder: str = "big", *, out: Tensor | None = None) -> Tensor:
+    """Bytes as bits, eight for each along an axis; ``count`` says how many are kept.
+
+    Parameters
+    ----------
+    x : array_like
+        uint8.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    count : int, optional
+        How many bits are kept along the axis; negative ones go from the end; all by default.
+    bitorder : {"big", "little"}
+        Whether the first bit of a byte is the highest.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        uint8, zeros and ones; on the axis eight times as long.
+
+    Raises
+    ------
+    DTypeError
+        For other dtypes.
+    ValueError
+        If ``bitorder`` is another.
+
+    See Also
+    --------
+    packbits
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.unpackbits(ag.tensor([160], dtype="uint8"), count=3)
+    tensor([1, 0, 1], dtype=uint8)
+    """
+    x = as_tensor(x)
+    if x.dtype != dtypes.uint8:
+        raise DTypeError(f"unpackbits takes uint8, not {typed(x)}")
+    row = _flat_or(x, axis)
+    one = reshape(row, (*row.shape, 1))
+    moved = bitwise.bitwise_right_shift(one, as_tensor(_weights(bitorder)))
+    bits = bitwise.bitwise_and(moved, as_tensor(1, dtypes.uint8))
+    flat = reshape(bits, (*row.shape[:-1], 8 * row.shape[-1]))
+    if count is not None:
+        n = flat.shape[-1]
+        if count > n:
+            nothing = broadcast_to(as_tensor(0, dtypes.uint8), (*flat.shape[:-1], count - n))
+            flat = concat([flat, nothing], -1)
+        flat = flat[..., :count]
+    return flat if axis is None else moveaxis(flat, -1, axis)

@@ -1,0 +1,172 @@
+"""Places of the elements that are not zero: all of them, or as many as are asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.errors import ShapeError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base import select
+from agnesi.ops.base.chosen import along_axes
+from agnesi.ops.base.compare import not_equal
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.select import where
+from agnesi.ops.indexing.join import stack
+from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.reductions.running import cumsum
+from agnesi.ops.sorting.sort import searchsorted
+
+__all__ = ["argwhere", "flatnonzero", "nonzero"]
+
+
+def first_places(chosen: Tensor, size: int, fill_value: Any = 0) -> Tensor:
+    """Positions of the first ``size`` true elements of a vector, then ``fill_value``."""
+    seen = cumsum(cast(chosen, dtypes.int64))
+    place = searchsorted(seen, arange(1, size + 1))
+    return where(place < chosen.shape[0], place, as_tensor(fill_value, dtypes.int64))
+
+
+@public
+def nonzero(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0
+            ) -> tuple[Tensor, ...]:
+    """Indices of the elements that are not zero, a tensor for each axis.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis; NaN is not zero.
+    size : int, optional
+        How many to give: further ones are left out, missing ones are ``fill_value``.  By default
+        as many as there are, in compiled code too.
+    fill_value : int or sequence of int
+        One for all axes, or one for each.
+
+    Returns
+    -------
+    tuple of Tensor
+        int64.
+
+    Raises
+    ------
+    ShapeError
+        For numbers, which have no axes.
+    TraceError
+        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
+
+    See Also
+    --------
+    argwhere, flatnonzero, where, count_nonzero
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nonzero(ag.tensor([0, 3, 4]))
+    (tensor([1, 2]),)
+    >>> ag.nonzero(ag.tensor([0, 3, 4]), size=3, fill_value=-1)
+    (tensor([ 1,  2, -1]),)
+    """
+    x = as_tensor(x)
+    if size is None:
+        return select.nonzero(x)
+    if x.ndim == 0:
+        raise ShapeError("a number has no axes, and so no indices; use ag.reshape(x, (1,))")
+    if x.size == 0:
+        return tuple(as_tensor(v, dtypes.int64) + 0 * arange(size) for v in _fills(fill_value, x))
+    place = first_places(reshape(not_equal(x, 0), (x.size,)), size, -1)
+    indices = along_axes(place, x.shape)
+    return tuple(
+        where(place < 0, as_tensor(v, dtypes.int64), i)
+        for i, v in zip(indices, _fills(fill_value, x), strict=True)
+    )
+
+
+def _fills(value: Any, x: Tensor) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * x.ndim
+
+
+@public
+def flatnonzero(x: TensorLike, /, *, size: int | None = None, fill_value: int = 0,
+                out: Tensor | None = None) -> Tensor:
+    """Positions of the elements that are not zero among the flat elements.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; NaN is not zero.
+    size : int, optional
+        How many to give; see :func:`nonzero`.
+    fill_value : int
+        Positions that are missing to ``size``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, a vector in ascending order.
+
+    Raises
+    ------
+    TraceError
+        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
+
+    See Also
+    --------
+    nonzero, argwhere, ravel
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.flatnonzero(ag.tensor([[0, 3], [4, 0]]))
+    tensor([1, 2])
+    """
+    x = as_tensor(x)
+    return nonzero(reshape(x, (x.size,)), size=size, fill_value=fill_value)[0]
+
+
+@public
+def argwhere(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0,
+             out: Tensor | None = None) -> Tensor:
+    """A row of indices for each element that is not zero.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; NaN is not zero.
+    size : int, optional
+        How many rows to give; see :func:`nonzero`.
+    fill_value : int or sequence of int
+        Indices of rows that are missing to ``size``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, of shape (elements, axes), in row-major order.
+
+    Raises
+    ------
+    TraceError
+        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
+
+    See Also
+    --------
+    nonzero, flatnonzero, where
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.argwhere(ag.tensor([[0, 3], [4, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
+    x = as_tensor(x)
+    if x.ndim == 0:
+        found = flatnonzero(reshape(x, (1,)), size=size, fill_value=fill_value)
+        return reshape(found, (-1, 1))[:, :0]
+    return stack(nonzero(x, size=size, fill_value=fill_value), -1)

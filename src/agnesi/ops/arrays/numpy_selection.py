@@ -1,0 +1,421 @@
+"""Elements picked by conditions and numbers, and put where conditions and numbers say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.dispatch import assign
+from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.extents import need_elements
+from agnesi.core.op import called, typed
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
+from agnesi.ops.arrays.replicate import broadcast_arrays, broadcast_to
+from agnesi.ops.base.compare import not_equal
+from agnesi.ops.base.convert import as_tensor, cast, common
+from agnesi.ops.base.gather_scatter import within
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.select import where
+from agnesi.ops.indexing.index import getitem, placed, take
+from agnesi.ops.indexing.join import stack
+from agnesi.ops.indexing.scatter import index_put
+from agnesi.ops.reductions.running import cumsum
+
+__all__ = [
+    "choose", "compress", "copyto", "extract", "piecewise", "place", "put", "putmask",
+]
+
+
+@public
+def choose(indices: TensorLike, choices: Sequence[Any], *, mode: str = "raise",
+           out: Tensor | None = None) -> Tensor:
+    """At each place, the element of the array that ``indices`` names there.
+
+    Parameters
+    ----------
+    indices : array_like of int
+        Numbers of arrays, from 0.
+    choices : sequence of array_like
+        Broadcast with the indices and each other.
+    mode : {"raise", "wrap", "clip"}
+        What to do with numbers that name no array.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape and the promoted dtype of the choices.
+
+    Raises
+    ------
+    ValueError
+        If there is no such mode.
+    ShapeError
+        If the shapes do not broadcast.
+    IndexError
+        If a number names no array and ``mode`` is "raise"; compiled code tells so too.
+
+    See Also
+    --------
+    select, where, take
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.choose(ag.tensor([1, 0]), [[10, 20], [30, 40]])
+    tensor([30, 20])
+    """
+    arrays = common(*choices)
+    index = placed(indices, len(arrays), mode)
+    if mode == "raise":
+        index = _of_choices(index, len(arrays))
+    index, *rows = broadcast_arrays(index, *arrays)
+    found = stack(rows, -1).take_along_axis(reshape(index, (*index.shape, 1)), -1)
+    return reshape(found, index.shape)
+
+
+def _of_choices(index: Tensor, count: int) -> Tensor:
+    """Numbers of choices, none of them counted from the end."""
+    if not is_known(index):
+        return within(index, count, called("choose", (index,)), least=0)
+    if index.size and index.data.min() < 0:
+        raise ValueError("an index is negative, and mode is 'raise'")
+    return index
+
+
+@public
+def compress(condition: TensorLike, x: TensorLike, axis: int | None = None, *,
+             out: Tensor | None = None) -> Tensor:
+    """The places of an axis where a vector is true; of the flat elements by default.
+
+    Parameters
+    ----------
+    condition : array_like of bool
+        A vector; it may be shorter than the axis.
+    x : array_like
+        Of any shape.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        As ``x``, but shorter on the axis.
+
+    Raises
+    ------
+    ShapeError
+        If the condition is no vector.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    extract, take, where
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.compress([True, False, True], ag.tensor([1, 2, 3]))
+    tensor([1, 3])
+    """
+    x, mask = as_tensor(x), _mask(condition)
+    if mask.ndim != 1:
+        raise ShapeError(f"the condition must be a vector, not of shape {mask.shape}")
+    if axis is None:
+        x, axis = reshape(x, (x.size,)), 0
+    axis = shapes.axis_of(axis, x.ndim)
+    front = (slice(None),) * axis
+    return getitem(getitem(x, (*front, slice(0, mask.shape[0]))), (*front, mask))
+
+
+@public
+def extract(condition: TensorLike, x: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """The flat elements where a condition holds.
+
+    Parameters
+    ----------
+    condition : array_like
+        Of as many elements as ``x``; what is not 0 counts as true.
+    x : array_like
+        Of any shape.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector.
+
+    Raises
+    ------
+    TraceError
+        In the body of a loop or of ``vmap``, where sizes cannot change.
+
+    See Also
+    --------
+    compress, place, where
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.extract(ag.tensor([[True, False], [False, True]]), ag.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+    x, mask = as_tensor(x), _mask(condition)
+    return getitem(reshape(x, (x.size,)), mask.reshape(-1))
+
+
+def _mask(condition: Any) -> Any:
+    """What is not zero; known masks stay known while a graph is written."""
+    return not_equal(condition, 0) if isinstance(condition, Tensor) else np.asarray(condition) != 0
+
+
+# -- in place -----------------------------------------------------------------------------------
+def _target(x: Any) -> Tensor:
+    if not isinstance(x, Tensor):
+        raise TypeError(f"what is written to must be a Tensor, not {type(x).__name__}")
+    return x
+
+
+@public
+def copyto(dst: Tensor, src: TensorLike, where: TensorLike = True) -> None:
+    """Write ``src`` into ``dst``, in place, where a condition holds.
+
+    Parameters
+    ----------
+    dst : Tensor
+        What is changed.
+    src : array_like
+        It broadcasts to the shape of ``dst``.
+    where : array_like of bool
+        Where to write; everywhere by default.
+
+    Raises
+    ------
+    TypeError
+        If ``dst`` is no tensor.
+    DTypeError
+        If ``src`` does not fit the dtype of ``dst``.
+    ShapeError
+        If the shapes do not fit.
+
+    See Also
+    --------
+    putmask, Tensor.copy_, copy
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.zeros(3)
+    >>> ag.copyto(x, 1.0, where=ag.tensor([True, False, True]))
+    >>> x
+    tensor([1., 0., 1.])
+    """
+    dst = _target(dst)
+    value = as_tensor(src, dst.dtype) if not isinstance(src, Tensor) else src
+    if not dtypes.fits(value.dtype, dst.dtype):
+        raise DTypeError(f"{typed(value)} does not fit into {typed(dst)}")
+    new = broadcast_to(cast(value, dst.dtype), dst.shape)
+    assign(dst, new if where is True else _where(as_tensor(where), new, dst))
+
+
+_where = where
+
+
+def _repeated(values: Tensor, places: Any) -> Tensor:
+    """Values by number, from the start again where there are too few."""
+    need_elements(values.size)
+    if values.size == 0:
+        raise ValueError("there are no values to put")
+    return take(reshape(values, (values.size,)), places % values.size)
+
+
+@public
+def put(x: Tensor, indices: TensorLike, values: TensorLike, mode: str = "raise") -> None:
+    """Write values at positions among the flat elements, in place.
+
+    Parameters
+    ----------
+    x : Tensor
+        What is changed.
+    indices : array_like of int
+        Positions among the flat elements.
+    values : array_like
+        Repeated where there are fewer than indices.
+    mode : {"raise", "wrap", "clip"}
+        What becomes of indices beyond the ends: an error, counted on from the other end, or the
+        nearest one there is.
+
+    Raises
+    ------
+    TypeError
+        If ``x`` is no tensor.
+    ValueError
+        If there are no values, or no such mode.
+    IndexError
+        If a position is out of range and ``mode`` is "raise".
+
+    See Also
+    --------
+    take, putmask, put_along_axis, index_put
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.zeros(3)
+    >>> ag.put(x, [0, 2], [5.0, 6.0])
+    >>> x
+    tensor([5., 0., 6.])
+    """
+    x = _target(x)
+    index = reshape(placed(indices, x.size, mode), (-1,))
+    if index.size == 0:
+        return
+    new = _repeated(as_tensor(values, x.dtype), np.arange(index.shape[0]))
+    assign(x, reshape(index_put(reshape(x, (x.size,)), index, new), x.shape))
+
+
+@public
+def place(x: Tensor, mask: TensorLike, values: TensorLike) -> None:
+    """Write the first values, one after another, where a mask is true, in place.
+
+    Parameters
+    ----------
+    x : Tensor
+        What is changed.
+    mask : array_like
+        Of the shape of ``x``; what is not 0 counts as true.
+    values : array_like
+        Repeated where there are too few; cast to the dtype of ``x``.
+
+    Raises
+    ------
+    TypeError
+        If ``x`` is no tensor.
+    ValueError
+        If there are no values.
+
+    See Also
+    --------
+    putmask, extract, copyto
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.zeros(4)
+    >>> ag.place(x, x == 0, [1.0, 2.0])
+    >>> x
+    tensor([1., 2., 1., 2.])
+    """
+    x = _target(x)
+    chosen = reshape(not_equal(as_tensor(mask), 0), (x.size,))
+    turn = cumsum(cast(chosen, dtypes.int64)) - cast(chosen, dtypes.int64)
+    new = reshape(_repeated(as_tensor(values, x.dtype), turn), x.shape)
+    assign(x, _where(reshape(chosen, x.shape), new, x))
+
+
+@public
+def putmask(x: Tensor, mask: TensorLike, values: TensorLike) -> None:
+    """Write the values of the same place (repeated, if fewer) where a mask is true, in place.
+
+    Parameters
+    ----------
+    x : Tensor
+        What is changed.
+    mask : array_like
+        Of the shape of ``x``; what is not 0 counts as true.
+    values : array_like
+        Repeated where there are too few; cast to the dtype of ``x``.
+
+    Raises
+    ------
+    TypeError
+        If ``x`` is no tensor.
+    ValueError
+        If there are no values.
+
+    See Also
+    --------
+    place, where, copyto
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.zeros(4)
+    >>> ag.putmask(x, ag.tensor([True, False, False, True]), [1.0, 2.0])
+    >>> x
+    tensor([1., 0., 0., 2.])
+    """
+    x = _target(x)
+    new = reshape(_repeated(as_tensor(values, x.dtype), np.arange(x.size)), x.shape)
+    assign(x, _where(not_equal(as_tensor(mask), 0), new, x))
+
+
+@public
+def piecewise(x: TensorLike, condlist: Any, funclist: Sequence[Any], *args: Any,
+              out: Tensor | None = None, **keywords: Any) -> Tensor:
+    """Functions on the places where their conditions hold; of several, the last.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    condlist : sequence of array_like of bool, or one
+        Of the shape of ``x``.
+    funclist : sequence of callables or numbers
+        One for each condition, and optionally one for all other places (0 by default).  All are
+        computed on the whole of ``x``; gradients come from those that are chosen.
+    *args : object
+        Handed to the functions.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+    **keywords : object
+        Handed to the functions.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many functions as conditions, or one more.
+
+    See Also
+    --------
+    select, where, choose
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.tensor([-2.0, 3.0])
+    >>> ag.piecewise(x, [x < 0, x >= 0], [lambda v: -v, lambda v: 10 * v])
+    tensor([ 2., 30.])
+    """
+    x = as_tensor(x)
+    several = isinstance(condlist, (list, tuple)) and not isinstance(condlist[0], (bool, np.bool_))
+    conditions = [as_tensor(c) for c in (condlist if several else [condlist])]
+    functions = list(funclist)
+    if len(functions) == len(conditions):
+        functions.append(0)
+    if len(functions) != len(conditions) + 1:
+        raise ValueError(f"{len(conditions)} conditions for {len(funclist)} functions")
+    values = [
+        as_tensor(f(x, *args, **keywords) if callable(f) else f, x.dtype) for f in functions
+    ]
+    result = broadcast_to(values[-1], x.shape)
+    for c, v in zip(conditions, values, strict=False):
+        result = where(c, v, result)
+    return result

@@ -1,0 +1,853 @@
+"""Arrays put together and taken apart in NumPy's smaller ways; all give new tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.errors import ShapeError, TraceError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
+from agnesi.ops.arrays.replicate import broadcast_to, tile, unfold
+from agnesi.ops.base.convert import as_tensor, cast, check_depth, pair
+from agnesi.ops.base.movement import atleast_1d, moveaxis, reshape, swapaxes
+from agnesi.ops.base.slices import flip
+from agnesi.ops.indexing.index import getitem, take
+from agnesi.ops.indexing.join import concat, split, vstack
+from agnesi.ops.sorting.sort import sort
+
+__all__ = [
+    "append", "array_split", "block", "column_stack", "delete", "dsplit", "ediff1d", "fliplr",
+    "flipud", "hsplit", "insert", "resize", "rollaxis", "rot90", "row_stack", "sliding_window_view",
+    "sort_complex", "trim_zeros", "vsplit",
+]
+row_stack = vstack
+
+
+# -- turned around ------------------------------------------------------------------------------
+def _two(x: Any, least: int) -> Tensor:
+    x = as_tensor(x)
+    if x.ndim < least:
+        raise ShapeError(f"the operand must have {least} axes or more, not shape {x.shape}")
+    return x
+
+
+@public
+def flipud(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """The first axis in reverse.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has too few axes.
+
+    See Also
+    --------
+    flip, fliplr, rot90
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.flipud([[1, 2], [3, 4]])
+    tensor([[3, 4],
+            [1, 2]])
+    """
+    return flip(_two(x, 1), 0)
+
+
+@public
+def fliplr(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """The second axis in reverse.
+
+    Parameters
+    ----------
+    x : array_like
+        At least two axes.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has too few axes.
+
+    See Also
+    --------
+    flip, flipud, rot90
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fliplr([[1, 2], [3, 4]])
+    tensor([[2, 1],
+            [4, 3]])
+    """
+    return flip(_two(x, 2), 1)
+
+
+@public
+def rot90(x: TensorLike, k: int = 1, axes: tuple[int, int] = (0, 1), *,
+          out: Tensor | None = None) -> Tensor:
+    """``k`` quarter turns in the plane of two axes, from the first towards the second.
+
+    Parameters
+    ----------
+    x : array_like
+        At least two axes.
+    k : int
+        How many quarter turns; negative ones the other way.
+    axes : tuple[int, int]
+        The two axes of the plane.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+    ValueError
+        If the axes are the same.
+
+    See Also
+    --------
+    flip, fliplr, flipud, swapaxes
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.rot90([[1, 2], [3, 4]])
+    tensor([[2, 4],
+            [1, 3]])
+    """
+    x = _two(x, 2)
+    a, b = (shapes.axis_of(axis, x.ndim) for axis in axes)
+    if a == b:
+        raise ValueError(f"the axes must differ: {axes}")
+    turns = k % 4
+    if turns == 0:
+        return x
+    if turns == 2:
+        return flip(x, (a, b))
+    return swapaxes(flip(x, b), a, b) if turns == 1 else flip(swapaxes(x, a, b), b)
+
+
+@public
+def rollaxis(x: TensorLike, axis: int, start: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """An axis moved before the axis ``start``.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis.
+    axis : int
+        The axis to move.
+    start : int
+        The axis before which it comes to stand.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    ValueError
+        If ``start`` is out of range.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    moveaxis, swapaxes
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.rollaxis(ag.ones((3, 4, 5)), 2).shape
+    (5, 3, 4)
+    """
+    x = as_tensor(x)
+    axis = shapes.axis_of(axis, x.ndim)
+    start = start + x.ndim if start < 0 else start
+    if not 0 <= start <= x.ndim:
+        raise ValueError(f"start must be between 0 and {x.ndim}, not {start}")
+    return moveaxis(x, axis, start - 1 if axis < start else start)
+
+
+# -- cut ----------------------------------------------------------------------------------------
+@public
+def array_split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
+    """Parts of an axis, of nearly equal size where it does not divide.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis.
+    sections : int or sequence of int
+        A number of parts, the first ones longer by one where needed; or the positions before
+        which to cut.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+
+    Returns
+    -------
+    list of Tensor
+        Views.
+
+    Raises
+    ------
+    ValueError
+        If the number of parts is not positive.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    split, chunk
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.array_split(ag.arange(3), 2)
+    [tensor([0, 1]), tensor([2])]
+    """
+    x = as_tensor(x)
+    if isinstance(sections, (list, tuple, np.ndarray)):
+        return split(x, sections, axis)
+    if sections < 1:
+        raise ValueError(f"the number of parts must be positive, not {sections}")
+    each, more = divmod(int(x.shape[shapes.axis_of(axis, x.ndim)]), sections)
+    sizes = [each + 1] * more + [each] * (sections - more)
+    return split(x, np.cumsum(sizes)[:-1], axis)
+
+
+@public
+def hsplit(x: TensorLike, sections: Any) -> list[Tensor]:
+    """Parts of the second axis; of the only axis of vectors.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis.
+    sections : int or sequence of int
+        A number of equal parts, or the positions before which to cut.
+
+    Returns
+    -------
+    list of Tensor
+        Views.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has too few axes.
+    ValueError
+        If the axis does not divide into so many equal parts.
+
+    See Also
+    --------
+    split, vsplit, dsplit, hstack
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.hsplit(ag.arange(4), 2)
+    [tensor([0, 1]), tensor([2, 3])]
+    """
+    x = _two(x, 1)
+    return split(x, sections, 1 if x.ndim > 1 else 0)
+
+
+@public
+def vsplit(x: TensorLike, sections: Any) -> list[Tensor]:
+    """Parts of the first axis.
+
+    Parameters
+    ----------
+    x : array_like
+        At least two axes.
+    sections : int or sequence of int
+        A number of equal parts, or the positions before which to cut.
+
+    Returns
+    -------
+    list of Tensor
+        Views.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has too few axes.
+    ValueError
+        If the axis does not divide into so many equal parts.
+
+    See Also
+    --------
+    split, hsplit, dsplit, vstack
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.vsplit(ag.ones((2, 3)), 2)[0]
+    tensor([[1., 1., 1.]])
+    """
+    return split(_two(x, 2), sections, 0)
+
+
+@public
+def dsplit(x: TensorLike, sections: Any) -> list[Tensor]:
+    """Parts of the third axis.
+
+    Parameters
+    ----------
+    x : array_like
+        At least three axes.
+    sections : int or sequence of int
+        A number of equal parts, or the positions before which to cut.
+
+    Returns
+    -------
+    list of Tensor
+        Views.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has too few axes.
+    ValueError
+        If the axis does not divide into so many equal parts.
+
+    See Also
+    --------
+    split, hsplit, vsplit, dstack
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.dsplit(ag.ones((2, 3, 4)), 2)[0].shape
+    (2, 3, 2)
+    """
+    return split(_two(x, 3), sections, 2)
+
+
+# -- joined -------------------------------------------------------------------------------------
+@public
+def column_stack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
+    """Vectors as columns, and the columns of matrices, side by side.
+
+    Parameters
+    ----------
+    tensors : sequence of array_like
+        Vectors or matrices with as many rows.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A matrix of the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the numbers of rows differ.
+
+    See Also
+    --------
+    hstack, stack, row_stack
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.column_stack([[1, 2], [3, 4]])
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    columns = [atleast_1d(as_tensor(x)) for x in tensors]
+    return concat([x if x.ndim > 1 else reshape(x, (-1, 1)) for x in columns], 1)
+
+
+@public
+def block(arrays: Any, *, out: Tensor | None = None) -> Tensor:
+    """One array of nested lists of blocks: the innermost are joined along the last axis.
+
+    Parameters
+    ----------
+    arrays : nested list of array_like
+        Blocks that fit.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the blocks do not fit.
+    ValueError
+        If lists are empty, or nested to different depths.
+
+    See Also
+    --------
+    concat, stack, hstack, vstack, linalg.block_diag
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.block([[ag.ones((1, 2)), 2], [3, ag.zeros((1, 2))]])
+    tensor([[1., 1., 2.],
+            [3., 0., 0.]])
+    """
+    check_depth(arrays)
+    depth = _depth(arrays)
+    ndim = max(depth, *(as_tensor(x).ndim for x in _leaves(arrays)))
+
+    def joined(part: Any, level: int) -> Tensor:
+        if not isinstance(part, list):
+            x = as_tensor(part)
+            return reshape(x, (1,) * (ndim - x.ndim) + x.shape)
+        return concat([joined(p, level + 1) for p in part], ndim - depth + level)
+
+    return joined(arrays, 0)
+
+
+def _depth(arrays: Any) -> int:
+    if not isinstance(arrays, list):
+        return 0
+    depths = {_depth(a) for a in arrays}
+    if len(depths) != 1:
+        raise ValueError("the lists of blocks must be nested to one depth, and none empty")
+    return 1 + depths.pop()
+
+
+def _leaves(arrays: Any) -> list[Any]:
+    return [x for a in arrays for x in _leaves(a)] if isinstance(arrays, list) else [arrays]
+
+
+@public
+def append(x: TensorLike, values: TensorLike, axis: int | None = None, *, out: Tensor | None = None
+           ) -> Tensor:
+    """``values`` behind ``x`` along an axis; of the flat elements by default.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    values : array_like
+        Of the shape of ``x`` but for the axis; dtypes are promoted.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A copy; a vector without an axis.
+
+    Raises
+    ------
+    ShapeError
+        If shapes differ on another axis.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    concat, insert, delete
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.append(ag.tensor([1, 2]), [3])
+    tensor([1, 2, 3])
+    """
+    a, b = pair(x, values)
+    return concat([reshape(a, (-1,)), reshape(b, (-1,))], 0) if axis is None else \
+        concat([a, b], axis)
+
+
+def _fixed(index: Any, n: int, name: str) -> Any:
+    """A key of one axis as a sorted-by-nothing array of places, for what decides sizes."""
+    if isinstance(index, slice):
+        return np.arange(n)[index]
+    if isinstance(index, Tensor):
+        if not is_known(index):
+            raise TraceError(
+                f"which places {name} takes decides the size of the result, and is not known when "
+                "the graph is written; give numbers"
+            )
+        index = index.data
+    places = np.asarray(index) if np.size(index) else np.zeros(0, np.int64)
+    if places.dtype == bool:
+        if places.shape != (n,):
+            raise IndexError(f"the mask has shape {places.shape}, the axis {n} elements")
+        return np.flatnonzero(places)
+    return places
+
+
+@public
+def delete(x: TensorLike, obj: TensorLike, axis: int | None = None, *, out: Tensor | None = None
+           ) -> Tensor:
+    """Without some places of an axis; of the flat elements by default.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    obj : int, slice, or array_like of int or bool
+        Which places go; they must be known when a graph is written.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A copy; a vector without an axis.
+
+    Raises
+    ------
+    IndexError
+        If a place or the axis is out of range.
+    TraceError
+        If the places are not known.
+
+    See Also
+    --------
+    insert, append, compress
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.delete(ag.tensor([1, 2, 3]), 1)
+    tensor([1, 3])
+    """
+    x, axis = _axis(x, axis)
+    n = x.shape[axis]
+    places = _fixed(obj, n, "delete")
+    if ((places < -n) | (places >= n)).any():
+        raise IndexError(f"place {obj} is out of range for {n} elements")
+    return take(x, np.delete(np.arange(n), places), axis)
+
+
+def _axis(x: Any, axis: int | None) -> tuple[Tensor, int]:
+    x = as_tensor(x)
+    if axis is None:
+        return reshape(x, (x.size,)), 0
+    return x, shapes.axis_of(axis, x.ndim)
+
+
+@public
+def insert(x: TensorLike, obj: TensorLike, values: TensorLike, axis: int | None = None, *,
+           out: Tensor | None = None) -> Tensor:
+    """With values before some places of an axis; of the flat elements by default.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    obj : int, slice, or array_like of int or bool
+        Before which places of ``x``; they must be known when a graph is written.
+    values : array_like
+        Broadcast to the places; cast to the dtype of ``x``.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A copy; a vector without an axis.
+
+    Raises
+    ------
+    IndexError
+        If a place or the axis is out of range.
+    ShapeError
+        If the values do not fit.
+    TraceError
+        If the places are not known.
+
+    See Also
+    --------
+    delete, append
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.insert(ag.tensor([1, 3]), 1, 2)
+    tensor([1, 2, 3])
+    """
+    x, axis = _axis(x, axis)
+    n = x.shape[axis]
+    given = _fixed(obj, n, "insert")
+    new = as_tensor(values, x.dtype) if not isinstance(values, Tensor) else cast(values, x.dtype)
+    if given.ndim == 0:  # NumPy: values for one place stand as they are
+        new = reshape(new, (1,) * (x.ndim - new.ndim) + new.shape)
+        new = moveaxis(new, 0, axis)
+    places = np.atleast_1d(given)
+    places = np.where(places < 0, places + n, places)
+    if ((places < 0) | (places > n)).any():
+        raise IndexError(f"place {obj} is out of range for {n} elements")
+    count = len(places) if len(places) != 1 else (new.shape[axis] if new.ndim == x.ndim else 1)
+    region = (*x.shape[:axis], count, *x.shape[axis + 1:])
+    new = broadcast_to(new, region)
+    places = np.repeat(places, count) if len(places) == 1 else places
+    old = np.arange(n) * 2.0 + 1
+    order = np.argsort(np.concatenate([old, places * 2.0]), kind="stable")
+    return take(concat([x, new], axis), order, axis)
+
+
+@public
+def resize(x: Any, new_shape: Any, *, out: Tensor | None = None) -> Tensor:
+    """Another shape, filled with the elements again and again.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    new_shape : int or sequence of int
+        The sizes.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A copy; zeros where ``x`` is empty.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+
+    See Also
+    --------
+    reshape, tile, pad
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.resize(ag.tensor([1, 2]), (3,))
+    tensor([1, 2, 1])
+    """
+    x = as_tensor(x)
+    shape = (new_shape,) if np.ndim(new_shape) == 0 else tuple(new_shape)
+    count = int(np.prod(shape, dtype=np.int64))
+    if any(n < 0 for n in shape):
+        raise ValueError(f"sizes must not be negative: {shape}")
+    if x.size == 0:
+        return broadcast_to(as_tensor(0, x.dtype), shape)
+    flat = reshape(x, (x.size,))
+    return reshape(tile(flat, max(-(-count // x.size), 1))[:count], shape)
+
+
+@public
+def trim_zeros(x: TensorLike, trim: str = "fb", axis: Any = None, *, out: Tensor | None = None
+               ) -> Tensor:
+    """Without the zeros in front ("f") and behind ("b") along axes (all by default).
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    trim : str
+        "f", "b" or both.
+    axis : int or tuple of int, optional
+        Along which axes; all by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A copy of the box that holds all that is not zero.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written.
+
+    See Also
+    --------
+    nonzero, compress
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.trim_zeros(ag.tensor([0, 0, 1, 2, 0]))
+    tensor([1, 2])
+    """
+    x = as_tensor(x)
+    if not is_known(x):
+        raise TraceError(
+            "how many zeros there are decides the size of the result, and is not known when the "
+            "graph is written; multiply by a mask instead"
+        )
+    where = np.argwhere(x.data)
+    key: list[slice] = [slice(None)] * x.ndim
+    for a in shapes.axes_of(axis, x.ndim):
+        low, high = (where[:, a].min(), where[:, a].max() + 1) if len(where) else (0, 0)
+        key[a] = slice(int(low) if "f" in trim else None, int(high) if "b" in trim else None)
+    return getitem(x, tuple(key))
+
+
+@public
+def sliding_window_view(x: TensorLike, window_shape: Any, axis: Any = None, *,
+                        out: Tensor | None = None) -> Tensor:
+    """All windows of a shape; their axes are the last ones.
+
+    The result looks into ``x``: later changes of ``x`` show in it, and it cannot be changed itself.
+
+    Parameters
+    ----------
+    x : array_like
+        At least as many axes as the window.
+    window_shape : int or sequence of int
+        Its sizes.
+    axis : int or sequence of int, optional
+        One for each size of the window; all axes by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        On each axis ``n - size + 1`` windows, then the axes of the windows.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many sizes as axes.
+    ShapeError
+        If a window does not fit.
+
+    See Also
+    --------
+    unfold, nn.functional.unfold
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sliding_window_view(ag.arange(4), 3)
+    tensor([[0, 1, 2],
+            [1, 2, 3]])
+    """
+    x = as_tensor(x)
+    sizes = (window_shape,) if np.ndim(window_shape) == 0 else tuple(window_shape)
+    if axis is None:
+        axes = tuple(range(x.ndim))
+    else:
+        axes = tuple(shapes.axis_of(a, x.ndim) for a in np.atleast_1d(axis).tolist())
+    if len(sizes) != len(axes):
+        raise ValueError(f"{len(sizes)} sizes of the window for {len(axes)} axes")
+    for a, n in zip(axes, sizes, strict=True):
+        x = unfold(x, a, n)
+    return x
+
+
+@public
+def ediff1d(x: TensorLike, to_end: TensorLike | None = None, to_begin: TensorLike | None = None, *,
+            out: Tensor | None = None) -> Tensor:
+    """Differences of neighbours among the flat elements, with more in front and behind.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    to_end, to_begin : array_like, optional
+        Put behind and in front of the differences, as they are.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of the dtype of ``x``.
+
+    See Also
+    --------
+    diff, gradient
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.ediff1d(ag.tensor([1, 4, 9]), to_end=0)
+    tensor([3, 5, 0])
+    """
+    x = as_tensor(x)
+    flat = reshape(x, (x.size,))
+    parts = [flat[1:] - flat[:-1]]
+    if to_begin is not None:
+        parts.insert(0, reshape(as_tensor(to_begin, x.dtype), (-1,)))
+    if to_end is not None:
+        parts.append(reshape(as_tensor(to_end, x.dtype), (-1,)))
+    return concat(parts, 0) if len(parts) > 1 else parts[0]
+
+
+@public
+def sort_complex(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """The last axis in order, by real and then by imaginary parts, as complex numbers.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``x``.
+
+    See Also
+    --------
+    sort
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sort_complex([3.0, 1.0])
+    tensor([1.+0.j, 3.+0.j])
+    """
+    x = sort(as_tensor(x), -1)
+    return x if x.dtype.kind == "c" else cast(x, dtypes.complex_of(dtypes.floating(x.dtype)))

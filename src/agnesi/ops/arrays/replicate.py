@@ -1,0 +1,507 @@
+"""More of the same elements: broadcasting, copies, tiles, repetitions and windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import ShapeLike, TensorLike
+from agnesi.core.dims import Dim, Shape, Size, is_open
+from agnesi.core.dispatch import apply, symbolic
+from agnesi.core.errors import ShapeError
+from agnesi.core.integers import integer
+from agnesi.core.leaves import COPY
+from agnesi.core.op import Op, typed
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.shapes import broadcast as broadcast_of
+from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
+from agnesi.core.valuedims import size_of
+from agnesi.core.views import share
+from agnesi.ops.base import expand as spread
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import made, sizes_of
+from agnesi.ops.base.elements import IndexSum
+from agnesi.ops.base.movement import flatten, moveaxis, reshape
+from agnesi.ops.base.reduce import sum as sum_
+from agnesi.ops.indexing.index import take
+from agnesi.ops.indexing.ranges import Arange
+from agnesi.ops.reductions.running import cumsum
+from agnesi.ops.sorting.sort import searchsorted
+
+_INT64 = np.dtype("int64")
+
+
+def _broadcast(x: Tensor, shape: Shape) -> Tensor:
+    """``x`` broadcast, as a view: later changes of ``x`` show in it."""
+    t = spread.broadcast_to(x, shape)
+    if t is not x:
+        share(t, spread.BroadcastTo(shape), x)
+    return t
+
+
+@public
+def broadcast_to(x: TensorLike, /, shape: ShapeLike, *, out: Tensor | None = None) -> Tensor:
+    """``x`` repeated along axes of size 1, and along new axes in front, to a shape.
+
+    Parameters
+    ----------
+    x : array_like
+        Of a shape that fits the last axes of ``shape``.
+    shape : int or tuple of int
+        Sizes of the result.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view that cannot be written to.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` does not broadcast to the shape.
+
+    See Also
+    --------
+    expand, broadcast_arrays, tile
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.broadcast_to(ag.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
+    return _broadcast(as_tensor(x), sizes_of(shape))
+
+
+@public
+def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
+    """All operands in their common shape.
+
+    Parameters
+    ----------
+    *arrays : array_like
+        Of any shapes that broadcast.
+
+    Returns
+    -------
+    tuple of Tensor
+        Views, all of one shape.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    broadcast_to, broadcast_shapes, meshgrid
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> [t.shape for t in ag.broadcast_arrays(ag.zeros((2, 1)), ag.zeros(3))]
+    [(2, 3), (2, 3)]
+    """
+    tensors = [as_tensor(x) for x in arrays]
+    if not tensors:
+        return ()
+    shape = shapes.broadcast(*(t.shape for t in tensors))
+    return tuple(_broadcast(t, shape) for t in tensors)
+
+
+@public
+def broadcast_shapes(*shapes: Any) -> Shape:
+    """The common shape to which shapes are broadcast.
+
+    Parameters
+    ----------
+    *shapes : int or tuple of int
+        Of any lengths; sizes may be unknown ones, too.
+
+    Returns
+    -------
+    tuple of int
+        The shape; ``()`` of none.
+
+    Raises
+    ------
+    ShapeError
+        If they do not broadcast.
+
+    See Also
+    --------
+    broadcast_arrays, broadcast_to
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.broadcast_shapes((2, 1), (3,))
+    (2, 3)
+    """
+    return broadcast_of(*map(sizes_of, shapes)) if shapes else ()
+
+
+@public
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
+    """Coordinates of the points of a grid, from those on its axes.
+
+    Parameters
+    ----------
+    *arrays : array_like
+        Vectors (or numbers), one for each axis.
+    indexing : {"xy", "ij"}
+        "xy" lets the first one run along axis 1 and the second along axis 0, as on paper.
+
+    Returns
+    -------
+    tuple of Tensor
+        One for each vector, all of the grid's shape.
+
+    Raises
+    ------
+    ValueError
+        If ``indexing`` is another.
+    ShapeError
+        If an array has several axes.
+
+    See Also
+    --------
+    mgrid, ogrid, ix_, indices
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x, y = ag.meshgrid(ag.arange(3), ag.arange(2))
+    >>> y
+    tensor([[0, 0, 0],
+            [1, 1, 1]])
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"indexing must be 'xy' or 'ij', not {indexing!r}")
+    vectors = [as_tensor(v) for v in arrays]
+    if any(v.ndim > 1 for v in vectors):
+        raise ShapeError(f"meshgrid takes vectors, not shapes {[v.shape for v in vectors]}")
+    places = list(range(len(vectors)))
+    if indexing == "xy":
+        places[:2] = places[:2][::-1]
+    lined = [
+        reshape(v, tuple(v.size if a == place else 1 for a in range(len(vectors))))
+        for v, place in zip(vectors, places, strict=True)
+    ]
+    return tuple(apply(COPY, t) for t in broadcast_arrays(*lined))
+
+
+@public
+def expand(x: TensorLike, *shape: Any, out: Tensor | None = None) -> Tensor:
+    """Like ``broadcast_to``, where -1 keeps a size (PyTorch's name).
+
+    Parameters
+    ----------
+    x : array_like
+        Of a shape that fits the last axes of ``shape``.
+    *shape : int
+        Sizes, as several arguments or one tuple; -1 keeps that of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view that cannot be written to.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` does not broadcast to the shape, or has more axes.
+
+    See Also
+    --------
+    broadcast_to, repeat, tile
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.expand(ag.zeros((3, 1)), -1, 4).shape
+    (3, 4)
+    """
+    x = as_tensor(x)
+    sizes = sizes_of(shape[0] if len(shape) == 1 else shape)
+    extra = len(sizes) - x.ndim
+    if extra < 0:
+        raise ShapeError(f"shape {sizes} has fewer axes than {x.shape}")
+    own = ((-1,) * extra + x.shape)
+    target = tuple(
+        mine if n == -1 and not isinstance(n, Dim) else n
+        for n, mine in zip(sizes, own, strict=True)
+    )
+    return _broadcast(x, target)
+
+
+@public
+def copy(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """The same value in memory of its own.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        It shares no memory with ``x``; gradients flow to ``x``.
+
+    See Also
+    --------
+    tensor, asarray, Tensor.clone, copyto
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.ones(2)
+    >>> y = ag.copy(x)
+    >>> y[0] = 5
+    >>> x
+    tensor([1., 1.])
+    """
+    return apply(COPY, as_tensor(x))
+
+
+@public
+def tile(x: TensorLike, /, reps: Any, *, out: Tensor | None = None) -> Tensor:
+    """The whole repeated along axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    reps : int or tuple of int
+        How often along each axis, the last ones last.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        ``max(x.ndim, len(reps))`` axes, each as long as the copies together.
+
+    Raises
+    ------
+    ValueError
+        If a count is negative.
+
+    See Also
+    --------
+    repeat, broadcast_to
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.tile(ag.tensor([1, 2]), 2)
+    tensor([1, 2, 1, 2])
+    """
+    x = as_tensor(x)
+    counts = sizes_of(reps)
+    ndim = max(len(counts), x.ndim)
+    counts = (1,) * (ndim - len(counts)) + counts
+    own = (1,) * (ndim - x.ndim) + x.shape
+    return _repeated(x, own, counts, before=True)
+
+
+def _repeated(x: Tensor, shape: Shape, counts: Shape, before: bool) -> Tensor:
+    """Elements repeated: an axis of the repetitions before or behind each axis."""
+    apart: list[Size] = []
+    wide: list[Size] = []
+    for n, count in zip(shape, counts, strict=True):
+        if type(count) is int and count == 1:
+            apart.append(n)
+            wide.append(n)
+            continue
+        apart += [1, n] if before else [n, 1]
+        wide += [count, n] if before else [n, count]
+    # A copy: what is repeated once would otherwise lie where the operand does.
+    spreaded = apply(COPY, spread.broadcast_to(reshape(x, tuple(apart)), tuple(wide)))
+    return reshape(spreaded, tuple(n * c for n, c in zip(shape, counts, strict=True)))
+
+
+@public
+def repeat(x: TensorLike, /, repeats: Any, axis: int | None = None, *,
+           out: Tensor | None = None) -> Tensor:
+    """Each element repeated, along an axis or of the flat elements.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    repeats : int or sequence of int
+        One count for all, or a count for each element of the axis.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        As ``x``, but as long on the axis as the counts sum up to.
+
+    Raises
+    ------
+    ValueError
+        If a count is negative.
+    TraceError
+        If the counts are not known when a graph is written, or there are several for an axis
+        whose size is not.
+    IndexError
+        If the axis is out of range.
+    ShapeError
+        If there is neither one count nor one for each element.
+    TypeError
+        If the counts are no integers.
+
+    See Also
+    --------
+    tile, broadcast_to, Tensor.repeat
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.repeat(ag.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    """
+    x = as_tensor(x)
+    if axis is None:
+        x, axis = flatten(x), 0
+    axis = shapes.axis_of(axis, x.ndim)
+    if isinstance(repeats, Tensor):
+        if repeats.ndim and not is_known(repeats):
+            return take(x, _origins(repeats, x.shape[axis]), axis)
+        repeats = integer(repeats, "repeats") if not is_known(repeats) else repeats.data
+    if not isinstance(repeats, Dim) and np.any(np.asarray(repeats) < 0):
+        raise ValueError(f"repeats must not be negative: {repeats}")
+    if isinstance(repeats, Dim) or np.size(repeats) == 1:
+        counts: list[Size] = [1] * x.ndim
+        counts[axis] = repeats if isinstance(repeats, Dim) else int(np.ravel(repeats)[0])
+        return _repeated(x, x.shape, tuple(counts), before=False)
+    if is_open(x.shape[axis]):
+        return take(x, _origins(as_tensor(np.asarray(repeats)), x.shape[axis]), axis)
+    if np.shape(repeats) not in ((1,), (x.shape[axis],)):
+        raise ShapeError(f"there must be a count for each of the {x.shape[axis]} elements of axis "
+                         f"{axis}, or one for all, not {np.size(repeats)}")
+    return take(x, np.repeat(np.arange(x.shape[axis]), np.asarray(repeats)), axis)
+
+
+def _origins(repeats: Tensor, n: Any) -> Tensor:
+    """Of each element of a result the one that it repeats, for counts that only the run knows."""
+    if repeats.ndim != 1 or repeats.dtype.kind not in "iu":
+        raise TypeError(f"repeats must be integers for each element, not {typed(repeats)}")
+    ends = cumsum(cast(broadcast_to(repeats, (n,)), dtypes.int64), 0)
+    total = size_of(sum_(cast(repeats, dtypes.int64)), "the sum of repeats")
+    return searchsorted(ends, made(Arange(0, 1, total, dtypes.int64), total), side="right")
+
+
+@record
+class Unfold(Op):
+    """Windows along the last axis, as two axes: places and elements."""
+
+    size: Size
+    step: Size
+    name = "unfold"
+    view = True
+    keep_inputs = ()
+
+    def _count(self, n: Any) -> Any:
+        return (n - self.size) // self.step + 1
+
+    def infer(self, x: Any) -> Any:
+        return (*x.shape[:-1], self._count(x.shape[-1]), self.size), x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return sliding_window_view(x, int(self.size), -1)[..., ::self.step, :]
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        last = len(x.shape) - 1
+        return (apply(IndexSum((last,), last, x.shape), g, _places(self, made, x)),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def decompose(self, x: Tensor) -> Tensor:
+        return take(x, _places(self, lambda op, _: symbolic(op, ()), x), -1)
+
+    def resolve(self, known: Any) -> Op:
+        return Unfold(known(self.size), known(self.step))
+
+
+def _places(op: Unfold, make: Any, x: Tensor) -> Tensor:
+    """Where the elements of windows lie on the last axis; ``make`` gives values or graph nodes."""
+    count = op._count(x.shape[-1])
+    starts = reshape(make(Arange(0, op.step, count, _INT64), count), (count, 1))
+    inside: Tensor = make(Arange(0, 1, op.size, _INT64), op.size)
+    return starts + inside
+
+
+@public
+def unfold(x: TensorLike, axis: int, size: int, step: int = 1, *, out: Tensor | None = None
+           ) -> Tensor:
+    """Windows of ``size`` along an axis, ``step`` apart; the window's axis is the last.
+
+    The result looks into ``x``: later changes of ``x`` show in it, and it cannot be changed itself.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    size : int or tuple of int, optional
+        Length of the windows.
+    step : int
+        Positions from one window to the next; positive.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        On the axis ``(n - size) // step + 1`` windows.
+
+    Raises
+    ------
+    ShapeError
+        If a window is longer than the axis, or empty.
+    ValueError
+        If ``step`` is not positive.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    sliding_window_view, nn.functional.unfold
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.unfold(ag.arange(4), 0, 2)
+    tensor([[0, 1],
+            [1, 2],
+            [2, 3]])
+    """
+    x = as_tensor(x)
+    axis = shapes.axis_of(axis, x.ndim)
+    n = x.shape[axis]
+    if isinstance(n, int) and isinstance(size, int) and not 0 < size <= n:
+        raise ShapeError(f"a window of {size} does not fit axis {axis} of size {n}")
+    integer(step, "step", 1)
+    return moveaxis(apply(Unfold(size, step), moveaxis(x, axis, -1)), -2, axis)

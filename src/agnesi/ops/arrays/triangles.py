@@ -1,0 +1,444 @@
+"""Triangles and diagonals: matrices of ones, indices, and writing on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.dispatch import assign
+from agnesi.core.errors import ShapeError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.arrays.replicate import broadcast_to
+from agnesi.ops.base.compare import less_equal
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import float_dtype, zeros
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.indexing.diagonal import diag
+from agnesi.ops.indexing.join import stack
+from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.indexing.scatter import index_put
+from agnesi.ops.reductions.running import cumprod
+
+__all__ = [
+    "diag_indices", "diag_indices_from", "diagflat", "fill_diagonal", "mask_indices", "tri",
+    "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "vander",
+]
+
+Pair = tuple[Tensor, Tensor]
+
+
+@public
+def tri(n: int, m: int | None = None, k: int = 0, dtype: DTypeLike = None, *,
+        out: Tensor | None = None) -> Tensor:
+    """Ones on and below a diagonal of a matrix of zeros.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    m : int, optional
+        Number of columns; ``n`` by default.
+    k : int
+        Which diagonal is the last one of ones.
+    dtype : dtype, optional
+        Type of the elements; by default the default float dtype (``config.default_float``).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, m).
+
+    See Also
+    --------
+    tril, triu, eye
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.tri(2, 3)
+    tensor([[1., 0., 0.],
+            [1., 1., 0.]])
+    """
+    columns = n if m is None else m
+    inside = less_equal(reshape(arange(columns), (1, columns)), reshape(arange(n), (n, 1)) + k)
+    return cast(inside, float_dtype(dtype))
+
+
+def _indices(pair: Any) -> Any:
+    return tuple(wrap(np.asarray(i, np.int64)) for i in pair)
+
+
+@public
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> Pair:
+    """Indices of the lower triangle of an (n, m) matrix.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    k : int
+        Which diagonal ends the triangle: 0 the main one, positive ones above it.
+    m : int, optional
+        Number of columns; ``n`` by default.
+
+    Returns
+    -------
+    rows, columns : Tensor
+        int64 vectors, in row-major order.
+
+    Raises
+    ------
+    TypeError
+        For a positive second argument by place, which PyTorch takes for a number of columns.
+
+    See Also
+    --------
+    triu_indices, tril, tril_indices_from
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.tril_indices(2)
+    (tensor([0, 1, 1]), tensor([0, 0, 1]))
+    """
+    return _indices(np.tril_indices(n, k, m))
+
+
+@public
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> Pair:
+    """Indices of the upper triangle of an (n, m) matrix.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    k : int
+        Which diagonal ends the triangle: 0 the main one, positive ones above it.
+    m : int, optional
+        Number of columns; ``n`` by default.
+
+    Returns
+    -------
+    rows, columns : Tensor
+        int64 vectors, in row-major order.
+
+    See Also
+    --------
+    tril_indices, triu, triu_indices_from
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.triu_indices(2)
+    (tensor([0, 0, 1]), tensor([0, 1, 1]))
+    """
+    return _indices(np.triu_indices(n, k, m))
+
+
+def _sizes(x: Any) -> tuple[int, int]:
+    x = as_tensor(x)
+    if x.ndim != 2:
+        raise ShapeError(f"the operand must be a matrix, not of shape {x.shape}")
+    return x.shape
+
+
+@public
+def tril_indices_from(x: TensorLike, k: int = 0) -> Pair:
+    """Indices of the lower triangle of a matrix.
+
+    Parameters
+    ----------
+    x : array_like
+        A matrix; only its shape is read.
+    k : int
+        Which diagonal ends the triangle: 0 the main one, positive ones above it.
+
+    Returns
+    -------
+    rows, columns : Tensor
+        int64 vectors, in row-major order.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` is no matrix.
+
+    See Also
+    --------
+    tril_indices, triu_indices_from
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.tril_indices_from(ag.ones((2, 2)), -1)
+    (tensor([1]), tensor([0]))
+    """
+    n, m = _sizes(x)
+    return tril_indices(n, k=k, m=m)
+
+
+@public
+def triu_indices_from(x: TensorLike, k: int = 0) -> Pair:
+    """Indices of the upper triangle of a matrix.
+
+    Parameters
+    ----------
+    x : array_like
+        A matrix; only its shape is read.
+    k : int
+        Which diagonal ends the triangle: 0 the main one, positive ones above it.
+
+    Returns
+    -------
+    rows, columns : Tensor
+        int64 vectors, in row-major order.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` is no matrix.
+
+    See Also
+    --------
+    triu_indices, tril_indices_from
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.triu_indices_from(ag.ones((2, 2)), 1)
+    (tensor([0]), tensor([1]))
+    """
+    n, m = _sizes(x)
+    return triu_indices(n, k, m)
+
+
+@public
+def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
+    """Indices of the diagonal of an array with ``ndim`` axes of size ``n``.
+
+    Parameters
+    ----------
+    n : int
+        Size of the axes.
+    ndim : int
+        Number of axes.
+
+    Returns
+    -------
+    tuple of Tensor
+        ``ndim`` int64 vectors.
+
+    See Also
+    --------
+    diag_indices_from, tril_indices, fill_diagonal
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.diag_indices(2)
+    (tensor([0, 1]), tensor([0, 1]))
+    """
+    return (arange(n),) * ndim
+
+
+@public
+def diag_indices_from(x: TensorLike) -> tuple[Tensor, ...]:
+    """Indices of the diagonal of an array whose axes have one size.
+
+    Parameters
+    ----------
+    x : array_like
+        At least two axes, of one size.
+
+    Returns
+    -------
+    tuple of Tensor
+        An int64 vector for each axis.
+
+    Raises
+    ------
+    ShapeError
+        If the axes are of several sizes, or fewer than 2.
+
+    See Also
+    --------
+    diag_indices
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.diag_indices_from(ag.ones((2, 2)))
+    (tensor([0, 1]), tensor([0, 1]))
+    """
+    x = as_tensor(x)
+    if x.ndim < 2 or len(set(x.shape)) > 1:
+        raise ShapeError(f"the operand must have two or more axes of one size, not {x.shape}")
+    return diag_indices(x.shape[0], x.ndim)
+
+
+@public
+def mask_indices(n: int, mask_func: Any, k: int = 0) -> Pair:
+    """Indices that a function such as ``ag.triu`` leaves of an (n, n) matrix of ones.
+
+    Parameters
+    ----------
+    n : int
+        Size of both axes.
+    mask_func : callable
+        ``mask_func(matrix, k)``; what it makes of ones and is not 0 is taken.
+    k : int
+        Handed to it.
+
+    Returns
+    -------
+    rows, columns : Tensor
+        int64 vectors.
+
+    See Also
+    --------
+    triu_indices, tril_indices, nonzero
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.mask_indices(2, ag.triu, 1)
+    (tensor([0]), tensor([1]))
+    """
+    kept = mask_func(wrap(np.ones((n, n), np.int64)), k)
+    return _indices(np.nonzero(np.asarray(kept)))
+
+
+@public
+def diagflat(x: TensorLike, k: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """A matrix with the flat elements on a diagonal.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape, with n elements.
+    k : int
+        Which diagonal: 0 the main one, positive ones above it.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n + |k|, n + |k|).
+
+    See Also
+    --------
+    diag, diagonal
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.diagflat([[1, 2]])
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    x = as_tensor(x)
+    return diag(reshape(x, (x.size,)), k)
+
+
+@public
+def fill_diagonal(x: Tensor, value: TensorLike, wrap: bool = False) -> None:
+    """Write a value on the diagonal of ``x``, in place; ``wrap`` starts anew in tall ones.
+
+    Parameters
+    ----------
+    x : Tensor
+        With two or more axes; of one size, if there are more.
+    value : array_like
+        Repeated along the diagonal.
+    wrap : bool
+        Whether to start anew below the square part of tall matrices.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes, or several sizes of more.
+
+    See Also
+    --------
+    diagonal, diag_indices, diag
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.zeros((2, 2))
+    >>> ag.fill_diagonal(x, 5.0)
+    >>> x
+    tensor([[5., 0.],
+            [0., 5.]])
+    """
+    if x.ndim < 2 or (x.ndim > 2 and len(set(x.shape)) > 1):
+        raise ShapeError(f"the operand must be a matrix, or have axes of one size, not {x.shape}")
+    strides = np.cumprod([1, *x.shape[:0:-1]])
+    end = x.size if wrap or x.ndim > 2 else min(x.size, x.shape[1] * x.shape[1])
+    places = np.arange(0, end, int(strides.sum()))
+    new = reshape(as_tensor(value, x.dtype), (-1,))
+    turns = np.arange(len(places)) % max(new.shape[0], 1)
+    flat = index_put(reshape(x, (x.size,)), places, new[turns])
+    assign(x, reshape(flat, x.shape))
+
+
+@public
+def vander(x: TensorLike, n: int | None = None, increasing: bool = False, *,
+           out: Tensor | None = None) -> Tensor:
+    """Rows of the powers of each element, the highest first unless ``increasing``.
+
+    Parameters
+    ----------
+    x : array_like
+        A vector.
+    n : int, optional
+        Number of columns; that of elements by default.
+    increasing : bool
+        Whether the lowest power is the first.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (elements, n).
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` is no vector.
+
+    See Also
+    --------
+    polyfit, polyval
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.vander(ag.tensor([2, 3]))
+    tensor([[2, 1],
+            [3, 1]])
+    """
+    x = as_tensor(x)
+    if x.ndim != 1:
+        raise ShapeError(f"the operand must be a vector, not of shape {x.shape}")
+    count = x.shape[0] if n is None else n
+    if x.dtype.kind in "biu":
+        x = cast(x, dtypes.int64)
+    if not count:
+        return zeros((x.shape[0], 0), x.dtype)
+    one = reshape(as_tensor(1, x.dtype), (1, 1))
+    ones = broadcast_to(one, (x.shape[0], 1))
+    powers = cumprod(_beside(ones, x, count), 1)
+    return powers if increasing else powers[:, ::-1]
+
+
+def _beside(ones: Tensor, x: Tensor, count: int) -> Tensor:
+    return stack([reshape(ones, x.shape), *(x,) * (count - 1)], 1)

@@ -1,0 +1,282 @@
+"""Data types by name and rule, as the array API asks for them: what holds what, and how much."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import DTypeError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import SCALARS, Cast, as_tensor, cast
+
+#: Kinds of dtypes under the array API's names.
+KINDS: dict[str, tuple[np.dtype, ...]] = {
+    "bool": (dtypes.bool_,),
+    "signed integer": tuple(d for d in dtypes.INTEGERS if d.kind == "i"),
+    "unsigned integer": tuple(d for d in dtypes.INTEGERS if d.kind == "u"),
+    "integral": dtypes.INTEGERS,
+    "real floating": dtypes.FLOATS,
+    "complex floating": dtypes.COMPLEX,
+    "numeric": (*dtypes.INTEGERS, *dtypes.FLOATS, *dtypes.COMPLEX),
+}
+
+
+class FloatInfo(NamedTuple):
+    """Limits of a floating dtype; of a complex one those of its parts."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: np.dtype
+
+
+class IntegerInfo(NamedTuple):
+    """Limits of an integer dtype."""
+
+    bits: int
+    max: int
+    min: int
+    dtype: np.dtype
+
+
+def _dtype_of(x: Any) -> np.dtype:
+    return x.dtype if isinstance(x, (Tensor, np.ndarray)) else dtypes.as_dtype(x)
+
+
+@public
+def astype(x: TensorLike, /, dtype: DTypeLike, *, copy: bool = True, device: str | None = None,
+           out: Tensor | None = None) -> Tensor:
+    """The values as another dtype.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    dtype : dtype
+        The new type.
+    copy : bool
+        Whether to copy where the type is already right.
+    device : str, optional
+        Only "cpu".
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``. Floats lose their fraction on the way to integers (NaN and what
+        does not fit give no particular value), complex numbers their imaginary part, and all
+        become True as bool where they are not 0.
+
+    Raises
+    ------
+    TypeError
+        If there is no such dtype.
+
+    See Also
+    --------
+    asarray, can_cast, result_type, Tensor.to
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.tensor([1.7, 2.2]).astype("int64")
+    tensor([1, 2])
+    """
+    x, kind = as_tensor(x), dtypes.as_dtype(dtype)
+    return apply(Cast(kind), x) if copy else cast(x, kind)
+
+
+@public
+def can_cast(from_: Any, to: Any, /) -> bool:
+    """Whether values of a dtype may stand for those of another: whether promotion leads there.
+
+    Parameters
+    ----------
+    from_ : dtype or Tensor
+        What there is.
+    to : dtype
+        What is wanted.
+
+    Returns
+    -------
+    bool
+        By the promotion of dtypes, in which int64 and float32 give float32.
+
+    See Also
+    --------
+    result_type, promote_types, astype
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.can_cast(ag.int8, ag.int16), ag.can_cast(ag.float64, ag.float32)
+    (True, False)
+    """
+    target = dtypes.as_dtype(to)
+    return dtypes.promote(_dtype_of(from_), target) == target
+
+
+@public
+def finfo(type: Any, /) -> FloatInfo:
+    """Limits of a floating or complex dtype, or of a tensor's.
+
+    Parameters
+    ----------
+    type : dtype or Tensor
+        A floating or complex dtype, of which the parts are meant.
+
+    Returns
+    -------
+    FloatInfo
+        With ``bits``, ``eps``, ``max``, ``min``, ``smallest_normal`` and ``dtype``.
+
+    Raises
+    ------
+    DTypeError
+        For other dtypes.
+
+    See Also
+    --------
+    iinfo, isdtype
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.finfo(ag.float32).eps
+    1.1920928955078125e-07
+    """
+    dtype = dtypes.real_of(_dtype_of(type))
+    if dtype.kind not in "fV":
+        raise DTypeError(f"finfo takes a floating or complex dtype, not {dtype}; see ag.iinfo")
+    of = dtypes.limits(dtype)
+    return FloatInfo(
+        of.bits, float(of.eps), float(of.max), float(of.min), float(of.smallest_normal), dtype
+    )
+
+
+@public
+def iinfo(type: Any, /) -> IntegerInfo:
+    """Limits of an integer dtype, or of a tensor's.
+
+    Parameters
+    ----------
+    type : dtype or Tensor
+        An integer dtype.
+
+    Returns
+    -------
+    IntegerInfo
+        With ``bits``, ``max``, ``min`` and ``dtype``.
+
+    Raises
+    ------
+    DTypeError
+        For other dtypes.
+
+    See Also
+    --------
+    finfo, isdtype
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.iinfo("int8").max
+    127
+    """
+    dtype = _dtype_of(type)
+    if dtype.kind not in "iu":
+        raise DTypeError(f"iinfo takes an integer dtype, not {dtype}; see ag.finfo")
+    of = np.iinfo(dtype)
+    return IntegerInfo(of.bits, int(of.max), int(of.min), dtype)
+
+
+@public
+def isdtype(dtype: DTypeLike, kind: Any) -> bool:
+    """Whether a dtype is of a kind.
+
+    Parameters
+    ----------
+    dtype : dtype
+        What is asked about.
+    kind : str, dtype, or tuple of them
+        "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex
+        floating", "numeric", or a dtype itself.
+
+    Returns
+    -------
+    bool
+        True for a tuple where one of its kinds holds.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind.
+
+    See Also
+    --------
+    issubdtype, can_cast, result_type
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.isdtype(ag.float32, "real floating"), ag.isdtype(ag.int8, (ag.bool, ag.int16))
+    (True, False)
+    """
+    if isinstance(kind, tuple):
+        return any([isdtype(dtype, k) for k in kind])
+    if isinstance(kind, str):
+        if kind not in KINDS:
+            raise ValueError(f"there is no kind {kind!r} of dtypes; there are {sorted(KINDS)}")
+        found = dtypes.as_dtype(dtype)
+        return (dtypes.float32 if found.kind == "V" else found) in KINDS[kind]
+    return dtypes.as_dtype(dtype) == dtypes.as_dtype(kind)
+
+
+@public
+def result_type(*arrays_and_dtypes: Any) -> np.dtype:
+    """The dtype that an operation on all of these has; Python numbers give way to arrays.
+
+    Parameters
+    ----------
+    *arrays_and_dtypes : Tensor, dtype or number
+        What is combined. Two dtypes promote as NumPy's, but integers beside floats take the
+        floats' width.
+
+    Returns
+    -------
+    dtype
+        numpy.dtype.
+
+    Raises
+    ------
+    ValueError
+        If nothing is given.
+
+    See Also
+    --------
+    promote_types, can_cast, astype
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.result_type(ag.int8, ag.ones(2), 1)
+    dtype('float32')
+    """
+    strong = [x for x in arrays_and_dtypes if type(x) not in SCALARS]
+    scalars = [x for x in arrays_and_dtypes if type(x) in SCALARS]
+    if not arrays_and_dtypes:
+        raise ValueError("result_type takes at least one array, dtype or number")
+    found = _dtype_of(strong[0]) if strong else dtypes.of_scalar(scalars[0])
+    for x in strong[1:]:
+        found = dtypes.promote(found, _dtype_of(x))
+    for scalar in scalars:
+        found = dtypes.promote_scalar(found, scalar)
+    return found

@@ -1,0 +1,384 @@
+"""Arithmetic: the rows behind Python's operators, and their kin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, loops
+from agnesi.core.accepted import TensorLike
+from agnesi.core.op import explain
+from agnesi.core.public import into, public, told
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.elementwise import Binary, Elementwise, binary, call, flat, unary, with_methods
+from agnesi.ops.base.expand import broadcast_to
+
+
+# -- products in which a zero on the left wins --------------------------------------------------
+def _zero_wins(function: Callable[..., Any]) -> Callable[..., np.ndarray]:
+    def perform(g: np.ndarray, by: np.ndarray) -> np.ndarray:
+        result = np.asarray(function(g, by))
+        strange = result != result
+        if strange.any():
+            result[strange & np.equal(g, 0)] = 0
+        return result
+
+    return perform
+
+
+def _guarded(name: str) -> Callable[..., loops.Expr]:
+    def expand(g: loops.Expr, by: loops.Expr) -> loops.Expr:
+        zero = loops.const(0, g.dtype)
+        return loops.where(loops.call("equal", g, zero), zero, loops.call(name, g, by))
+
+    return expand
+
+
+#: Cotangent times derivative, where the derivative may be infinite: zero times anything is zero.
+SAFE_MULTIPLY = Elementwise(
+    "safe_multiply", _zero_wins(np.multiply),
+    (lambda g, b: safe_multiply(g, b), lambda g, a: safe_multiply(g, a)),
+    kinds="fc", expand=_guarded("multiply"),
+)
+#: The same, divided by something that may be zero.
+SAFE_DIVIDE = Elementwise(
+    "safe_divide", _zero_wins(np.divide),
+    (lambda g, b: safe_divide(g, b), lambda g, b, y: -safe_divide(safe_multiply(g, y), b)),
+    kinds="fc", expand=_guarded("divide"),
+)
+safe_multiply: Binary = binary(SAFE_MULTIPLY)
+safe_divide: Binary = binary(SAFE_DIVIDE)
+
+
+# -- rows ---------------------------------------------------------------------------------------
+ADD = Elementwise("add", np.add, (lambda g: g, lambda g: g))
+SUBTRACT = Elementwise("subtract", np.subtract, (lambda g: g, lambda g: -g), kinds="iufc")
+MULTIPLY = Elementwise("multiply", np.multiply, (lambda g, b: g * b, lambda g, a: g * a))
+DIVIDE = Elementwise(
+    "divide", np.divide,
+    (lambda g, b: safe_divide(g, b), lambda g, b, y: -safe_divide(safe_multiply(g, y), b)),
+    kinds="fc",
+)
+FLOOR_DIVIDE = Elementwise("floor_divide", np.floor_divide, (flat, flat), kinds="iuf")
+REMAINDER = Elementwise(
+    "remainder", np.remainder, (lambda g: g, lambda g, a, b: -g * floor_divide(a, b)), kinds="iuf"
+)
+FMOD = Elementwise(
+    "fmod", np.fmod, (lambda g: g, lambda g, a, b, y: -g * ((a - y) / b)), kinds="iuf"
+)
+#: What is said of them.
+NO_NEGATIVE_POWERS = "whole numbers have no negative powers: convert one to a float"
+POWER = Elementwise(
+    "power", np.power,
+    (
+        lambda g, a, b: safe_multiply(g * b, power(a, b - 1)),
+        lambda g, a, y: safe_multiply(g * y, _log_of_base(a)),
+    ),
+    kinds="iufc",
+)
+NEGATIVE = Elementwise("negative", np.negative, (lambda g: -g,), kinds="iufc")
+POSITIVE = Elementwise("positive", np.positive, (lambda g: g,), kinds="iufc", expand=lambda x: x)
+ABS = Elementwise(
+    "abs", np.abs, (lambda g, x, y: _abs_rule(g, x, y),), result="real", kinds="iufc"
+)
+SIGN = Elementwise("sign", np.sign, (flat,), kinds="iuf")
+SQUARE = Elementwise("square", np.square, (lambda g, x: g * (x + x),), kinds="iufc")
+SQRT = Elementwise("sqrt", np.sqrt, (lambda g, y: safe_divide(g, y + y),), kinds="fc")
+RSQRT = Elementwise(
+    "rsqrt", lambda x: 1 / np.sqrt(x), (lambda g, y: safe_multiply(g, y * y * y) * -0.5,),
+    kinds="fc",
+)
+RECIPROCAL = Elementwise(
+    "reciprocal", np.reciprocal, (lambda g, y: -safe_multiply(g, y * y),), kinds="fc"
+)
+CBRT = Elementwise("cbrt", np.cbrt, (lambda g, y: safe_divide(g, y * y * 3),), kinds="f")
+
+
+def _log_of_base(a: Tensor) -> Tensor:
+    """log(a), with 0 for a = 0: the derivative of 0**b to b is taken as 0, also at b = 0."""
+    logarithm: Tensor = a.masked_fill(a == 0, 1).log()
+    return logarithm
+
+
+def _abs_rule(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    if x.dtype.kind != "c":
+        return g * sign(x)
+    return safe_divide(g * x.conj(), as_tensor(y, x.dtype))
+
+
+add = binary(ADD, "Sum of two tensors, element by element.", "[1, 2], [10, 20]", "[11, 22]")
+subtract = binary(
+    SUBTRACT, "Difference of two tensors, element by element.", "[1, 2], [10, 20]", "[ -9, -18]"
+)
+multiply = binary(
+    MULTIPLY, "Product of two tensors, element by element.", "[1, 2], [10, 20]", "[10, 40]"
+)
+divide = binary(
+    DIVIDE, "Quotient of two tensors, element by element; integers are divided as floats.",
+    "[1, 6], [2, 4]", "[0.5, 1.5]",
+)
+
+
+floor_divide: Binary = binary(
+    FLOOR_DIVIDE, "Quotient rounded down to a whole number; of infinities NaN, as Python's.",
+    "[7, -7], 2", "[ 3, -4]"
+)
+remainder = binary(
+    REMAINDER, "What division leaves, with the sign of the divisor, as Python's ``%``.",
+    "[7, -7], 3", "[1, 2]",
+)
+fmod = binary(
+    FMOD, "What division leaves, with the sign of the dividend, as C's ``fmod``.",
+    "[7, -7], 3", "[ 1, -1]",
+)
+negative = unary(NEGATIVE, "Each element with the other sign.", "[1, -2]", "[-1, 2]")
+positive = unary(POSITIVE, "Each element as it is.", "[1, -2]", "[ 1, -2]")
+abs = unary(ABS, "Absolute value; of complex numbers the modulus.", "[1, -2]", "[1, 2]")
+square = unary(SQUARE, "Each element times itself.", "[1, -2, 3]", "[1, 4, 9]")
+sqrt = unary(SQRT, "Square root; NaN for negative numbers.", "[4.0, 9.0]", "[2., 3.]")
+rsqrt = unary(RSQRT, "One over the square root.", "[4.0, 0.25]", "[0.5, 2. ]")
+reciprocal = unary(RECIPROCAL, "One over each element.", "[2.0, 0.25]", "[0.5, 4. ]")
+cbrt = unary(CBRT, "Cube root, also of negative numbers.", "[1.0, -1.0]", "[ 1., -1.]")
+_power = binary(POWER)
+_sign = unary(SIGN)
+
+
+def power(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+    """``x1`` to the power of ``x2``, elementwise; constant exponents 2, 1/2 and -1 are cheap.
+
+    Integers to a negative integer power are an error, as in NumPy.  The derivative to ``x2`` is
+    taken as 0 where ``x1`` is 0.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Base and exponent; they broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape and the promoted dtype; NaN for a negative real base with a
+        fractional exponent.
+
+    Raises
+    ------
+    ValueError
+        For integers to a negative integer power.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    float_power, square, sqrt, exp, linalg.matrix_power
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.power(ag.tensor([1.0, 2.0, 3.0]), 2)
+    tensor([1., 4., 9.])
+    """
+    if type(x2) in (int, float) and type(x1) is Tensor and not x1.weak:
+        kind = x1.dtype.kind
+        if x2 == 2 and kind in "fcV":
+            return square(x1, out=out)
+        if x2 == 2 and kind in "iu" and type(x2) is int:
+            return square(x1, out=out)
+        if x2 == 0.5 and kind in "fV":
+            return sqrt(x1, out=out)
+        if x2 == -1 and kind in "fcV":
+            return reciprocal(x1, out=out)
+        if x2 < 0 and kind in "iu" and type(x2) is int:
+            raise explain(ValueError(NO_NEGATIVE_POWERS), "power", (x1, x2))
+    return _power(x1, x2, out=out)
+
+
+with_methods(power)
+
+
+pow = power
+
+
+def sign(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """-1, 0 or 1 by the sign of each element; ``x / abs(x)`` for complex numbers.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``; NaN for NaN, 0 for -0.0. Its gradient is 0.
+
+    Raises
+    ------
+    DTypeError
+        For bool.
+
+    See Also
+    --------
+    signbit, copysign, abs
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sign(ag.tensor([-2.0, 0.0, 5.0]))
+    tensor([-1.,  0.,  1.])
+    """
+    if type(x) is not Tensor or x.dtype.kind != "c":
+        return _sign(x, out=out)
+    result = safe_divide(x, as_tensor(abs(x), x.dtype))
+    return result if out is None else into(out, result)
+
+
+# -- complex numbers ----------------------------------------------------------------------------
+CONJ = Elementwise("conj", np.conj, (lambda g: conj(g),), kinds="c")
+REAL = Elementwise("real", lambda x: x.real.copy(), (lambda g: g,), result="real", kinds="c")
+IMAG = Elementwise(
+    "imag", lambda x: x.imag.copy(), (lambda g: g * -1j,), result="real", kinds="c"
+)
+ANGLE = Elementwise(
+    "angle", np.angle, (lambda g, x: safe_divide(g * -1j, x),), result="real", kinds="c"
+)
+
+
+@told
+def conj(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """Complex conjugate; real tensors as they are.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    See Also
+    --------
+    real, imag, angle, linalg.matrix_transpose
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.conj(ag.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+    x = as_tensor(x)
+    if x.dtype.kind == "c":
+        return call(CONJ, (x,), out)
+    return x if out is None else into(out, x)
+
+
+@told
+def real(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """Real part, as a copy (:func:`view_as_real` looks into a tensor); real tensors as they are.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``: float32 of complex64, float64 of complex128, otherwise the dtype of
+        ``x``.
+
+    See Also
+    --------
+    imag, conj, view_as_real, isreal
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.real(ag.tensor([1 + 2j]))
+    tensor([1.])
+    """
+    x = as_tensor(x)
+    if x.dtype.kind == "c":
+        return call(REAL, (x,), out)
+    return x if out is None else into(out, x)
+
+
+@public
+def imag(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """Imaginary part, a copy of it; zeros for real tensors.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``: float32 of complex64, float64 of complex128, otherwise the dtype of
+        ``x``.
+
+    See Also
+    --------
+    real, conj, view_as_real, iscomplex
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.imag(ag.tensor([1 + 2j]))
+    tensor([2.])
+    """
+    x = as_tensor(x)
+    if x.dtype.kind == "c":
+        return call(IMAG, (x,))
+    return broadcast_to(wrap(np.zeros((), x.dtype)), x.shape)
+
+
+@public
+def angle(x: TensorLike, /, deg: bool = False, *, out: Tensor | None = None) -> Tensor:
+    """Angle of complex numbers, in radians, or in degrees with ``deg``.
+
+    Parameters
+    ----------
+    x : array_like
+        Complex numbers; real ones are taken as complex.
+    deg : bool
+        Whether to give degrees.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Real, in (-pi, pi] or (-180, 180]; pi for negative real numbers, NaN for NaN.
+
+    See Also
+    --------
+    abs, real, imag, polar, atan2
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.angle(ag.tensor([1j, -1.0]))
+    tensor([1.5707964, 3.1415927])
+    """
+    x = as_tensor(x)
+    if x.dtype.kind != "c":
+        x = as_tensor(x, dtypes.complex_of(dtypes.floating(x.dtype)))
+    radians = call(ANGLE, (x,))
+    return radians * (180 / math.pi) if deg else radians

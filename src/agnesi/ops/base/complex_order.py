@@ -1,0 +1,152 @@
+"""The order of complex numbers, as whole numbers that have it: by real, then by imaginary parts.
+
+As in NumPy, numbers without NaN come first, then those with an imaginary NaN (by real parts), with
+a real one (by imaginary parts), with two.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from agnesi.core import dtypes, loops
+from agnesi.core.dispatch import apply
+from agnesi.core.loops import Expr
+from agnesi.core.op import Op
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+
+#: "up" and "down" are orders with NaN at the end; for "maximum" and "minimum" every NaN is beyond
+#: all numbers, in that direction.
+Way = Literal["up", "down", "maximum", "minimum"]
+
+
+def _infinity(bits: int) -> int:
+    """The bits of infinity."""
+    return 0x7F80 << 16 if bits == 32 else 0x7FF0 << 48
+
+
+@record
+class OrderKey(Op):
+    """A key of complex numbers: the only one of complex64, the first or second of complex128."""
+
+    way: Way
+    second: bool
+    name = "order_key"
+    differentiable = False
+    keep_inputs = ()
+
+    def infer(self, x: Any) -> Any:
+        return x.shape, dtypes.int64
+
+    def batch(self, node: Any, xs: Any, rows: Any, length: Any) -> Tensor:
+        return apply(self, xs[0])
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        bits = 4 * x.dtype.itemsize
+        x = np.ascontiguousarray(x)
+        (a, b), (no_a, no_b) = zip(*(_number(part, bits) for part in (x.real, x.imag)), strict=True)
+        first, second = self._keys(a, b, no_a, no_b, bits, np.where)
+        if bits == 32:
+            return np.asarray((first << 32) + second)
+        return np.asarray(second if self.second else first)
+
+    def _keys(self, a: Any, b: Any, no_a: Any, no_b: Any, bits: int, where: Any) -> Any:
+        """Keys by the numbers of the parts, and whether they are NaN."""
+        end = _infinity(bits) + 1
+        if self.way in ("maximum", "minimum"):
+            strange, zero = no_a | no_b, a * 0
+            beyond = end if self.way == "maximum" else -end
+            return where(strange, zero + beyond, a), where(strange, zero, b)
+        if self.way == "down":
+            a, b = -a, -b
+        zero = a * 0
+        last = where(no_b, zero + (end + 2), zero + (end + 1))
+        first = where(no_a, last, where(no_b, zero + end, a))
+        return first, where(no_b, where(no_a, zero, a), b)
+
+    def lower(self, at: Any, x: Any) -> Any:
+        return self.key(x(*at))
+
+    def key(self, z: Expr) -> Expr:
+        """The key of a complex expression."""
+        bits = 64 if z.dtype == "complex128" else 32
+        (a, no_a), (b, no_b) = (_Integer.of(loops.call(name, z)) for name in ("real", "imag"))
+        first, second = self._keys(a, b, no_a, no_b, bits, _Integer.where)
+        if bits == 32:
+            return (first * (1 << 32) + second).e
+        return second.e if self.second else first.e
+
+
+def _number(x: np.ndarray, bits: int) -> tuple[np.ndarray, np.ndarray]:
+    """Floats as int64 that have their order; both zeros are 0."""
+    raw = np.ascontiguousarray(x).view(f"int{bits}").astype(np.int64)
+    return np.where(raw < 0, -(1 << (bits - 1)) - raw, raw), np.isnan(x)
+
+
+class _Integer:
+    """A whole number or a condition of the loop language, with the operators that keys need."""
+
+    __slots__ = ("e",)
+
+    def __init__(self, e: Expr) -> None:
+        self.e = e
+
+    @classmethod
+    def of(cls, x: Expr) -> tuple[_Integer, _Integer]:
+        """The same as :func:`_number`."""
+        raw = loops.cast(loops.bits(x), "int64")
+        least = loops.const(-(1 << (31 if x.dtype == "float32" else 63)), "int64")
+        negative = loops.call("less", raw, loops.const(0, "int64"))
+        number = loops.where(negative, loops.call("subtract", least, raw), raw)
+        return cls(number), cls(loops.call("isnan", x))
+
+    @classmethod
+    def where(cls, condition: _Integer, a: _Integer, b: _Integer) -> _Integer:
+        return cls(loops.where(condition.e, a.e, b.e))
+
+    def _with(self, name: str, other: Any) -> _Integer:
+        e = other.e if isinstance(other, _Integer) else loops.const(other, "int64")
+        return _Integer(loops.call(name, self.e, e))
+
+    def __neg__(self) -> _Integer:
+        return _Integer(loops.call("negative", self.e))
+
+    def __add__(self, other: Any) -> _Integer:
+        return self._with("add", other)
+
+    def __mul__(self, other: Any) -> _Integer:
+        return self._with("multiply", other)
+
+    def __or__(self, other: _Integer) -> _Integer:
+        return self._with("logical_or", other)
+
+
+def _ops(dtype: Any, way: Way) -> list[OrderKey]:
+    """The keys that tell numbers apart, that which decides first in front."""
+    return [OrderKey(way, second) for second in (False, True)[: 1 + (dtype == "complex128")]]
+
+
+def keys(x: Tensor, way: Way) -> list[Tensor]:
+    """The keys of complex numbers, that which decides first in front."""
+    return [apply(op, x) for op in _ops(x.dtype, way)]
+
+
+def key_expressions(z: Expr) -> list[Expr]:
+    """The same of an expression."""
+    return [op.key(z) for op in _ops(z.dtype, "up")]
+
+
+def stable_order_of(x: np.ndarray, descending: bool) -> np.ndarray:
+    """Indices that put the last axis of complex numbers in order, as ``order.stable_order``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from agnesi.ops.base.complex_order import stable_order_of
+    >>> stable_order_of(np.array([1 + 2j, 1 + 1j, 0j]), True)
+    array([0, 1, 2])
+    """
+    way: Way = "down" if descending else "up"
+    return np.lexsort([op.perform(x) for op in reversed(_ops(x.dtype, way))], axis=-1)

@@ -1,0 +1,383 @@
+"""Operands: what may stand beside a tensor, and the common dtype of several."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, loops
+from agnesi.core.config import LENT, STATE
+from agnesi.core.dims import Dim
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import DTypeError, NestingError, ShapeError
+from agnesi.core.layouts import as_operands
+from agnesi.core.node import Node
+from agnesi.core.op import Op, typed
+from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.core.tracing import is_known, is_tracing
+from agnesi.core.tree import nested_beyond
+
+SCALARS = (bool, int, float, complex)
+#: What is said of masked arrays.
+MASKED = ("tensors have no masks, and this array has one: give x.filled(value), or x.data and the "
+          "mask as where= of a reduction")
+
+
+class Cast(Op):
+    """Conversion of dtype, NumPy's ``astype``."""
+
+    name = "astype"
+    keep_inputs = ()
+
+    def __init__(self, dtype: np.dtype) -> None:
+        self.dtype = dtype
+
+    def label(self) -> str:
+        return f"astype[{self.dtype}]"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Cast) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(("astype", self.dtype))
+
+    def infer(self, x: Any) -> Any:
+        return x.shape, self.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        if x.dtype.kind == "c" and self.dtype.kind not in "cb":
+            x = x.real
+        with np.errstate(all="ignore"):
+            return x.astype(self.dtype)
+
+    def lie(self, x: np.ndarray) -> np.ndarray:
+        return as_operands(self, x)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (cast(g, x.dtype),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return cast(ts[0], self.dtype) if dtypes.is_inexact(self.dtype) else None
+
+    def lower(self, at: Any, x: Any) -> Any:
+        return loops.cast(x(*at), self.dtype.name)
+
+
+def cast(x: Tensor, dtype: np.dtype) -> Tensor:
+    """``x`` as another dtype; the same tensor where it already has it."""
+    if not x.weak:
+        return x if x.dtype == dtype else apply(Cast(dtype), x)
+    found = apply(Cast(dtype), x)
+    found.node.weak = False  # type: ignore[union-attr]
+    return found
+
+
+#: What Python's operators do to its numbers, which stay weak through them.
+_OF_NUMBERS = frozenset(
+    "add subtract multiply divide floor_divide remainder power negative positive abs square "
+    "reciprocal equal not_equal less less_equal greater greater_equal astype size".split()
+)
+
+
+def _strong(op: Op, xs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Operands of an operation; the caller's Python floats get the default dtype, as eagerly."""
+    if op.name in _OF_NUMBERS or op.bodies:
+        return xs
+    given = {x.dtype for x in xs if x.weak}
+    return tuple([of_default(x) if x.dtype in given and (x.weak or is_number(x)) else x
+                  for x in xs])
+
+
+def is_number(x: Tensor) -> bool:
+    """Whether a tensor of a graph stands for a number that was written there."""
+    return x.data is not None and x.shape == () and not x.data.flags.writeable
+
+
+def of_default(x: Tensor) -> Tensor:
+    """A Python number of the caller's as a tensor; floats get the default dtype."""
+    if x.dtype.kind not in "fc":
+        return x
+    return cast(x, dtypes.as_dtype(float if x.dtype.kind == "f" else complex))
+
+
+LENT.strong = _strong
+
+
+def is_live(x: Any) -> bool:
+    """Whether a setting is a tensor that gradients flow to, or whose value is not known yet."""
+    return isinstance(x, Tensor) and (
+        not is_known(x) or (x.requires_grad and STATE.recording)
+    )
+
+
+class Size(Op):
+    """A size of a symbolic shape, as a number."""
+
+    name = "size"
+    differentiable = False
+
+    def __init__(self, size: Any) -> None:
+        self.size = size
+
+    def label(self) -> str:
+        return f"size[{self.size}]"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Size) and self.size == other.size
+
+    def __hash__(self) -> int:
+        return hash(("size", self.size))
+
+    def infer(self) -> Any:
+        return (), dtypes.int64
+
+    def perform(self) -> np.ndarray:
+        return np.asarray(self.size, dtypes.int64)
+
+    def resolve(self, known: Any) -> Op:
+        return Size(known(self.size))
+
+    def lower(self, at: Any) -> Any:
+        return loops.size(self.size)
+
+
+def as_tensor(x: Any, dtype: np.dtype | None = None) -> Tensor:
+    """A tensor from a tensor, array, number, size or nested list, without a copy where possible."""
+    if isinstance(x, Tensor):
+        return x if dtype is None else cast(x, dtype)
+    if isinstance(x, Dim):
+        node = Node(Size(x), (), (), dtypes.int64, weak=True)
+        return symbol(node) if dtype is None else apply(Cast(dtype), symbol(node))
+    if type(x) in SCALARS:
+        try:
+            return number(x, dtypes.of_scalar(x) if dtype is None else dtype)
+        except OverflowError:
+            raise too_large(x, dtype) from None
+    if isinstance(x, (list, tuple)) and _holds_tensor(x):
+        return as_tensor(joined(x), dtype)
+    return wrap(as_array(x, dtype))
+
+
+def exported(x: Any) -> np.ndarray:
+    """What NumPy takes as an array, or an object exports by DLPack alone, as an ndarray."""
+    only_dlpack = hasattr(x, "__dlpack__") and not hasattr(x, "__array__")
+    return np.from_dlpack(x) if only_dlpack else np.asarray(x)
+
+
+def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
+    """A NumPy array of a supported dtype from anything array-like.
+
+    Python floats take the default float dtype; arrays keep theirs.
+    """
+    check_unmasked(x)
+    try:
+        array = exported(x)
+    except ValueError as error:
+        check_depth(x)
+        if "inhomogeneous" not in str(error):
+            raise
+        raise ShapeError(f"cannot make a tensor from {typed(x)}: its parts differ in length; "
+                         "nn.functional.pad_sequence fills them up") from None
+    written = is_written(x)
+    if dtype is None:
+        dtype = dtypes.of_scalar(x) if type(x) in SCALARS else array.dtype
+        if written:
+            dtype = _default(array.dtype)
+    elif (written or type(x) is int) and dtype.kind in "iu" and array.dtype.kind in "iu":
+        check_range(array, dtype)
+    if type(x) is int and array.dtype.kind == "O":
+        raise too_large(x, dtype)
+    if array.dtype.kind not in "biufc" and array.dtype.name != "bfloat16":
+        raise DTypeError(
+            f"cannot make a tensor from {typed(x)}: its elements have dtype {array.dtype}; "
+            "tensors hold bool, integer, float and complex numbers"
+        )
+    return array.astype(dtypes.as_dtype(dtype), copy=False)
+
+
+def check_depth(x: Any) -> None:
+    """Refuse lists in lists for which arrays have not enough axes."""
+    if isinstance(x, (list, tuple)) and nested_beyond(x, _MOST_AXES):
+        raise NestingError(f"lists lie in each other more than {_MOST_AXES} deep, which is as many "
+                           "axes as an array can have; give a flat list and reshape it")
+
+
+def check_unmasked(x: Any) -> None:
+    """Refuse a masked array, whose mask would be ignored."""
+    if isinstance(x, np.ndarray) and type(x) is not np.ndarray and hasattr(x, "mask"):
+        raise DTypeError(MASKED)
+
+
+def check_range(array: np.ndarray, dtype: np.dtype) -> None:
+    """Whether all integers that the user wrote fit into a dtype."""
+    limits = np.iinfo(dtype)
+    for x in (array.min(), array.max()) if array.size else ():
+        if not limits.min <= int(x) <= limits.max:
+            raise too_large(int(x), dtype)
+
+
+def too_large(x: int, dtype: np.dtype | None = None) -> DTypeError:
+    """The error where a Python integer has no place in its dtype, or in any."""
+    if dtype is None:
+        return DTypeError(f"the integer {x} does not fit into int64 or uint64; write it as a float")
+    return DTypeError(f"the integer {x} does not fit into {dtype}")
+
+
+def joined(x: Any) -> Any:
+    """One tensor of a nested list that holds tensors, with their gradients; all else as it is."""
+    if not isinstance(x, (list, tuple)) or not _holds_tensor(x):
+        return x
+    check_depth(x)
+    return import_module("agnesi.ops.indexing.join").stack([joined(v) for v in x])
+
+
+def _holds_tensor(x: Any) -> bool:
+    nests, seen = [x], {id(x)}
+    while nests:
+        nest = nests.pop()
+        kinds = set(map(type, nest))
+        if any(issubclass(kind, Tensor) for kind in kinds):
+            return True
+        if any(issubclass(kind, (list, tuple)) for kind in kinds):
+            inner = [v for v in nest if isinstance(v, (list, tuple)) and id(v) not in seen]
+            seen.update(map(id, inner))
+            nests += inner
+    return False
+
+
+def _default(found: np.dtype) -> np.dtype:
+    """The dtype of a nested list of Python numbers, in which NumPy found ``found``."""
+    if found.kind == "f":
+        return dtypes.config.float_dtype
+    if found.kind == "c":
+        return dtypes.complex_of(dtypes.config.float_dtype)
+    return dtypes.int64 if found.kind == "i" else found
+
+
+def is_written(x: Any) -> bool:
+    """Whether something is a list of Python numbers."""
+    return isinstance(x, (list, tuple)) and not _has_array(x)
+
+
+def _has_array(x: Any) -> bool:
+    while isinstance(x, (list, tuple)) and x:
+        x = x[0]
+    return isinstance(x, (np.ndarray, np.generic))
+
+
+def accumulator(x: Any, dtype: Any) -> Tensor:
+    """``x`` in the dtype that its sums and products have: small integers become 64 bits wide."""
+    x = as_tensor(x)
+    if dtype is not None:
+        return cast(x, dtypes.as_dtype(dtype))
+    kind = x.dtype.kind
+    if kind in "fcV":
+        return x
+    return cast(x, dtypes.uint64 if kind == "u" else dtypes.int64)
+
+
+#: Axes that an array may have.
+_MOST_AXES = 64
+_CONSTANTS: dict[tuple[np.dtype, Any], Tensor] = {}
+
+
+def constant(scalar: Any, beside: Any) -> Tensor | None:
+    """A shared tensor for a Python number that takes the dtype of the eager tensor ``beside``."""
+    if type(beside) is not Tensor or beside.data is None:
+        return None
+    dtype = beside.data.dtype
+    if not (type(scalar) is float and dtype.kind in "fcV") and not (
+        type(scalar) is int and dtype.kind in "iufcV"
+    ):
+        return None
+    key = (dtype, scalar or str(scalar))  # -0.0 is not 0.0
+    found = _CONSTANTS.get(key)
+    if found is None:
+        try:
+            found = wrap(np.asarray(scalar, dtype))
+        except OverflowError:
+            return None
+        found.node = Node(None, (), (), dtype, value=found.data)
+        if len(_CONSTANTS) >= 1024:
+            _CONSTANTS.clear()
+        _CONSTANTS[key] = found
+    return found
+
+
+def pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
+    """Two operands as tensors of their common dtype; Python scalars give way."""
+    if type(a) is type(b) is Tensor and a.dtype is b.dtype and a.weak is b.weak:
+        return a, b
+    if type(b) in SCALARS and isinstance(a, Tensor):
+        return _beside(a, b)
+    if type(a) in SCALARS and isinstance(b, Tensor):
+        second, first = _beside(b, a)
+        return first, second
+    a, b = beside(a, b), beside(b, a)
+    if a.weak is not b.weak:
+        return _weakly(a, b)
+    dtype = dtypes.promote(a.dtype, b.dtype)
+    return _to(a, dtype), _to(b, dtype)
+
+
+def _beside(x: Tensor, scalar: Any) -> tuple[Tensor, Tensor]:
+    dtype = dtypes.promote_scalar(x.dtype, scalar)
+    if x.weak:
+        dtype = dtypes.float64 if dtype.kind == "f" and x.dtype.kind in "biu" else dtype
+        node = Node(None, (), (), dtype, weak=True, value=np.asarray(scalar, dtype))
+        return _to(x, dtype), symbol(node)
+    try:
+        return _to(x, dtype), number(scalar, dtype)
+    except OverflowError:
+        raise DTypeError(f"the Python integer {scalar} does not fit into {dtype}") from None
+
+
+def beside(x: Any, other: Any) -> Tensor:
+    """An operand as a tensor; a list of Python floats gives way to the dtype of another one."""
+    if not isinstance(other, Tensor) or not is_written(x) or _holds_tensor(x):
+        return as_tensor(x)
+    array = as_array(x)
+    kind, dtype = array.dtype.kind, other.dtype
+    if kind not in "fc" or dtype.kind not in "fcV":
+        return wrap(array)
+    return wrap(as_array(x, dtypes.complex_of(dtype) if kind == "c" != dtype.kind else dtype))
+
+
+def number(scalar: Any, dtype: np.dtype) -> Tensor:
+    """A tensor around a Python number; it cannot be written, so graphs take it for a constant."""
+    array = np.asarray(scalar, dtype)
+    array.setflags(write=False)
+    found = wrap(array)
+    if is_tracing():  # no tensor of the user's, which calls would have to look at
+        found.node = Node(None, (), (), dtype, value=array)
+    return found
+
+
+def _weakly(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    weak, strong = (a, b) if a.weak else (b, a)
+    scalar = {"b": False, "i": 0, "f": 0.0, "V": 0.0, "c": 0j}[weak.dtype.kind]
+    dtype = dtypes.promote_scalar(strong.dtype, scalar)
+    return cast(a, dtype), cast(b, dtype)
+
+
+def _to(x: Tensor, dtype: np.dtype) -> Tensor:
+    return x if x.dtype == dtype else apply(Cast(dtype), x)
+
+
+def common(*xs: Any) -> tuple[Tensor, ...]:
+    """Operands as tensors of their common dtype."""
+    tensors = [x for x in xs if type(x) not in SCALARS]
+    if not tensors:
+        tensors = [as_tensor(xs[0])]
+    tensors.sort(key=lambda x: isinstance(x, (list, tuple)))
+    first = as_tensor(tensors[0])
+    for x in tensors[1:]:
+        first, _ = pair(first, x)
+    for x in xs:
+        if type(x) in SCALARS:
+            first, _ = pair(first, x)
+    dtype = of_default(first).dtype if first.weak else first.dtype
+    return tuple(
+        number(x, dtype) if type(x) in SCALARS else cast(beside(x, first), dtype) for x in xs)

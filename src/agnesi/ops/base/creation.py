@@ -1,0 +1,686 @@
+"""Tensors from data, and tensors filled with one number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
+from agnesi.core.config import MODE
+from agnesi.core.dims import Dim, Shape, is_static
+from agnesi.core.dispatch import apply, graph_node, make_node, symbolic
+from agnesi.core.errors import DTypeError
+from agnesi.core.integers import integer
+from agnesi.core.leaves import COPY
+from agnesi.core.node import Node
+from agnesi.core.op import Op, typed
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.core.tracing import is_tracing
+from agnesi.ops.base.convert import (
+    SCALARS,
+    as_array,
+    as_tensor,
+    cast,
+    joined,
+    of_default,
+    too_large,
+)
+from agnesi.ops.base.expand import BroadcastTo, broadcast_to
+
+
+# -- helpers --------------------------------------------------------------------------------
+def sizes_of(shape: Any) -> Shape:
+    """A shape from a size or a sequence of sizes, each an integer or a Dim."""
+    if isinstance(shape, (int, Dim)) or not isinstance(shape, Sequence):
+        shape = (shape,)
+    return tuple([n if type(n) is int else integer(n, "a size") for n in shape])
+
+
+def checked_sizes(shape: Any) -> Shape:
+    """Like :func:`sizes_of`; none may be negative."""
+    sizes = sizes_of(shape)
+    if any(isinstance(n, int) and n < 0 for n in sizes):
+        raise ValueError(f"sizes must not be negative: {sizes}")
+    return sizes
+
+
+def made(op: Op, *sizes: Any) -> Tensor:
+    """The result of an operation without operands: a graph node where a size is unknown."""
+    return apply(op) if is_static(sizes) else symbolic(op, ())
+
+
+def constant(value: Any, dtype: np.dtype) -> Tensor:
+    """A constant of a graph."""
+    return symbol(Node(None, (), np.shape(value), dtype, value=np.asarray(value, dtype)))
+
+
+def filled(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
+    """A tensor of one number; in a graph a broadcast constant, so that nothing big is kept."""
+    if not is_tracing() and is_static(shape):
+        if value == 0 and "-" not in repr(value):
+            return wrap(np.zeros(shape, dtype))
+        return wrap(np.full(shape, value, dtype))
+    return spread_constant(shape, value, dtype)
+
+
+def spread_constant(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
+    """A constant of one number in a graph, broadcast to a shape."""
+    one = constant(value, dtype)
+    return symbol(make_node(BroadcastTo(shape), (one,))) if shape else one
+
+
+def float_dtype(dtype: Any) -> np.dtype:
+    """A dtype as the user gave it; the default float dtype for None."""
+    return dtypes.config.float_dtype if dtype is None else dtypes.as_dtype(dtype)
+
+
+def _finished(t: Tensor, requires_grad: bool, name: str | None = None) -> Tensor:
+    if requires_grad:
+        if not dtypes.is_inexact(t.dtype):
+            raise DTypeError(f"only float and complex tensors can require grad, not {t.dtype}")
+        t.requires_grad = True
+        if t.node is not None and not is_tracing():  # a trace lets its gradient begin there
+            t.node.requires_grad = True
+    if name is not None:
+        t._name = name
+    return t
+
+
+def _is_followed(t: Tensor) -> bool:
+    """Whether what is computed from it belongs to a record or a trace."""
+    return is_tracing() or (MODE.get().recording and t.requires_grad)
+
+
+def _read(t: Tensor) -> Node:
+    """A live tensor's value at run time, as a leaf of gradients."""
+    node = graph_node(apply(COPY, t))
+    node.requires_grad = False
+    return node
+
+
+def _like(x: Any, dtype: Any) -> tuple[Shape, np.dtype]:
+    x = as_tensor(x)
+    return x.shape, x.dtype if dtype is None else dtypes.as_dtype(dtype)
+
+
+# -- from data ------------------------------------------------------------------------------
+@public
+def tensor(data: TensorLike, dtype: DTypeLike = None, *, device: str | None = None,
+           requires_grad: bool = False, name: str | None = None, out: Tensor | None = None
+           ) -> Tensor:
+    """A new tensor with a copy of the data.
+
+    Parameters
+    ----------
+    data : array_like or Tensor
+        Numbers, nested sequences, arrays, or a tensor.  Sequences may hold tensors.
+    dtype : dtype, optional
+        Type of the elements; Python floats take ``config.default_float`` otherwise.
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether the tensor is one that gradients are computed for.  Otherwise those of what is
+        computed from it go on to the tensors that it was made of.
+    name : str, optional
+        A name for printing.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of memory of its own, in row-major order; its shape is that of the data.
+
+    Raises
+    ------
+    ShapeError
+        If the parts of a nested sequence differ in length.
+    DTypeError
+        For data without numbers, such as strings; for numbers that do not fit into ``dtype``; for
+        ``requires_grad`` with integers or bool.
+
+    See Also
+    --------
+    asarray, from_numpy, full, symbolic.variable
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.tensor([1.0, 2.0])
+    tensor([1., 2.])
+    """
+    kind = None if dtype is None else dtypes.as_dtype(dtype)
+    data = joined(data)
+    if isinstance(data, Tensor) and data.data is None:
+        t = of_default(data) if kind is None and data.weak else cast(data, kind or data.dtype)
+        return _finished(symbol(t.node), requires_grad, name)  # type: ignore[arg-type]
+    if isinstance(data, Tensor) and requires_grad and is_tracing():
+        return _finished(symbol(_read(cast(data, kind or data.dtype))), requires_grad, name)
+    if isinstance(data, Tensor) and not requires_grad and _is_followed(data):
+        return _finished(cast(apply(COPY, data), kind or data.dtype), False, name)
+    array = data.data if isinstance(data, Tensor) else data
+    fresh = np.array(as_array(array, kind), copy=True, order="C")
+    if kind is not None and fresh.dtype != kind:
+        fresh = fresh.astype(kind)
+    return _finished(wrap(fresh), requires_grad, name)
+
+
+@public
+def asarray(obj: TensorLike, /, dtype: DTypeLike = None, *, device: str | None = None,
+            copy: bool | None = None, out: Tensor | None = None) -> Tensor:
+    """A tensor of the data, which shares the memory of an array where that is possible.
+
+    Parameters
+    ----------
+    obj : array_like or Tensor
+        Also what speaks DLPack or the buffer protocol.
+    dtype : dtype, optional
+        Type of the elements; by default that of the data, for Python floats
+        ``config.default_float``.
+    device : str, optional
+        Only "cpu".
+    copy : bool, optional
+        True always copies, False never does (ValueError where it must).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        ``obj`` itself where it is a tensor of that dtype.
+
+    Raises
+    ------
+    ValueError
+        If ``copy`` is False and the data must be copied.
+    ShapeError
+        If the parts of a nested sequence differ in length.
+    DTypeError
+        For data without numbers, such as strings.
+
+    See Also
+    --------
+    tensor, from_numpy, from_dlpack
+
+    Examples
+    --------
+    >>> import numpy as np, agnesi as ag
+    >>> a = np.zeros(2)
+    >>> t = ag.asarray(a)
+    >>> a[0] = 5
+    >>> t
+    tensor([5., 0.], dtype=float64)
+    """
+    kind = None if dtype is None else dtypes.as_dtype(dtype)
+    if isinstance(obj, Tensor):
+        weak = kind is None and obj.weak
+        result = of_default(obj) if weak else cast(obj, obj.dtype if kind is None else kind)
+        if copy is False and result is not obj:
+            raise ValueError(f"copy=False, but {typed(obj)} must be copied to become {kind}")
+        return apply(COPY, result) if copy and result is obj else result
+    if copy or (copy is None and type(obj) in SCALARS):
+        return tensor(obj, dtype)
+    result = as_tensor(obj, kind)
+    if copy is False and not _lies_in(result, obj):
+        raise ValueError("copy=False, but the data must be copied to make a tensor of it")
+    return result
+
+
+def _lies_in(t: Tensor, source: Any) -> bool:
+    """Whether a tensor looks into the memory of an array or buffer that it was made from."""
+    if isinstance(source, (np.ndarray, np.generic)):
+        return np.may_share_memory(source, t.data)
+    return not isinstance(source, (list, tuple, *SCALARS)) and t.data.base is not None
+
+
+@public
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A tensor that shares the memory of a NumPy array.
+
+    Parameters
+    ----------
+    array : numpy.ndarray
+        Of bool, integer, float or complex elements.
+
+    Returns
+    -------
+    Tensor
+        Changes of one show in the other.
+
+    Raises
+    ------
+    TypeError
+        For what is no NumPy array.
+    DTypeError
+        For arrays of other elements, such as strings.
+
+    See Also
+    --------
+    asarray, tensor, from_dlpack, Tensor.numpy
+
+    Examples
+    --------
+    >>> import numpy as np, agnesi as ag
+    >>> ag.from_numpy(np.arange(3))
+    tensor([0, 1, 2])
+    """
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"from_numpy takes a NumPy array, not {type(array).__name__}")
+    return asarray(array)
+
+
+# -- filled ---------------------------------------------------------------------------------
+@public
+def zeros(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = None,
+          requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
+    """Zeros of a shape.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Sizes of the axes; not negative. They may be given as several arguments, too.
+    dtype : dtype, optional
+        Type of the elements; by default the default float dtype (``config.default_float``).
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether gradients are computed for it; of float and complex dtypes only.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape and dtype.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative, or the device is not "cpu".
+    TypeError
+        If a size is no integer.
+    DTypeError
+        If ``requires_grad`` is set for a dtype that is neither floating nor complex.
+
+    See Also
+    --------
+    zeros_like, ones, full, empty
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.zeros((2, 2))
+    tensor([[0., 0.],
+            [0., 0.]])
+    """
+    return _finished(filled(checked_sizes(shape), 0, float_dtype(dtype)), requires_grad)
+
+
+@public
+def ones(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = None,
+         requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
+    """Ones of a shape.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Sizes of the axes; not negative. They may be given as several arguments, too.
+    dtype : dtype, optional
+        Type of the elements; by default the default float dtype (``config.default_float``).
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether gradients are computed for it; of float and complex dtypes only.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape and dtype.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative, or the device is not "cpu".
+    TypeError
+        If a size is no integer.
+    DTypeError
+        If ``requires_grad`` is set for a dtype that is neither floating nor complex.
+
+    See Also
+    --------
+    ones_like, zeros, full, empty
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.ones(3)
+    tensor([1., 1., 1.])
+    """
+    return _finished(filled(checked_sizes(shape), 1, float_dtype(dtype)), requires_grad)
+
+
+@public
+def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *,
+         device: str | None = None, requires_grad: bool = False, out: Tensor | None = None
+         ) -> Tensor:
+    """A shape filled with one number, or with the value of a scalar tensor.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Sizes of the axes; not negative. They may be given as several arguments, too.
+    fill_value : array_like
+        A number, or a tensor that is broadcast to the shape.
+    dtype : dtype, optional
+        Type of the elements; by default that of ``fill_value``: int64 for Python integers, the
+        default float dtype for floats.
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether gradients are computed for it; of float and complex dtypes only.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape and dtype; gradients flow to ``fill_value``.
+
+    Raises
+    ------
+    ShapeError
+        If ``fill_value`` does not broadcast to the shape.
+    ValueError
+        If a size is negative.
+    DTypeError
+        If the number does not fit into ``dtype``, or ``requires_grad`` is set for a dtype that is
+        neither floating nor complex.
+
+    See Also
+    --------
+    full_like, zeros, ones, alloc
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.full((2,), 7)
+    tensor([7, 7])
+    """
+    sizes = checked_sizes(shape)
+    if type(fill_value) in SCALARS:
+        kind = dtypes.of_scalar(fill_value) if dtype is None else dtypes.as_dtype(dtype)
+        try:
+            return _finished(filled(sizes, fill_value, kind), requires_grad)
+        except OverflowError:
+            raise too_large(fill_value, kind) from None
+    value = as_tensor(fill_value, None if dtype is None else dtypes.as_dtype(dtype))
+    return _finished(alloc(value, *sizes), requires_grad)
+
+
+@public
+def empty(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = None,
+          requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
+    """Memory of a shape, with whatever is in it; zeros in a graph.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Sizes of the axes; not negative. They may be given as several arguments, too.
+    dtype : dtype, optional
+        Type of the elements; by default the default float dtype (``config.default_float``).
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether gradients are computed for it; of float and complex dtypes only.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape and dtype.
+
+    Raises
+    ------
+    ValueError
+        If a size is negative, or the device is not "cpu".
+    TypeError
+        If a size is no integer.
+    DTypeError
+        If ``requires_grad`` is set for a dtype that is neither floating nor complex.
+
+    See Also
+    --------
+    empty_like, zeros, ones
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.empty((2, 3)).shape
+    (2, 3)
+    """
+    sizes, kind = checked_sizes(shape), float_dtype(dtype)
+    if not is_tracing() and is_static(sizes):
+        return _finished(wrap(np.empty(sizes, kind)), requires_grad)
+    return filled(sizes, 0, kind)
+
+
+@public
+def zeros_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None = None,
+               requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
+    """Zeros of the shape and dtype of ``x``.
+
+    Parameters
+    ----------
+    x : array_like
+        A tensor or array; only its shape and dtype are read.
+    dtype : dtype, optional
+        Type of the elements; by default that of ``x``.
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether gradients are computed for it; of float and complex dtypes only.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        If ``requires_grad`` is set for a dtype that is neither floating nor complex.
+
+    See Also
+    --------
+    zeros, ones_like, full_like, empty_like
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.zeros_like(ag.ones(2))
+    tensor([0., 0.])
+    """
+    shape, kind = _like(x, dtype)
+    return _finished(filled(shape, 0, kind), requires_grad)
+
+
+@public
+def ones_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None = None,
+              requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
+    """Ones of the shape and dtype of ``x``.
+
+    Parameters
+    ----------
+    x : array_like
+        A tensor or array; only its shape and dtype are read.
+    dtype : dtype, optional
+        Type of the elements; by default that of ``x``.
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether gradients are computed for it; of float and complex dtypes only.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        If ``requires_grad`` is set for a dtype that is neither floating nor complex.
+
+    See Also
+    --------
+    ones, zeros_like, full_like, empty_like
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.ones_like(ag.zeros(2))
+    tensor([1., 1.])
+    """
+    shape, kind = _like(x, dtype)
+    return _finished(filled(shape, 1, kind), requires_grad)
+
+
+@public
+def full_like(x: TensorLike, /, fill_value: TensorLike, dtype: DTypeLike = None, *,
+              device: str | None = None, requires_grad: bool = False, out: Tensor | None = None
+              ) -> Tensor:
+    """One number in the shape and dtype of ``x``.
+
+    Parameters
+    ----------
+    x : array_like
+        A tensor or array; only its shape and dtype are read.
+    fill_value : array_like
+        A number, or a tensor that is broadcast to the shape.
+    dtype : dtype, optional
+        Type of the elements; by default that of ``x``.
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether gradients are computed for it; of float and complex dtypes only.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        If the number does not fit into the dtype, or ``requires_grad`` is set for a dtype that is
+        neither floating nor complex.
+    ShapeError
+        If ``fill_value`` does not broadcast to the shape.
+
+    See Also
+    --------
+    full, zeros_like, ones_like
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.full_like(ag.zeros(2), 3)
+    tensor([3., 3.])
+    """
+    shape, kind = _like(x, dtype)
+    return full(shape, fill_value, kind, requires_grad=requires_grad)
+
+
+@public
+def empty_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None = None,
+               requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
+    """Memory of the shape and dtype of ``x``, with whatever is in it.
+
+    Parameters
+    ----------
+    x : array_like
+        A tensor or array; only its shape and dtype are read.
+    dtype : dtype, optional
+        Type of the elements; by default that of ``x``.
+    device : str, optional
+        Only "cpu", which is the default.
+    requires_grad : bool
+        Whether gradients are computed for it; of float and complex dtypes only.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        If ``requires_grad`` is set for a dtype that is neither floating nor complex.
+
+    See Also
+    --------
+    empty, zeros_like, ones_like
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.empty_like(ag.zeros(2)).shape
+    (2,)
+    """
+    shape, kind = _like(x, dtype)
+    return empty(shape, kind, requires_grad=requires_grad)
+
+
+@public
+def alloc(value: TensorLike, *shape: Any, out: Tensor | None = None) -> Tensor:
+    """``value`` broadcast to a shape, in memory of its own (Theano's name).
+
+    Parameters
+    ----------
+    value : array_like
+        A number or an array.
+    *shape : int
+        Sizes, as several arguments or one tuple.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape and the dtype of ``value``; gradients flow to ``value``.
+
+    Raises
+    ------
+    ShapeError
+        If ``value`` does not broadcast to the shape.
+    ValueError
+        If a size is negative.
+
+    See Also
+    --------
+    full, broadcast_to
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.alloc(ag.tensor([1.0, 2.0]), 2, 2)
+    tensor([[1., 2.],
+            [1., 2.]])
+    """
+    value = as_tensor(value)
+    sizes = checked_sizes(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+    return apply(COPY, broadcast_to(value, sizes))

@@ -1,0 +1,130 @@
+"""Elements at indices, as operations: reading them, and the adjoint of that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import loops
+from agnesi.core.dims import Shape
+from agnesi.core.dispatch import apply, graph_node
+from agnesi.core.op import Op
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.creation import spread_constant
+from agnesi.ops.base.gather_scatter import ScatterAdd, add_at, gathered, selected, spread, taken
+
+
+@record
+class Index(Op):
+    """Elements at tensors of indices on some axes; their common shape comes at place ``at``."""
+
+    axes: tuple[int, ...]
+    at: int
+    name = "getitem"
+
+    def infer(self, x: Any, *indices: Any) -> Any:
+        return selected(x.shape, self.axes, self.at, indices), x.dtype
+
+    @property
+    def keep_inputs(self) -> tuple[int, ...]:  # type: ignore[override]
+        return tuple(range(1, len(self.axes) + 1))
+
+    def perform(self, x: np.ndarray, *indices: np.ndarray) -> np.ndarray:
+        return taken(x, self.axes, self.at, indices)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, *indices: Tensor) -> tuple[Any, ...]:
+        rest = (None,) * len(indices)
+        return apply(IndexSum(self.axes, self.at, x.shape), g, *indices), *rest
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor, *indices: Tensor) -> Any:
+        return apply(self, ts[0], *indices)
+
+    def decompose(self, x: Tensor, *indices: Tensor) -> Tensor:
+        return gathered(x, self.axes, self.at, indices, self.name)
+
+
+@record
+class Picked(Index):
+    """Elements at indices of which no two name the same place."""
+
+
+@record
+class Window(Picked):
+    """The elements of a slice of one axis whose bounds are values; ``partial`` marks all but the
+    last step of a key."""
+
+    partial: bool = False
+
+    def decompose(self, x: Tensor, *indices: Tensor) -> Tensor:
+        """Neighbours from some place on are read as they lie, without looking at each place."""
+        (places,) = indices
+        node = graph_node(places)
+        parts = node.inputs if node.op is not None and node.op.name == "add" else ()
+        first = [n for n in parts if n.shape == ()]
+        counted = [n for n in parts if n.op is not None and n.op.name == "arange"]
+        if len(first) == len(counted) == 1 and (counted[0].op.start, counted[0].op.step) == (0, 1):
+            return apply(Stretch(self.axes[0], places.shape[0]), x, symbol(first[0]))
+        return super().decompose(x, *indices)
+
+
+@record
+class Stretch(Op):
+    """So many neighbours along an axis, from the place on that the second operand tells."""
+
+    axis: int
+    size: Any
+    name = "stretch"
+    keep_inputs = ()
+
+    def infer(self, x: Any, first: Any) -> Any:
+        return (*x.shape[: self.axis], self.size, *x.shape[self.axis + 1:]), x.dtype
+
+    def perform(self, x: np.ndarray, first: np.ndarray) -> np.ndarray:
+        return x.take(range(int(first), int(first) + self.size), self.axis)
+
+    def resolve(self, known: Any) -> Op:
+        return Stretch(self.axis, known(self.size))
+
+    def lower(self, at: Any, x: Any, first: Any) -> Any:
+        zero, last = loops.const(0, "int64"), loops.size(x.shape[self.axis] - self.size)
+        start = loops.call("maximum", loops.call("minimum", first(), last), zero)
+        place = list(at)
+        place[self.axis] = loops.atom_of(start) + at[self.axis]
+        return x(*place)
+
+
+@record
+class IndexSum(Op):
+    """Zeros of a shape with the operand added at the indices: the adjoint of Index."""
+
+    axes: tuple[int, ...]
+    at: int
+    shape: Shape
+    name = "index_sum"
+
+    def infer(self, x: Any, *indices: Any) -> Any:
+        return self.shape, x.dtype
+
+    @property
+    def keep_inputs(self) -> tuple[int, ...]:  # type: ignore[override]
+        return tuple(range(1, len(self.axes) + 1))
+
+    def perform(self, x: np.ndarray, *indices: np.ndarray) -> np.ndarray:
+        result = np.zeros(self.shape, x.dtype)
+        add_at(result, self.axes, self.at, x, indices)
+        return result
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, *indices: Tensor) -> tuple[Any, ...]:
+        return apply(Index(self.axes, self.at), g, *indices), *(None,) * len(indices)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor, *indices: Tensor) -> Any:
+        return apply(self, ts[0], *indices)
+
+    def decompose(self, x: Tensor, *indices: Tensor) -> Tensor:
+        nothing = spread_constant(self.shape, 0, x.dtype)
+        return spread(ScatterAdd, nothing, x, self.axes, self.at, indices, self.name)
+
+    def resolve(self, known: Any) -> Op:
+        return type(self)(self.axes, self.at, tuple(map(known, self.shape)))

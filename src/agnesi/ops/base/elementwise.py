@@ -1,0 +1,494 @@
+"""Elementwise operations are rows: name, NumPy function, derivative rules.
+
+A rule gives, for one operand, the product of a cotangent or tangent ``g`` with the partial
+derivative.  It is a lambda whose parameters name what it reads: ``g``, operands ``a``, ``b``, ``c``
+(one operand: ``x``), the result ``y``.  The same rule serves reverse and forward mode, and what it
+reads decides which values a recorded run keeps.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import importlib
+import inspect
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from agnesi.core import dtypes, loops, memory, shapes, ufuncs
+from agnesi.core.accepted import TensorLike
+from agnesi.core.aside import aside
+from agnesi.core.config import LENT, MODE, TRACES
+from agnesi.core.costs import price
+from agnesi.core.dispatch import record
+from agnesi.core.errors import DTypeError
+from agnesi.core.foreign import Walk
+from agnesi.core.layouts import as_operands, has_rows
+from agnesi.core.op import EXPLAINED, Op, explain, typed
+from agnesi.core.programs import begins_program, in_program
+from agnesi.core.public import apply_to
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.base.convert import as_tensor, cast, common, constant, pair
+from agnesi.ops.base.expand import broadcast_to, sum_to
+from agnesi.ops.base.rowdocs import docstring
+
+_OPERANDS = ("a", "b", "c", "d", "e")
+#: Rows that are not computed in float32 for 16-bit floats: their results hang on the digits.
+_OF_DIGITS = ("where", "negative", "abs", "nextafter")
+_ndarray = np.ndarray
+
+
+def _signature(*names: str) -> inspect.Signature:
+    operands = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY, annotation="TensorLike")
+                for n in names]
+    out = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None,
+                            annotation="Tensor | None")
+    return inspect.Signature([*operands, out], return_annotation="Tensor")
+
+
+#: Of functions with one operand, and with two.
+_SIGNATURES = {1: _signature("x"), 2: _signature("x1", "x2")}
+
+Rule = Callable[..., Any]
+#: The public function of a row.
+Function = Callable[..., Tensor]
+
+
+class Binary(Protocol):
+    """The public function of a row with two operands, with the methods of NumPy's.
+
+    They are loaded at their first call, by those who know all other operations.
+    """
+
+    __name__: str
+    reduce: Function
+    accumulate: Function
+    outer: Function
+    reduceat: Function
+    at: Callable[..., None]
+
+    def __call__(self, input: TensorLike, other: TensorLike, *,
+                 out: Tensor | None = None) -> Tensor: ...
+
+
+def with_methods(function: Any) -> Binary:
+    """The function, with ``reduce``, ``accumulate``, ``outer``, ``reduceat`` and ``at``."""
+    for name in ("reduce", "accumulate", "outer", "reduceat", "at"):
+        setattr(function, name, functools.partial(_method, name, function))
+    found: Binary = function
+    return found
+
+
+def _method(name: str, function: Any, /, *operands: Any, **keywords: Any) -> Any:
+    return LENT.folds()[name](function, *operands, **keywords)
+
+
+def _run_silently(function: Callable[..., Any], *xs: Any, **keywords: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return function(*xs, **keywords)
+
+
+def _silent_runner() -> Callable[..., Any]:
+    """``run(function, *arrays)`` without NumPy's floating-point warnings.
+
+    A context of its own, where NumPy's settings are silent, costs a tenth of what `np.errstate`
+    does.  It cannot be entered twice.
+    """
+    context = contextvars.Context()
+    try:
+        from numpy._core import umath
+
+        context.run(umath._extobj_contextvar.set, umath._make_extobj(all="ignore"))
+    except (ImportError, AttributeError):
+        return _run_silently
+    return context.run
+
+
+class _Local(threading.local):
+    """The runner of this thread; contexts belong to one thread."""
+
+    def __init__(self) -> None:
+        self.run = _silent_runner()
+
+
+_LOCAL = _Local()
+
+
+def silently(function: Any, *xs: Any, **keywords: Any) -> Any:
+    """The result of a pure function of arrays, without floating-point warnings."""
+    try:
+        return _LOCAL.run(function, *xs, **keywords)
+    except RuntimeError:  # inside itself: a finaliser or signal handler that computes
+        return _run_silently(function, *xs, **keywords)
+
+
+def flat() -> None:
+    """The rule of an operand along which the result is piecewise constant."""
+
+
+#: Elements from which a result is worth pooled memory, whatever their dtype.
+_LARGE = memory.LARGE // 4
+#: Multiply-adds that take as long as an element of a function that is no loop of NumPy's own.
+_DEAR = 256
+
+#: Every row, by name.
+TABLE: dict[str, Elementwise] = {}
+
+
+def _row(name: str, home: str = __name__) -> Elementwise:
+    """The row of this name, made by the module ``home``, for pickles: functions do not travel."""
+    if name not in TABLE:
+        importlib.import_module(home)
+    if name not in TABLE:
+        raise LookupError(
+            f"there is no elementwise operation {name!r}: import the module that defines it first, "
+            "or use the version of agnesi that has it"
+        )
+    return TABLE[name]
+
+
+def _names(rule: Rule) -> tuple[str, ...]:
+    return rule.__code__.co_varnames[: rule.__code__.co_argcount]
+
+
+class Elementwise(Op):
+    """A row of the table, as an operation.
+
+    Parameters
+    ----------
+    name : str
+        Name, also that of the scalar operation in the loop language.
+    function : callable
+        NumPy function on arrays of one dtype.
+    rules : tuple
+        One derivative rule for each operand, or None where there is no gradient.
+    result : {"same", "bool", "real"}
+        dtype of the result.
+    kinds : str
+        dtype kinds that the operation takes, of "biufc"; integers become floats where only
+        floats are taken.
+    expand : callable, optional
+        The row in terms of other scalar operations of the loop language, for lowering.
+    lowered : bool
+        False leaves the row to NumPy in compiled functions too.
+    loop : str
+        A universal function (``module.name``, or ``module.name:k`` for its k-th result) whose inner
+        loops compute the row in compiled code; then it is not lowered.
+    types : str
+        The inner loop that is always taken, as in ``dd->d``, whatever the dtype.
+    whole : int
+        How many operands, the first ones, are whole numbers of 64 bits.
+    writer : callable, optional
+        The function with ``out=``, as ufuncs have it.
+    of_complex : callable, optional
+        Stands for the function where operands are complex.
+    home : str
+        A module that makes the row when it is imported, if ``import agnesi`` does not.
+    """
+
+    pointwise = True
+
+    def __init__(self, name: str, function: Any, rules: tuple[Rule | None, ...], *,
+                 result: str = "same", kinds: str = "biufc",
+                 expand: Callable[..., loops.Expr] | None = None, lowered: bool = True,
+                 loop: str = "", types: str = "", whole: int = 0,
+                 writer: Callable[..., Any] | None = None,
+                 of_complex: Callable[..., Any] | None = None, home: str = __name__) -> None:
+        self.name = name  # type: ignore[misc]
+        self.function = function
+        self.rules = rules
+        self.result = result
+        self.kinds = kinds
+        self.expand = expand
+        self.differentiable = any(rules) and result != "bool"  # type: ignore[misc]
+        if loop or not lowered:
+            self.lower = None  # type: ignore[assignment, method-assign]
+        self.loop, _, output = loop.partition(":")
+        self._output = int(output or 0)
+        self.types = types
+        self.whole = whole
+        if loop:
+            self.foreign = self._foreign
+        self.of_complex = of_complex
+        #: Kinds for which ``function`` and ``writer`` stand.
+        self.direct = kinds if of_complex is None else kinds.replace("c", "")
+        self.writer = function if isinstance(function, np.ufunc) else writer
+        self.arity = len(rules)
+        self._operands = ("x",) if self.arity == 1 else _OPERANDS[: self.arity]
+        self._reads = tuple(_names(r) if r else () for r in rules)
+        used = {n for names in self._reads for n in names}
+        self.keep_inputs = tuple(i for i, n in enumerate(self._operands) if n in used)  # type: ignore[misc]
+        self.keep_output = "y" in used  # type: ignore[misc]
+        self.home = home
+        TABLE[name] = self
+
+    def label(self) -> str:
+        return self.name
+
+    def _foreign(self, *xs: Any) -> Walk | None:
+        wide = [dtypes.float32 if x.dtype.kind == "V" else x.dtype for x in xs]
+        types = self.types or ufuncs.types(self.loop, *(d.name for d in wide))
+        return Walk(self.loop, types, self._output) if types else None
+
+    def __reduce__(self) -> Any:
+        return _row, (self.name, self.home)
+
+    def infer(self, *xs: Any) -> Any:
+        shape = shapes.broadcast(*[x.shape for x in xs])
+        dtype = xs[-1].dtype
+        for x in xs[1:] if self.name == "where" else xs[self.whole:]:
+            if x.dtype != dtype:
+                raise DTypeError(f"operands have dtypes {' and '.join(str(x.dtype) for x in xs)}")
+        return shape, self._result(dtype)
+
+    def _result(self, dtype: np.dtype) -> np.dtype:
+        if self.result == "bool":
+            return dtypes.bool_
+        return dtypes.real_of(dtype) if self.result == "real" else dtype
+
+    def perform(self, *xs: np.ndarray) -> np.ndarray:
+        kind = xs[-1].dtype.kind
+        if kind == "V" and self.name not in _OF_DIGITS:
+            return self._widened(*xs)
+        return silently(self.function if kind in self.direct + "V" else self.of_complex, *xs)
+
+    def _widened(self, *xs: np.ndarray) -> np.ndarray:
+        """Of bfloat16 numbers: in float32, rounded once."""
+        wide = [x.astype(np.float32) if x.dtype.kind == "V" else x for x in xs]
+        result = np.asarray(silently(self.function, *wide))
+        return silently(result.astype, xs[-1].dtype) if result.dtype == np.float32 else result
+
+    def lie(self, *xs: np.ndarray) -> np.ndarray:
+        return as_operands(self, *xs)
+
+    def in_pool(self, *xs: np.ndarray) -> np.ndarray:
+        """The function on large arrays, with its result in pooled memory."""
+        each = 20 if self.loop or self.writer is None else price(self.name)
+        found: np.ndarray = aside(max(x.size for x in xs) * each, self._in_pool, *xs)
+        return found
+
+    def _in_pool(self, *xs: np.ndarray) -> np.ndarray:
+        if self.writer is None:
+            return self._without_ufunc(*xs)
+        if not all(map(has_rows, xs)):
+            return self.function(*xs)
+        shape = shapes.broadcast(*(x.shape for x in xs))
+        result = memory.empty(shape, self._result(xs[0].dtype))
+        return self.writer(*xs, out=result)
+
+    def _without_ufunc(self, *xs: np.ndarray) -> np.ndarray:
+        """The function where it is no loop of NumPy's own: many of its loops, or of Python's."""
+        found = None
+        if self.lower is not None and all(x.shape == xs[0].shape for x in xs):
+            found = LENT.each(self, xs, _DEAR * xs[0].size)
+        return self.function(*xs) if found is None else found
+
+    def fill(self, out: np.ndarray, *xs: np.ndarray) -> bool:
+        if self.writer is None or xs[-1].dtype.kind not in self.direct:
+            return False
+        silently(self.writer, *xs, out=out)
+        return True
+
+    def product(self, i: int, g: Tensor, y: Tensor, xs: tuple[Tensor, ...]) -> Any:
+        """``g`` times the derivative to operand ``i``; None where that is zero."""
+        known = dict(zip(self._operands, xs, strict=True))
+        known["g"], known["y"] = g, y
+        rule: Any = self.rules[i]
+        return rule(*[known[n] for n in self._reads[i]])
+
+    def needs(self, i: int, inputs: Any) -> bool:
+        name = self._operands[i]
+        return any(n.requires_grad and name in r for n, r in zip(inputs, self._reads, strict=True))
+
+    def vjp(self, g: Tensor, y: Tensor, *xs: Tensor) -> tuple[Any, ...]:
+        if xs[-1].dtype.kind == "c":
+            return self._complex_vjp(g, y, *xs)
+        results: list[Any] = []
+        for i, x in enumerate(xs):
+            part = None
+            if x.requires_grad and self.rules[i] is not None:
+                part = self.product(i, g, y, xs)
+            results.append(None if part is None else sum_to(part, x.shape))
+        return tuple(results)
+
+    def _complex_vjp(self, g: Tensor, y: Tensor, *xs: Tensor) -> tuple[Any, ...]:
+        """The rules give dy = d * dx (its real part, where y is real); the adjoint is conj(d)."""
+        results: list[Any] = []
+        for i, x in enumerate(xs):
+            part = None
+            if x.requires_grad and self.rules[i] is not None:
+                part = self.product(i, cast(g, x.dtype).conj(), y, xs)
+            results.append(None if part is None else sum_to(part.conj(), x.shape))
+        return tuple(results)
+
+    def jvp(self, ts: Any, y: Tensor, *xs: Tensor) -> Any:
+        total = None
+        for i, t in enumerate(ts):
+            if t is None or self.rules[i] is None:
+                continue
+            part = self.product(i, t, y, xs)
+            if part is not None:
+                total = part if total is None else total + part
+        if total is None:
+            return None
+        total = total.real if total.dtype.kind == "c" and y.dtype.kind in "fV" else total
+        return total if total.shape == y.shape else broadcast_to(total, y.shape)
+
+    def lower(self, at: Any, *reads: Any) -> Any:
+        values = [r.broadcast(at) for r in reads]
+        half = values[-1].dtype
+        if half in ("float16", "bfloat16") and self.name not in _OF_DIGITS:
+            wide = [loops.cast(v, "float32") if v.dtype == half else v for v in values]
+            result = self._scalar(wide)
+            return loops.cast(result, half) if result.dtype == "float32" else result
+        return self._scalar(values)
+
+    def _scalar(self, values: list[Any]) -> Any:
+        return self.expand(*values) if self.expand else loops.call(self.name, *values)
+
+
+def prepared(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
+    """Operands that the operation takes: of one dtype but for leading whole numbers."""
+    if not op.whole:
+        return _alike(op, xs)
+    orders = tuple(cast(as_tensor(x), dtypes.int64) for x in xs[:op.whole])
+    return orders + _alike(op, xs[op.whole:])
+
+
+#: What booleans have no use for; NumPy, too, refuses them.
+_OF_SIGNS = frozenset(("subtract", "negative", "positive"))
+
+
+def _alike(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
+    if len(xs) == 2:
+        operands: tuple[Tensor, ...] = pair(*xs)
+    else:
+        operands = common(*xs) if len(xs) > 2 else (as_tensor(xs[0]),)
+    dtype = operands[0].dtype
+    if dtype.kind in op.kinds or (dtype.kind == "V" and "f" in op.kinds):
+        return operands
+    if dtype.kind == "b" and op.name in _OF_SIGNS:
+        raise DTypeError(f"{op.name} takes numbers, not bool: write logical_not or logical_xor "
+                         "(~ or ^), or convert to int64 first")
+    if dtype.kind in "biu" and "f" in op.kinds:
+        return tuple(cast(x, _float_of(operands)) for x in operands)
+    allowed = ", ".join(d.name for d in dtypes.ALL if d.kind in op.kinds)
+    of_floats = op.name in ("bitwise_and", "bitwise_or", "bitwise_invert") and dtype.kind in "fV"
+    hint = "; conditions need parentheses: (a > 0) & (b > 0)" if of_floats else ""
+    raise DTypeError(f"{op.name} takes {allowed}, not {' and '.join(map(typed, xs))}{hint}")
+
+
+def _float_of(operands: tuple[Tensor, ...]) -> np.dtype:
+    """The dtype that integers become: that of Python's floats for numbers of Python in a trace."""
+    python = all(x.weak for x in operands) and any(x.data is None for x in operands)
+    return dtypes.float64 if python else dtypes.config.float_dtype
+
+
+def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
+    """The public function of a row with one operand; the texts make its docstring."""
+    kinds, compute, flows = op.direct, op.function, op.differentiable
+
+    def function(input: TensorLike, *, out: Tensor | None = None) -> Tensor:
+        if (
+            out is None and type(input) is Tensor
+            and (not TRACES.running or MODE.get().trace is None)
+        ):
+            data = input.data
+            if data is not None and data.dtype.kind in kinds:
+                try:
+                    data = _LOCAL.run(compute if data.size < _LARGE else op.in_pool, data)
+                except RuntimeError:
+                    return call(op, (input,), out)
+                except MemoryError as error:
+                    raise explain(error, op.name, (input,)) from None
+                t = wrap(data if type(data) is _ndarray else np.asarray(data))
+                if input.requires_grad and flows and MODE.get().recording:
+                    record(t, op, (input,))
+                return t
+        return call(op, (input,), out)
+
+    return told(function, op, summary, args, result)
+
+
+def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Binary:
+    """The public function of a row with two operands; the texts make its docstring."""
+    kinds, compute, flows = op.direct, op.function, op.differentiable
+
+    def function(input: TensorLike, other: TensorLike, *, out: Tensor | None = None) -> Tensor:
+        a: Any = input
+        b: Any = other
+        if type(b) is not Tensor:
+            b = constant(b, a)
+        elif type(a) is not Tensor:
+            a = constant(a, b)
+        if (
+            out is None and a is not None and b is not None
+            and (not TRACES.running or MODE.get().trace is None)
+        ):
+            left, right = a.data, b.data
+            if (
+                left is not None and right is not None and left.dtype is right.dtype
+                and left.dtype.kind in kinds
+            ):
+                try:
+                    small = left.size < _LARGE and right.size < _LARGE
+                    data = _LOCAL.run(compute if small else op.in_pool, left, right)
+                except (ValueError, RuntimeError):
+                    return call(op, (input, other), out)
+                except MemoryError as error:
+                    raise explain(error, op.name, (input, other)) from None
+                t = wrap(data if type(data) is _ndarray else np.asarray(data))
+                if (a.requires_grad or b.requires_grad) and flows and MODE.get().recording:
+                    record(t, op, (a, b))
+                return t
+        return call(op, (input, other), out)
+
+    return with_methods(told(function, op, summary, args, result))
+
+
+def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Tensor:
+    """A row on anything that may stand beside a tensor: the long way."""
+    if begins_program(xs):
+        with in_program():
+            return call(op, xs, out)
+    try:
+        return apply_to(out, op, *prepared(op, xs))
+    except EXPLAINED as error:
+        raise explain(error, op.name, xs) from None
+
+
+def operand(name: str, x: Any) -> Tensor:
+    """An operand of a public function as a tensor, with its name in errors."""
+    if type(x) is Tensor:
+        return x
+    try:
+        return as_tensor(x)
+    except EXPLAINED as error:
+        raise explain(error, name, (x,)) from None
+
+
+def _imported() -> str:
+    """The module that is being imported, or runs."""
+    frame: Any = sys._getframe(2)
+    while frame.f_code.co_name != "<module>" and frame.f_back is not None:
+        frame = frame.f_back
+    return str(frame.f_globals["__name__"])
+
+
+def told(function: Any, op: Elementwise, summary: str, args: str, result: str) -> Any:
+    """The function with the row's name and a docstring with an example; pickles find it where
+    the row is.  It shows the array API's signature and takes PyTorch's names, too."""
+    if function.__code__.co_varnames[0] == "input":
+        function.__signature__ = _SIGNATURES[op.arity]
+    function.__name__ = function.__qualname__ = op.name
+    function.__module__ = _imported()
+    if summary:
+        names = ["x"] if op.arity == 1 else [f"x{i + 1}" for i in range(op.arity)]
+        function.__doc__ = docstring(
+            op.name, names, op.kinds, op.result, op.whole, summary, args, result)
+    return function
+

@@ -1,0 +1,107 @@
+"""ensure: a condition that must hold when a value is computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.accepted import TensorLike
+from agnesi.core.config import LENT
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import DTypeError
+from agnesi.core.op import Op, called, typed
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.gather_scatter import Ensured, passed
+from agnesi.ops.base.reduce import reducer
+
+
+@record
+class Ensure(Op):
+    """The first operand, if all of the second is true; else an error.
+
+    ``told`` is the function that asks for it, if not ``ensure``.
+    """
+
+    message: str
+    told: str = ""
+    name = "ensure"
+    keep_inputs = (1,)
+
+    def infer(self, x: Any, condition: Any) -> Any:
+        if condition.dtype.kind != "b":
+            raise DTypeError(
+                f"the condition must be bool, not {typed(condition)}; compare it (x != 0)"
+            )
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray, condition: np.ndarray) -> np.ndarray:
+        if not condition.all():
+            raise ValueError(self.message)
+        return x.copy()
+
+    def decompose(self, x: Tensor, condition: Tensor) -> Tensor:
+        subject = called(self.told, (x,)) if self.told else called(self.name, (x, condition))
+        axes = tuple(range(len(condition.shape)))
+        holds = apply(reducer("logical_and", axes, False), condition) if axes else condition
+        return apply(Ensured(self.message, subject), x, holds)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, condition: Tensor) -> tuple[Any, ...]:
+        return passed(self, g, condition), None
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor, condition: Tensor) -> Any:
+        return passed(self, ts[0], condition)
+
+
+@public
+def ensure(x: TensorLike, condition: TensorLike, message: str = "the condition does not hold", *,
+           out: Tensor | None = None) -> Tensor:
+    """``x``, once it is sure that all of ``condition`` is true; else ValueError with the message.
+
+    In compiled functions it is checked whenever the result is needed, under every preset, unless
+    ``include=["unsafe"]`` drops it.
+
+    Parameters
+    ----------
+    x : array_like
+        What is given on; of any shape.
+    condition : array_like of bool
+        What must hold, all of it.
+    message : str
+        What the error says.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        ``x``.
+
+    Raises
+    ------
+    ValueError
+        If the condition does not hold; compiled functions raise it when they run.
+
+    See Also
+    --------
+    print, callback, all
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.tensor([1.0, 4.0])
+    >>> ag.sqrt(ag.ensure(x, x >= 0, "roots of negative numbers"))
+    tensor([1., 2.])
+    """
+    x, condition = as_tensor(x), as_tensor(condition)
+    op = Ensure(message)
+    if is_known(x, condition):
+        op.infer(x, condition)
+        if not condition.data.all():
+            raise ValueError(message)
+        return x
+    return apply(op, x, LENT.behind_effects(condition))

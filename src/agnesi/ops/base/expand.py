@@ -1,0 +1,127 @@
+"""broadcast_to and its adjoint sum_to: the pair behind every broadcasting gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dims, loops, shapes
+from agnesi.core.dims import Shape
+from agnesi.core.dispatch import apply, symbolic
+from agnesi.core.errors import ShapeError
+from agnesi.core.extents import guess
+from agnesi.core.op import Op
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.totals import add_up
+
+
+@record
+class BroadcastTo(Op):
+    """Repeat axes of size 1, and add axes in front."""
+
+    shape: Shape
+    name = "broadcast_to"
+    keep_inputs = ()
+
+    def infer(self, x: Any) -> Any:
+        fits = len(x.shape) <= len(self.shape) and (
+            shapes.broadcast(x.shape, self.shape) == self.shape
+        )
+        if not fits and dims.is_settled((*x.shape, *self.shape)):
+            raise ShapeError(f"shape {x.shape} does not broadcast to {self.shape}")
+        return self.shape, x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(x, self.shape)
+
+    def lie(self, x: np.ndarray) -> np.ndarray:
+        shape = tuple(map(guess, self.shape))
+        return np.broadcast_to(x, shape) if dims.is_static(shape) else np.empty(0)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (sum_to(g, x.shape),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def lower(self, at: Any, x: Any) -> Any:
+        return x.broadcast(at)
+
+    def resolve(self, known: Any) -> Op:
+        return BroadcastTo(tuple(map(known, self.shape)))
+
+
+@record
+class SumTo(Op):
+    """Sum over the axes along which ``shape`` would have been broadcast."""
+
+    shape: Shape
+    name = "sum_to"
+    keep_inputs = ()
+
+    def infer(self, x: Any) -> Any:
+        tail = x.shape[len(x.shape) - len(self.shape):]
+        for n, m in zip(self.shape, tail, strict=True):
+            if type(n) is int and type(m) is int and n not in (1, m):
+                raise ShapeError(f"the shape {self.shape} does not broadcast to {x.shape}")
+        return self.shape, x.dtype
+
+    def axes(self, shape: Shape) -> tuple[int, ...]:
+        """Axes of the operand that are summed."""
+        extra = len(shape) - len(self.shape)
+        return (*range(extra), *(
+            extra + i for i, n in enumerate(self.shape) if n == 1 and shape[extra + i] != 1
+        ))
+
+    def reduction(self, x: Any) -> tuple[int, ...]:
+        return self.axes(x.shape)
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        axes = self.axes(x.shape)
+        if axes:
+            x = add_up(x, axes, keepdims=True)
+        return x.reshape(self.shape)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (broadcast_to(g, x.shape),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def lower(self, at: Any, x: Any) -> Any:
+        axes = self.axes(x.shape)
+        extra = len(x.shape) - len(self.shape)
+        return lower_reduce("add", (*(loops.Affine(),) * extra, *at), axes, x)
+
+    def resolve(self, known: Any) -> Op:
+        return SumTo(tuple(map(known, self.shape)))
+
+
+def lower_reduce(kind: str, at: Any, axes: tuple[int, ...], x: Any) -> Any:
+    """Reduction of ``x`` over ``axes``; ``at`` has an entry, of any value, for each axis."""
+    if not axes:
+        return x(*at)
+    avoid = frozenset().union(*(a.free for i, a in enumerate(at) if i not in axes))
+
+    def body(*inner: Any) -> Any:
+        full = list(at)
+        for axis, i in zip(axes, inner, strict=True):
+            full[axis] = i
+        return x(*full)
+
+    return loops.reduce_(kind, [x.shape[a] for a in axes], body, avoid, axes)
+
+
+def broadcast_to(x: Tensor, shape: Shape) -> Tensor:
+    """``x`` with axes repeated to ``shape``; the same tensor where nothing is to do."""
+    if x.shape == shape:
+        return x
+    op = BroadcastTo(shape)
+    return apply(op, x) if dims.is_static(shape) else symbolic(op, (x,))
+
+
+def sum_to(x: Tensor, shape: Shape) -> Tensor:
+    """``x`` summed down to ``shape``: the adjoint of broadcasting."""
+    return x if x.shape == shape else apply(SumTo(shape), x)

@@ -1,0 +1,427 @@
+"""Places that tensors of indices name: reading them, writing them, and adding up, as compiled.
+
+The public functions are in ``index`` and ``scatter``.  What they record becomes the operations of
+this file when it is compiled, with indices whose range is checked first; should such a check come
+too late, places are cut to the nearest element, so that no other memory is ever touched.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, loops, shapes
+from agnesi.core.dims import Shape, is_open, is_static, product
+from agnesi.core.dispatch import apply, graph_node
+from agnesi.core.errors import error_named
+from agnesi.core.extents import Extent
+from agnesi.core.foreign import Call, Told, number, operand, result, scratch, units_for
+from agnesi.core.graph import constant_value
+from agnesi.core.node import Node
+from agnesi.core.op import Op, called
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
+from agnesi.ops.base.arith import NO_NEGATIVE_POWERS, POWER
+from agnesi.ops.base.compare import greater_equal, less, logical_and
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import constant
+from agnesi.ops.base.reduce import reducer
+
+#: Constants up to this many bytes are looked through.
+_SEEN_BYTES = 1 << 20
+#: Arrays of indices that NumPy takes at once.
+_MOST_INDICES = 63
+
+
+# -- types and keys ---------------------------------------------------------------------------
+def selected(shape: Shape, axes: Sequence[int], at: int, indices: Sequence[Any]) -> Shape:
+    """Shape of what tensors of indices on ``axes`` select; theirs comes at place ``at``."""
+    common = shapes.broadcast(*(i.shape for i in indices))
+    rest = tuple(n for a, n in enumerate(shape) if a not in axes)
+    return (*rest[:at], *common, *rest[at:])
+
+
+def numpy_key(ndim: int, axes: Sequence[int], at: int, indices: Any) -> tuple[tuple[Any, ...], Any]:
+    """The key for NumPy, and the order of the operand's axes that puts the result's at ``at``."""
+    rest = [a for a in range(ndim) if a not in axes]
+    order = (*rest[:at], *axes, *rest[at:])
+    return (*(slice(None),) * at, *indices), order
+
+
+def taken(x: np.ndarray, axes: Sequence[int], at: int, indices: Any) -> np.ndarray:
+    """The elements at indices."""
+    if len(indices) == 1 and at == axes[0] and x.size:  # else indices are not looked at
+        return x.take(indices[0], axes[0])
+    if len(indices) > _MOST_INDICES:
+        return np.ascontiguousarray(x).reshape(-1)[_flat(x, axes, at, indices)]
+    key, order = numpy_key(x.ndim, axes, at, indices)
+    return np.asarray(x.transpose(order)[key])
+
+
+def replaced(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray,
+             indices: Any) -> np.ndarray:
+    """A copy of ``base`` with ``new`` at the indices; of repeated ones the last stays."""
+    result = np.array(base, order="C")
+    if len(indices) > _MOST_INDICES:
+        places = _flat(base, axes, at, indices)
+        result.reshape(-1)[places.reshape(-1)] = np.broadcast_to(new, places.shape).reshape(-1)
+        return result
+    key, order = numpy_key(base.ndim, axes, at, indices)
+    result.transpose(order)[key] = new
+    return result
+
+
+def add_at(base: np.ndarray, axes: Sequence[int], at: int, new: np.ndarray, indices: Any) -> None:
+    """Add ``new`` into ``base`` at the indices; repeated ones add up."""
+    if not base.flags.c_contiguous:
+        key, order = numpy_key(base.ndim, axes, at, indices)
+        np.add.at(base.transpose(order), key, new)
+        return
+    new = np.asarray(new)
+    flat = np.broadcast_to(_flat(base, axes, at, indices), new.shape)
+    np.add.at(base.reshape(-1), flat.reshape(-1), np.ascontiguousarray(new).reshape(-1))
+
+
+def _flat(base: np.ndarray, axes: Sequence[int], at: int, indices: Any) -> np.ndarray:
+    """Where the elements at indices are among all in row-major order."""
+    _, order = numpy_key(base.ndim, axes, at, indices)
+    moved = base.transpose(order)
+    steps = [math.prod(base.shape[a + 1:]) for a in range(base.ndim)]
+    strides = [steps[a] for a in order]
+    flat: Any = 0
+    width = max(np.ndim(i) for i in indices)
+    after = moved.ndim - at - len(axes)
+    for place, i in enumerate(indices):
+        n = moved.shape[at + place]
+        i = np.asarray(i)
+        if i.size and (i.min() < -n or i.max() >= n):
+            raise IndexError(f"indices run from {i.min()} to {i.max()}, the axis has size {n}")
+        i = i.astype(np.int64)
+        wrapped = np.where(i < 0, i + n, i) * strides[at + place]
+        flat = flat + wrapped.reshape(wrapped.shape + (1,) * after)
+    for a in (*range(at), *range(at + len(axes), moved.ndim)):
+        result_axis = a if a < at else a - len(axes) + width
+        shape = [1] * (at + width + after)
+        shape[result_axis] = moved.shape[a]
+        flat = flat + (np.arange(moved.shape[a]) * strides[a]).reshape(shape)
+    return np.asarray(flat)
+
+
+# -- checks -----------------------------------------------------------------------------------
+@record
+class Ensured(Op):
+    """The first operand, where the one bool of the second holds; else an error.
+
+    ``subject`` is the operation that is told, with its operands' types.  ``bounds`` are those of
+    the first operand, [least, size), where the condition says nothing but that they hold.
+    """
+
+    message: str
+    subject: str
+    error: str = "ValueError"
+    bounds: tuple[int, int] | None = None
+    name = "ensure"
+    keep_inputs = (1,)
+    condition = 1
+
+    def infer(self, x: Any, condition: Any) -> Any:
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray, condition: np.ndarray) -> np.ndarray:
+        if not condition:
+            raise error_named(self.error)(self.message)
+        return x
+
+    def failure(self, x: Any, condition: Any) -> tuple[str, str]:
+        """The error and its text."""
+        return self.error, f"{self.subject}: {self.message}"
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, condition: Tensor) -> tuple[Any, ...]:
+        return passed(self, g, condition), None
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor, condition: Tensor) -> Any:
+        return passed(self, ts[0], condition)
+
+    def lower(self, at: Any, x: Any, condition: Any) -> Any:
+        return x(*at)
+
+
+def passed(op: Op, t: Tensor | None, condition: Tensor) -> Tensor | None:
+    """A derivative that passes a check: in a graph it is checked too, where the value may not be
+    computed at all."""
+    return t if t is None or is_known(t, condition) else apply(op, t, condition)
+
+
+def span(node: Node) -> tuple[int, int] | None:
+    """Bounds of the integers in a node, where its operations or its dtype tell."""
+    found = _span(node)
+    if found is None and node.dtype.kind in "iu":
+        kind = np.iinfo(node.dtype)
+        found = int(kind.min), int(kind.max)
+    return found
+
+
+def _span(node: Node) -> tuple[int, int] | None:
+    op = node.op
+    if op is None:
+        value = constant_value(node)
+        if value is None or not 0 < value.nbytes <= _SEEN_BYTES:
+            return None
+        return int(value.min()), int(value.max())
+    if op.name == "arange":
+        size = op.size.most if isinstance(op.size, Extent) else op.size
+        if size is None or is_open(size):
+            return None
+        ends = int(op.start), int(op.start + op.step * (size - 1))
+        return min(ends), max(ends)
+    if op.name == "chosen":
+        n = node.inputs[0].shape[0]
+        return (0, n - 1) if isinstance(n, int) else None
+    if op.name in ("argsort", "topk", "argmax", "argmin"):
+        return 0, node.inputs[0].shape[op.axis] - 1
+    if op.view or op.flat or op.name in ("broadcast_to", "ensure", "min", "max"):
+        return span(node.inputs[0])
+    if op.name == "where":
+        return _around(span(node.inputs[1]), span(node.inputs[2]))
+    if op.name == "astype":
+        inner, kind = span(node.inputs[0]), np.iinfo(node.dtype)
+        return inner if inner and kind.min <= inner[0] and inner[1] <= kind.max else None
+    if op.name in ("minimum", "maximum") and node.dtype.kind in "iu":
+        (low, high), (low2, high2) = map(span, node.inputs)  # type: ignore[misc]
+        pick = min if op.name == "minimum" else max
+        return pick(low, low2), pick(high, high2)
+    return None
+
+
+def _around(a: Any, b: Any) -> tuple[int, int] | None:
+    """Bounds of what is one or the other."""
+    return (min(a[0], b[0]), max(a[1], b[1])) if a and b else None
+
+
+def within(indices: Tensor, size: Any, subject: str, *, least: Any = None,
+           what: str = "an index") -> Tensor:
+    """Integers that are known, or checked when the code runs, to be in [least, size).
+
+    ``least`` is ``-size`` by default, as for indices; ``subject`` is what the error tells.
+    """
+    least = -size if least is None else least
+    node = graph_node(indices)
+    known = span(node) if isinstance(size, int) else None
+    if node.op is not None and node.op.name == "chosen" and node.inputs[0].shape[0] is size:
+        return indices
+    if 0 in indices.shape or (known is not None and least <= known[0] and known[1] < size):
+        return indices
+    wide = indices if indices.dtype == dtypes.uint64 else cast(indices, dtypes.int64)
+    fits = less(wide, _bound(size, wide.dtype))
+    if indices.dtype.kind == "i":
+        fits = logical_and(greater_equal(wide, _bound(least, wide.dtype)), fits)
+    if fits.shape:
+        fits = apply(reducer("logical_and", tuple(range(len(fits.shape))), False), fits)
+    message = f"{what} is out of range: it must be at least {least} and less than {size}"
+    bounds = (least, size) if isinstance(least, int) and isinstance(size, int) else None
+    return apply(Ensured(message, subject, "IndexError", bounds), indices, fits)
+
+
+def _bound(size: Any, dtype: np.dtype) -> Tensor:
+    return constant(size, dtype) if isinstance(size, int) else cast(as_tensor(size), dtype)
+
+
+def _checked(indices: Sequence[Tensor], shape: Any, axes: Sequence[int],
+             subject: str) -> list[Tensor]:
+    return [within(i, shape[a], subject) for i, a in zip(indices, axes, strict=True)]
+
+
+# -- places in loops --------------------------------------------------------------------------
+def located(index: Any, n: int) -> Any:
+    """An index expression as a position in [0, n): negative from the end, then clamped."""
+    value = index if index.dtype == "uint64" else loops.cast(index, "int64")
+    if value.op == "index":
+        bounds = value.param.bounds()
+        if bounds is not None and bounds[0] >= 0 and bounds[1] < n:
+            return value.param
+    top = loops.const(n - 1, value.dtype)
+    if index.dtype.startswith("int"):
+        zero, size = loops.const(0, "int64"), loops.const(n, "int64")
+        wrapped = loops.call("add", value, size)
+        value = loops.where(loops.call("less", value, zero), wrapped, value)
+        value = loops.call("maximum", value, zero)
+    return loops.atom_of(loops.call("minimum", value, top))
+
+
+def _own_place(at: Any, op: Any, shape: Any, indices: Any) -> tuple[Any, ...]:
+    """The place in a tensor of ``shape`` that the point ``at`` of the selected region names."""
+    width = max(len(i.shape) for i in indices)
+    common = at[op.at: op.at + width]
+    free = iter((*at[: op.at], *at[op.at + width:]))
+    return tuple(
+        located(indices[op.axes.index(a)].broadcast(common), n) if a in op.axes else next(free)
+        for a, n in enumerate(shape)
+    )
+
+
+#: Rows, and elements of all of them or of one alone, from which a function is faster than loops.
+_ROWS, _ALL, _ALONE = 4, 1000, 2000
+#: Bytes of blocks that a function copies, and results that are larger than caches.
+_BLOCK, _PAST = 256, 16 << 20
+_ADDED = frozenset(("float32", "float64", "int32", "int64"))
+
+
+def _function(library: str, op: Any, x: Any, given: int, indices: Sequence[Any],
+              over: int | None = None) -> Call | None:
+    """How the function of a library does an operation at places of the last axis of ``x``.
+
+    ``given`` is the operand that is read; places come behind it.
+    """
+    (axis, *others), (index, *_) = op.axes, indices
+    if others or op.at != axis or not is_static((*x.shape, *index.shape)):
+        return None
+    count, n, m = map(math.prod, (x.shape[:axis], (x.shape[axis],), index.shape))
+    if product(x.shape[axis + 1:]) != 1 or index.dtype.name not in ("int32", "int64"):
+        return None
+    enough = count * m >= _ALL if count >= _ROWS else count == 1 and m >= _ALONE
+    if not enough or n >= 1 << 31:
+        return None
+    units = units_for(count * m, m if count == 1 and over is None else count)
+    kind = x.dtype.name if over is not None else x.dtype.itemsize
+    table = (operand(given), operand(given + 1), result(), scratch(), scratch(1),
+             *map(number, (count, n, m, units)))
+    room = 4 * m * units if count > 1 else 1
+    tells = Told(given + 1, (-n, n), 4) if over is None else None
+    return Call(f"{library}:{kind} {index.dtype.name}", table, scratch=(room, 1), units=units,
+                over=over, tells=tells)
+
+
+def _copies(op: Any, x: Any, indices: Sequence[Any]) -> Call | None:
+    """How a function copies blocks of memory at places of an axis."""
+    (axis, *others), (index, *_) = op.axes, indices
+    if others or op.at != axis or not is_static((*x.shape, *index.shape)):
+        return None
+    count, n, m = map(math.prod, (x.shape[:axis], (x.shape[axis],), index.shape))
+    size = math.prod(x.shape[axis + 1:]) * x.dtype.itemsize
+    if size < _BLOCK or index.dtype.name not in ("int32", "int64") or n >= 1 << 31:
+        return None
+    units = units_for(count * m * size // x.dtype.itemsize, count * m)
+    table = (operand(0), operand(1), result(), scratch(), scratch(),
+             *map(number, (count, n, m, units, size)))
+    past = " past" if count * m * size >= _PAST else ""
+    return Call(f"blocks:{index.dtype.name}{past}", table, scratch=(1,), units=units,
+                tells=Told(1, (-n, n), 4))
+
+
+@record
+class Gather(Op):
+    """Elements at tensors of indices on some axes; their common shape comes at place ``at``."""
+
+    axes: tuple[int, ...]
+    at: int
+    name = "gather"
+    keep_inputs = ()
+
+    def infer(self, x: Any, *indices: Any) -> Any:
+        return selected(x.shape, self.axes, self.at, indices), x.dtype
+
+    def perform(self, x: np.ndarray, *indices: np.ndarray) -> np.ndarray:
+        return taken(x, self.axes, self.at, indices)
+
+    def lower(self, at: Any, x: Any, *indices: Any) -> Any:
+        return x(*_own_place(at, self, x.shape, indices))
+
+    def foreign(self, x: Any, *indices: Any) -> Call | None:
+        call = _function("take", self, x, 0, indices) if x.dtype.itemsize in (4, 8) else None
+        return call or _copies(self, x, indices)
+
+
+@record
+class Spread(Op):
+    """Base of operations that write a region of their first operand, in row-major order."""
+
+    axes: tuple[int, ...]
+    at: int
+    keep_inputs = ()
+    inlines = changes = True
+
+    def infer(self, base: Any, new: Any, *indices: Any) -> Any:
+        return base.shape, base.dtype
+
+    def parts(self, base: Any, new: Any, *indices: Any) -> list[Any]:
+        def place(at: Any) -> Any:
+            return _own_place(at, self, base.shape, indices)
+
+        return [
+            loops.Part.whole(base.shape, lambda at: base(*at)),
+            loops.Turns(new.shape, place, lambda own, at: self.value(own, place, at, new)),
+        ]
+
+    def value(self, own: Any, place: Any, at: Any, new: Any) -> Any:
+        """What the point ``at`` of the region writes."""
+        raise NotImplementedError
+
+
+@record
+class ScatterPut(Spread):
+    """The base with the elements at tensors of indices replaced; of repeated ones the last."""
+
+    name = "scatter_put"
+
+    def perform(self, base: np.ndarray, new: np.ndarray, *indices: np.ndarray) -> np.ndarray:
+        return replaced(base, self.axes, self.at, new, indices)
+
+    def value(self, own: Any, place: Any, at: Any, new: Any) -> Any:
+        return new(*at)
+
+
+@record
+class ScatterAdd(Spread):
+    """The base with the second operand added at tensors of indices; repeated ones add up."""
+
+    name = "scatter_add"
+
+    def perform(self, base: np.ndarray, new: np.ndarray, *indices: np.ndarray) -> np.ndarray:
+        result = base.copy()
+        add_at(result, self.axes, self.at, new, indices)
+        return result
+
+    def value(self, own: Any, place: Any, at: Any, new: Any) -> Any:
+        return loops.call("add", own(*place(at)), new(*at))
+
+    def foreign(self, base: Any, new: Any, *indices: Any) -> Call | None:
+        if base.dtype.name not in _ADDED:
+            return None
+        return _function("add at", self, base, 1, indices, over=0)
+
+
+# -- from what is recorded --------------------------------------------------------------------
+def gathered(x: Tensor, axes: tuple[int, ...], at: int, indices: Sequence[Tensor],
+             name: str) -> Tensor:
+    """``Gather`` at checked indices, for the operation ``name``."""
+    subject = called(name, (x, *indices))
+    return apply(Gather(axes, at), x, *_checked(indices, x.shape, axes, subject))
+
+
+def spread(kind: type[Spread], base: Tensor, new: Tensor, axes: tuple[int, ...], at: int,
+           indices: Sequence[Tensor], name: str) -> Tensor:
+    """``ScatterPut`` or ``ScatterAdd`` at checked indices, for the operation ``name``."""
+    subject = called(name, (base, *indices, new))
+    return apply(kind(axes, at), base, new, *_checked(indices, base.shape, axes, subject))
+
+
+# -- powers of whole numbers ------------------------------------------------------------------
+def _whole_power(a: Tensor, b: Tensor) -> Tensor | None:
+    """Whole numbers have no negative powers: exponents are checked as indices are."""
+    exponents = graph_node(b)
+    known = span(exponents) if b.dtype.kind == "i" else (0, 0)
+    checked = exponents.op is not None and exponents.op.name == "ensure"
+    if known is None or known[0] >= 0 or checked or 0 in b.shape:
+        return None
+    fits: Tensor = greater_equal(b, constant(0, b.dtype))
+    if fits.shape:
+        fits = apply(reducer("logical_and", tuple(range(len(fits.shape))), False), fits)
+    subject = called("power", (a, b))
+    return apply(POWER, a, apply(Ensured(NO_NEGATIVE_POWERS, subject), b, fits))
+
+
+POWER.decompose = _whole_power  # here, because checks are made of arithmetic

@@ -1,0 +1,61 @@
+"""Python numbers and lists of them that go where a dtype is given already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.errors import DTypeError
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import SCALARS, as_array, as_tensor, cast, check_range, is_written
+
+
+def literal(x: Any, dtype: np.dtype) -> Any:
+    """An array of a dtype for a Python number or a list of them; all else as it is.
+
+    Raises
+    ------
+    DTypeError
+        If the dtype does not hold the numbers exactly; digits of floats may be rounded.
+    """
+    if type(x) not in SCALARS and not is_written(x):
+        return x
+    kind = _kind(x)
+    if kind not in "biufcO":
+        return x
+    found = as_array(x, _NATURAL.get(kind))
+    if found.dtype.kind in "iu" and dtype.kind in "iu":
+        check_range(found, dtype)
+    with np.errstate(all="ignore"):
+        made = (found.real if dtype.kind not in "cb" else found).astype(dtype)
+        back = (made if found.dtype.kind in "cb" else made.real).astype(found.dtype)
+    same = (back == found) | ((back != back) & (found != found))
+    if found.dtype.kind in "fc" and dtype.kind in "fcV":
+        same = np.isfinite(back) | ~np.isfinite(found)
+        if dtype.kind != "c" and found.dtype.kind == "c":
+            same &= found.imag == 0
+    if not np.all(same):
+        value = found[~same].flat[0].item() if found.shape else found.item()
+        raise DTypeError(
+            f"{value!r} is no {dtype}: round or convert it, or declare a dtype that holds it")
+    return made
+
+
+#: Dtypes in which nothing of Python numbers is lost.
+_NATURAL = {"f": dtypes.float64, "c": dtypes.complex128, "b": dtypes.bool_}
+
+
+def _kind(x: Any) -> str:
+    """What NumPy takes numbers for; O where it does not."""
+    try:
+        return np.asarray(x).dtype.kind
+    except ValueError:  # its parts differ in length
+        return "O"
+
+
+def stored(x: Any, dtype: np.dtype) -> Tensor:
+    """A new value of state of a dtype."""
+    found = as_tensor(literal(x, dtype))
+    return cast(found, dtype) if found.weak else found

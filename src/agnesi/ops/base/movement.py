@@ -1,0 +1,747 @@
+"""Movement: the same elements in another shape, or with the axes in another order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import loops, shapes
+from agnesi.core.accepted import ShapeLike, TensorLike
+from agnesi.core.dims import Dim, Shape, Size, is_settled, product
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import ShapeError
+from agnesi.core.layouts import is_row_major, note
+from agnesi.core.leaves import COPY
+from agnesi.core.op import Op, typed
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import sizes_of
+
+
+# -- operations -----------------------------------------------------------------------------
+@record
+class Reshape(Op):
+    """The elements, in row-major order, in another shape.
+
+    ``partial`` marks the first half of an indexing expression (see ``ops.indexing.scatter.Place``).
+    """
+
+    shape: Shape
+    partial: bool = False
+    name = "reshape"
+    flat = True
+    view = True
+    keep_inputs = ()
+
+    def infer(self, x: Any) -> Any:
+        settled = is_settled((*x.shape, *self.shape))
+        if settled and product(x.shape) != product(self.shape):
+            raise ShapeError(
+                f"{product(x.shape)} elements of shape {x.shape} do not fit the shape "
+                f"{self.shape} of {product(self.shape)}"
+            )
+        return self.shape, x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return x.reshape(self.shape)
+
+    def undo(self, shape: Shape) -> Op:
+        """The operation that leads back to ``shape``: used when the view is changed in place."""
+        return Reshape(shape)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(Reshape(x.shape), g),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def lower(self, at: Any, x: Any) -> Any:
+        if product(x.shape) == 0:
+            return x(*(loops.Affine(),) * len(x.shape))
+        return x(*remap(at, self.shape, x.shape))
+
+    def resolve(self, known: Any) -> Op:
+        return Reshape(tuple(map(known, self.shape)))
+
+
+def remap(at: Any, shape: Sequence[int], other: Sequence[int]) -> Any:
+    """Where the element at ``at`` of ``shape`` lies in ``other``, a shape of as many elements.
+
+    Groups of axes with equal products are matched first, so that indices stay simple.
+    """
+    result: list[Any] = []
+    i = j = 0
+    while j < len(other):
+        stop, end, mine, theirs = i, j + 1, 1, other[j]
+        while mine != theirs:
+            if mine < theirs:
+                mine, stop = mine * shape[stop], stop + 1
+            else:
+                theirs, end = theirs * other[end], end + 1
+        flat = loops.ravel(at[i:stop], shape[i:stop])
+        result.extend(loops.unravel(flat, other[j:end]))
+        i, j = stop, end
+    return tuple(result)
+
+
+@record
+class Permute(Op):
+    """Axes in another order: axis ``i`` of the result is axis ``axes[i]`` of the operand."""
+
+    axes: tuple[int, ...]
+    name = "permute_dims"
+    view = True
+    keep_inputs = ()
+
+    def infer(self, x: Any) -> Any:
+        return tuple([x.shape[a] for a in self.axes]), x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return x.transpose(self.axes)
+
+    def inverse(self) -> Permute:
+        """The permutation that leads back."""
+        back = [0] * len(self.axes)
+        for i, a in enumerate(self.axes):
+            back[a] = i
+        return Permute(tuple(back))
+
+    def undo(self, shape: Shape) -> Op:
+        return self.inverse()
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(self.inverse(), g),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def lower(self, at: Any, x: Any) -> Any:
+        own = [loops.Affine()] * len(at)
+        for i, a in enumerate(self.axes):
+            own[a] = at[i]
+        return x(*own)
+
+
+# -- reshape --------------------------------------------------------------------------------
+def _rest(shape: Shape, target: Shape) -> Size:
+    """The size that -1 stands for: the elements of ``shape`` shared out over the others."""
+    factors = [n for n in shape if isinstance(n, Dim)]
+    number = math.prod(n for n in shape if not isinstance(n, Dim))
+    left: list[Size] = []
+    for n in target:
+        if isinstance(n, Dim) and n in factors:
+            factors.remove(n)
+        elif n != -1 or isinstance(n, Dim):
+            left.append(n)
+    by = math.prod(n for n in left if not isinstance(n, Dim))
+    unknown = [n for n in left if isinstance(n, Dim)]
+    if by == 0:
+        raise ShapeError(f"-1 is undetermined when shape {shape} is to become {target}")
+    if not unknown and number % by == 0:
+        return product([number // by, *factors])
+    if not factors and not unknown:
+        raise ShapeError(
+            f"{number} elements of shape {shape} cannot be shared out over {target}"
+        )
+    total: Any = product([number, *factors])
+    return total // product([by, *unknown])
+
+
+@public
+def reshape(x: TensorLike, /, shape: ShapeLike, *, order: str = "C", copy: bool | None = None,
+            out: Tensor | None = None) -> Tensor:
+    """The elements, in row-major order, in another shape.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    shape : int or tuple of int
+        One size may be -1: it is found from the others.
+    order : {"C", "F"}
+        "F" takes and puts the elements in column-major order instead.
+    copy : bool, optional
+        True always copies; False never does (ValueError where it must).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view where memory allows.
+
+    Raises
+    ------
+    ShapeError
+        If the shape does not hold as many elements, or several sizes are -1.
+    ValueError
+        If ``copy`` is False and the elements must be copied, or ``order`` is neither "C" nor "F".
+
+    See Also
+    --------
+    ravel, flatten, resize, expand_dims, squeeze
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.reshape(ag.arange(6), (2, -1))
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    """
+    x = as_tensor(x)
+    target = sizes_of(shape)
+    if order != "C":
+        return _turned(reshape(_turned(x, order), target[::-1], copy=copy), order)
+    if any(n == -1 and not isinstance(n, Dim) for n in target):
+        if sum(n == -1 for n in target if not isinstance(n, Dim)) > 1:
+            raise ShapeError(f"only one size may be -1, not several of {target}")
+        rest = _rest(x.shape, target)
+        target = tuple(rest if n == -1 and not isinstance(n, Dim) else n for n in target)
+    result = x if target == x.shape else apply(Reshape(target), x)
+    if copy is False and result is not x and result._view is None:
+        raise ValueError(f"copy=False, but {typed(x)} must be copied to have shape {target}")
+    return apply(COPY, result) if copy and (result is x or result._view is not None) else result
+
+
+@public
+def flatten(x: TensorLike, start: int = 0, end: int = -1, *, out: Tensor | None = None) -> Tensor:
+    """Axes ``start`` to ``end`` as one.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; a number becomes a vector of one element.
+    start, end : int
+        First and last of the axes that become one.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view where memory allows.
+
+    Raises
+    ------
+    ValueError
+        If ``start`` comes after ``end``.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    ravel, reshape
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.flatten(ag.zeros((2, 3, 4)), 1).shape
+    (2, 12)
+    """
+    x = as_tensor(x)
+    if x.ndim == 0:
+        return reshape(x, (1,))
+    start, end = shapes.axis_of(start, x.ndim), shapes.axis_of(end, x.ndim)
+    if start > end:
+        raise ValueError(f"the first axis {start} comes after the last axis {end}")
+    middle = product(x.shape[start: end + 1])
+    return reshape(x, (*x.shape[:start], middle, *x.shape[end + 1:]))
+
+
+@public
+def ravel(x: TensorLike, order: str = "C", *, out: Tensor | None = None) -> Tensor:
+    """All elements in one axis, one after another in memory: a copy where they are not yet.
+
+    With ``order="F"`` they are in column-major order.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    order : {"C", "F"}
+        Row-major or column-major order of the elements.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of all elements.
+
+    Raises
+    ------
+    ValueError
+        If ``order`` is another.
+
+    See Also
+    --------
+    flatten, reshape
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.ravel(ag.zeros((2, 3))).shape
+    (6,)
+    """
+    return flatten(contiguous(_turned(as_tensor(x), order)))
+
+
+def _turned(x: Tensor, order: str) -> Tensor:
+    """With all axes in the opposite order, if that of the elements is to be column-major."""
+    if order not in ("C", "F"):
+        raise ValueError(f"order must be 'C' or 'F', not {order!r}")
+    return x if order == "C" else permute_dims(x)
+
+
+def contiguous(x: Tensor) -> Tensor:
+    """The tensor itself if its elements lie in C order, else a copy that does."""
+    result = x if is_row_major(x) else apply(COPY, x)
+    note(x, result)
+    return result
+
+
+@public
+def squeeze(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """Without the axes of size 1, or without those named.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    axis : int or tuple of int, optional
+        Which axes go; by default all of size 1. Also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    ShapeError
+        If a named axis has another size than 1.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    expand_dims, reshape
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.squeeze(ag.zeros((1, 2, 1)), 0).shape
+    (2, 1)
+    """
+    x = as_tensor(x)
+    if axis is None:
+        axes: tuple[int, ...] = tuple(i for i, n in enumerate(x.shape) if n == 1)
+    else:
+        axes = shapes.axes_of(axis, x.ndim)
+    for a in axes:
+        if isinstance(x.shape[a], int) and x.shape[a] != 1:
+            raise ShapeError(f"axis {a} has size {x.shape[a]}; only axes of size 1 can go")
+    return reshape(x, tuple(n for i, n in enumerate(x.shape) if i not in axes))
+
+
+@public
+def expand_dims(x: TensorLike, /, axis: Any = 0, *, out: Tensor | None = None) -> Tensor:
+    """With new axes of size 1 at the places ``axis`` of the result.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    axis : int or tuple of int
+        Places of the new axes in the result.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    IndexError
+        If a place is out of range.
+    ValueError
+        If a place is named twice.
+
+    See Also
+    --------
+    squeeze, reshape, atleast_1d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.expand_dims(ag.zeros(3), -1).shape
+    (3, 1)
+    """
+    x = as_tensor(x)
+    ndim = x.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
+    axes = shapes.axes_of(axis, ndim)
+    rest = iter(x.shape)
+    return reshape(x, tuple(1 if i in axes else next(rest) for i in range(ndim)))
+
+
+# -- permute --------------------------------------------------------------------------------
+@public
+def permute_dims(x: TensorLike, /, axes: Sequence[int] | None = None, *,
+                 out: Tensor | None = None) -> Tensor:
+    """Axes in another order; reversed without ``axes``.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    axes : sequence of int, optional
+        Axis ``i`` of the result is axis ``axes[i]`` of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    ValueError
+        If ``axes`` does not name each axis once.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    matrix_transpose, swapaxes, moveaxis, dimshuffle
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.permute_dims(ag.zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
+    x = as_tensor(x)
+    if axes is None:
+        order = tuple(range(x.ndim))[::-1]
+    else:
+        order = tuple(shapes.axis_of(a, x.ndim) for a in axes)
+        if sorted(order) != list(range(x.ndim)):
+            raise ValueError(f"axes {tuple(axes)} must name each of {x.ndim} axes once")
+    return x if order == tuple(range(x.ndim)) else apply(Permute(order), x)
+
+
+transpose = permute_dims
+
+
+@public
+def matrix_transpose(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """With the last two axes swapped.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape (..., m, n).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., n, m); a view.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+
+    See Also
+    --------
+    permute_dims, swapaxes, conj
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.matrix_transpose(ag.zeros((5, 2, 3))).shape
+    (5, 3, 2)
+    """
+    x = as_tensor(x)
+    if x.ndim < 2:
+        raise ShapeError(f"a matrix has at least 2 dimensions, this has shape {x.shape}")
+    return swapaxes(x, -1, -2)
+
+
+@public
+def swapaxes(x: TensorLike, axis1: int, axis2: int, *, out: Tensor | None = None) -> Tensor:
+    """With two axes exchanged.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    axis1, axis2 : int
+        The two axes.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    moveaxis, permute_dims, matrix_transpose
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.swapaxes(ag.zeros((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
+    x = as_tensor(x)
+    order = list(range(x.ndim))
+    a, b = shapes.axis_of(axis1, x.ndim), shapes.axis_of(axis2, x.ndim)
+    order[a], order[b] = b, a
+    return permute_dims(x, order)
+
+
+@public
+def moveaxis(x: TensorLike, /, source: Any, destination: Any, *, out: Tensor | None = None
+             ) -> Tensor:
+    """With axes moved to other places; the rest keep their order.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    source, destination : int or sequence of int
+        Axes, and the places that they have in the result.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    ValueError
+        If they do not name as many different axes.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    swapaxes, permute_dims, rollaxis
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.moveaxis(ag.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    x = as_tensor(x)
+    places = [
+        [shapes.axis_of(a, x.ndim) for a in (axes if isinstance(axes, (tuple, list)) else (axes,))]
+        for axes in (source, destination)
+    ]
+    if len(places[0]) != len(places[1]) or any(len(set(p)) != len(p) for p in places):
+        raise ValueError(
+            f"source {source} and destination {destination} must name as many different axes"
+        )
+    order = [a for a in range(x.ndim) if a not in places[0]]
+    for to, a in sorted(zip(places[1], places[0], strict=True)):
+        order.insert(to, a)
+    return permute_dims(x, order)
+
+
+@public
+def dimshuffle(x: TensorLike, *pattern: Any, out: Tensor | None = None) -> Tensor:
+    """Axes in another order, new ones where the pattern says "x", unit ones dropped (Theano's).
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    *pattern : int or "x"
+        For each axis of the result: which axis of ``x`` it is, or "x" for a new one of size 1.
+        One tuple is taken, too.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    ShapeError
+        If an axis of another size than 1 is dropped.
+    ValueError
+        If an axis is named twice.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    permute_dims, expand_dims, squeeze, broadcast_to
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.dimshuffle(ag.zeros((2, 1, 3)), 2, "x", 0).shape
+    (3, 1, 2)
+    """
+    x = as_tensor(x)
+    if len(pattern) == 1 and isinstance(pattern[0], (tuple, list)):
+        pattern = tuple(pattern[0])
+    kept = [shapes.axis_of(a, x.ndim) for a in pattern if a != "x"]
+    if len(set(kept)) != len(kept):
+        raise ValueError(f"pattern {pattern} names an axis twice")
+    gone = tuple(a for a in range(x.ndim) if a not in kept)
+    for a in gone:
+        if isinstance(x.shape[a], int) and x.shape[a] != 1:
+            raise ShapeError(f"axis {a} of size {x.shape[a]} is dropped, but its size is not 1")
+    moved = permute_dims(x, (*kept, *gone))
+    sizes = iter(moved.shape)
+    return reshape(moved, tuple(1 if a == "x" else next(sizes) for a in pattern))
+
+
+def _at_least(x: Any, ndim: int) -> Tensor:
+    x = as_tensor(x)
+    missing = ndim - x.ndim
+    if missing <= 0:
+        return x
+    if ndim == 3 and missing < 3:
+        return reshape(x, (*(1,) * (missing - 1), *x.shape, 1))
+    return reshape(x, (1,) * missing + x.shape)
+
+
+def _each(arrays: tuple[Any, ...], ndim: int) -> Any:
+    """One tensor, or a tuple of several."""
+    for x in arrays:
+        if isinstance(x, (list, tuple)) and len(x) > 1 and isinstance(x[0], Tensor):
+            raise TypeError("a list of tensors is one array in NumPy and several in PyTorch; give "
+                            "ag.stack(tensors), or each by itself: *tensors")
+    found = tuple(_at_least(x, ndim) for x in arrays)
+    return found[0] if len(found) == 1 else found
+
+
+@public
+def atleast_1d(*arrays: Any, out: Tensor | None = None) -> Any:
+    """With one dimension at least.
+
+    Parameters
+    ----------
+    *arrays : array_like
+        One or several, of any shapes.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor, or tuple of Tensor
+        One for each argument; what has axes enough is given as it is.
+
+    Raises
+    ------
+    TypeError
+        If none is given.
+
+    See Also
+    --------
+    atleast_2d, atleast_3d, expand_dims
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.atleast_1d(3.0).shape
+    (1,)
+    """
+    return _each(arrays, 1)
+
+
+@public
+def atleast_2d(*arrays: Any, out: Tensor | None = None) -> Any:
+    """With two dimensions at least; new ones come first.
+
+    Parameters
+    ----------
+    *arrays : array_like
+        One or several, of any shapes.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor, or tuple of Tensor
+        One for each argument; what has axes enough is given as it is.
+
+    Raises
+    ------
+    TypeError
+        If none is given.
+
+    See Also
+    --------
+    atleast_1d, atleast_3d, expand_dims
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.atleast_2d(ag.zeros(3)).shape
+    (1, 3)
+    """
+    return _each(arrays, 2)
+
+
+@public
+def atleast_3d(*arrays: Any, out: Tensor | None = None) -> Any:
+    """With three axes at least: a vector of n becomes (1, n, 1), a matrix (m, n) becomes (m, n,
+    1).
+
+    Parameters
+    ----------
+    *arrays : array_like
+        One or several, of any shapes.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor, or tuple of Tensor
+        One for each argument; what has axes enough is given as it is.
+
+    Raises
+    ------
+    TypeError
+        If none is given.
+
+    See Also
+    --------
+    atleast_1d, atleast_2d, expand_dims
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.atleast_3d(ag.zeros((2, 3))).shape
+    (2, 3, 1)
+    """
+    return _each(arrays, 3)

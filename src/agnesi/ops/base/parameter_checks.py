@@ -1,0 +1,92 @@
+"""What parameters of distributions must be: checked at once, or when compiled code runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.config import LENT
+from agnesi.core.dispatch import apply
+from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_tracing
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.ensure import Ensure
+
+
+def demanded(name: str, text: str, holds: Callable[..., Any], **params: Any) -> list[Any]:
+    """The parameters, tensors or Python numbers, if all of ``holds(*params)`` is true.
+
+    Else ValueError with the text and the values that are wrong, which compiled code does not tell.
+    ``name`` is the function's, for compiled code.
+    """
+    xs: list[Any] = [p if isinstance(p, (int, float)) else as_tensor(p) for p in params.values()]
+    tensors = [i for i, x in enumerate(xs) if isinstance(x, Tensor)]
+    if tensors and (is_tracing() or any(xs[i].data is None for i in tensors)):
+        i = tensors[0]
+        xs[i] = apply(Ensure(text, name), xs[i], LENT.behind_effects(holds(*xs)))
+        return xs
+    values = [x.data if isinstance(x, Tensor) else x for x in xs]
+    good = holds(*values)
+    if not np.all(good):
+        raise ValueError(f"{text}, not {_offenders(list(params), values, np.asarray(good))}")
+    return xs
+
+
+def _offenders(names: list[str], values: list[Any], good: np.ndarray) -> str:
+    """The first values that are wrong."""
+    places = [np.broadcast_to(v, good.shape) if np.ndim(v) <= good.ndim else v for v in values]
+    wrong = [v[np.unravel_index(np.argmin(good), good.shape)] for v in places]
+    if len(names) == 1:
+        return f"{wrong[0]}"
+    return ", ".join(f"{k} = {v}" for k, v in zip(names, wrong, strict=True))
+
+
+def not_negative(name: str, **params: Any) -> list[Any]:
+    """Parameters that are at least 0; NaN passes, for results that are NaN then."""
+    return _each(name, "at least 0", lambda p: (p >= 0) | (p != p), params)
+
+
+def positive(name: str, **params: Any) -> list[Any]:
+    """Parameters that are more than 0; NaN passes."""
+    return _each(name, "positive", lambda p: (p > 0) | (p != p), params)
+
+
+def countable(name: str, **params: Any) -> list[Any]:
+    """Parameters of counts: at least 0."""
+    return _each(name, "at least 0", lambda p: p >= 0, params)
+
+
+def integral(name: str, **params: Any) -> list[Any]:
+    """Parameters of which integers of that size exist."""
+    return _each(name, "less than 2**63", lambda p: p < 2.0**63, params)
+
+
+def chance(name: str, **params: Any) -> list[Any]:
+    """Probabilities."""
+    return _each(name, "in [0, 1]", lambda p: (p >= 0) & (p <= 1), params)
+
+
+def interval(name: str, low: Any, high: Any) -> list[Any]:
+    """Bounds in order, at a distance that is a number; NumPy, too, refuses others."""
+    def holds(low: Any, high: Any) -> Any:
+        return (high - low >= 0) & (high - low < math.inf)
+
+    text = "low <= high must hold, at a finite distance"
+    return demanded(name, text, holds, low=low, high=high)
+
+
+def weights(name: str, p: Tensor) -> Tensor:
+    """Numbers that chances are proportional to."""
+    text = "p must be at least 0 everywhere and more somewhere"
+    found: Tensor
+    (found,) = demanded(name, text, lambda p: (p >= 0) & (p.sum() > 0), p=p)
+    return found
+
+
+def _each(name: str, what: str, holds: Callable[..., Any], params: dict[str, Any]) -> list[Any]:
+    return [
+        demanded(name, f"{key} must be {what}", holds, **{key: p})[0] for key, p in params.items()
+    ]

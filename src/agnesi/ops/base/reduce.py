@@ -1,0 +1,908 @@
+"""Reductions: sums, products, extremes, truth; mean and variance; norms."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+from typing import Any, ClassVar
+
+import numpy as np
+
+from agnesi.core import dtypes, loops, shapes
+from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.aside import LONG, aside
+from agnesi.core.dims import Dim
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.extents import need_elements
+from agnesi.core.integers import integer
+from agnesi.core.op import Op, typed
+from agnesi.core.public import apply_to, into, public, told
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
+from agnesi.ops.base import arith, compare, select
+from agnesi.ops.base.convert import accumulator, as_tensor, cast
+from agnesi.ops.base.elementwise import silently
+from agnesi.ops.base.expand import broadcast_to, lower_reduce
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.scans import halved, product_of_others
+from agnesi.ops.base.totals import add_up, is_narrow, nonzeros, total, wide_of
+
+Axis = int | tuple[int, ...] | None
+
+_NAMES = {
+    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
+    "logical_and": "all", "logical_or": "any",
+}
+
+
+@record
+class Reduce(Op):
+    """Combine the elements along axes by a scalar operation; the dtype stays.
+
+    Of no elements there is no extreme, unless it is to be combined with another number
+    (``combined``): then it is the number that every other one beats.
+    """
+
+    kind: str
+    axes: tuple[int, ...]
+    keepdims: bool = False
+    combined: bool = False
+    function: ClassVar[Any]
+    names = tuple(_NAMES.values())
+
+    def __post_init__(self) -> None:
+        extreme = self.kind in ("maximum", "minimum")
+        truth = self.kind.startswith("logical")
+        for attribute, value in {
+            "name": _NAMES[self.kind],
+            "keep_inputs": (0,) if extreme or self.kind == "multiply" else (),
+            "keep_output": extreme,
+            "differentiable": not truth,
+            "function": add_up if self.kind == "add" else getattr(np, self.kind).reduce,
+            "decompose": self._by_halves if self.kind == "multiply" else None,
+        }.items():
+            object.__setattr__(self, attribute, value)
+
+    def infer(self, x: Any) -> Any:
+        shape = shapes.reduced(x.shape, self.axes, self.keepdims)
+        if self.kind in ("maximum", "minimum") and not self.combined and 0 not in shape:
+            for axis in self.axes:
+                need_elements(x.shape[axis])
+                if x.shape[axis] == 0:
+                    raise ShapeError(
+                        f"axis {axis} of shape {x.shape} has no elements, so there is no "
+                        f"{self.name}; give it at least one element"
+                    )
+        return shape, dtypes.bool_ if self.kind.startswith("logical") else x.dtype
+
+    def reduction(self, x: Any) -> tuple[int, ...]:
+        return self.axes
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        if x.size >= LONG:
+            found: np.ndarray = aside(x.size, self._compute, x)
+            return found
+        return self._compute(x)
+
+    def _compute(self, x: np.ndarray) -> np.ndarray:
+        if x.dtype in dtypes.HALVES and self.kind in ("add", "multiply"):
+            wide = silently(self.function, x, self.axes, np.float32, None, self.keepdims)
+            return silently(np.asarray(wide).astype, x.dtype)
+        if self.combined and not x.size:
+            shape = shapes.reduced(x.shape, self.axes, self.keepdims)
+            return np.full(shape, _beaten(self.kind, x.dtype), x.dtype)
+        dtype = x.dtype if self.kind in ("add", "multiply") else None
+        return silently(self.function, x, self.axes, dtype, None, self.keepdims)
+
+    def fill(self, out: np.ndarray, x: np.ndarray) -> bool:
+        if x.dtype in dtypes.HALVES or x.size >= LONG or not x.size:
+            return False
+        silently(self.function, x, self.axes, None, out, self.keepdims)
+        return True
+
+    def spread(self, v: Tensor, shape: Any) -> Tensor:
+        """A value of the result's shape along the axes that were reduced."""
+        if not self.keepdims and self.axes:
+            v = v.reshape(shapes.reduced(shape, self.axes, True))
+        return broadcast_to(v, shape)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        g = self.spread(g, x.shape)
+        if self.kind == "add":
+            return (g,)
+        if self.kind == "multiply":
+            others = self.others(x)
+            return (g * (others.conj() if others.dtype.kind == "c" else others),)
+        return (self.share(g, y, x),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        t = ts[0]
+        if self.kind == "multiply":
+            t = t * self.others(x)
+        elif self.kind != "add":
+            t = self.share(t, y, x)
+        return apply(reducer("add", self.axes, self.keepdims), t)
+
+    def share(self, g: Tensor, y: Tensor, x: Tensor) -> Tensor:
+        """``g`` divided among the elements that are the extreme."""
+        chosen = x == self.spread(y, x.shape)
+        count = apply(reducer("add", self.axes, True), cast(chosen, x.dtype))
+        return select.where(chosen, g / count, 0)
+
+    def others(self, x: Tensor) -> Tensor:
+        """For each element, the product of the others along the axes; exact beside zeros."""
+        return product_of_others(x, self.axes)
+
+    def _by_halves(self, x: Tensor) -> Tensor | None:
+        """Products of complex numbers by halves: no reduction of real numbers is their like."""
+        sizes = [x.shape[axis] for axis in self.axes]
+        if x.dtype.kind != "c" or not builtins.all(isinstance(n, int) and n for n in sizes):
+            return None
+        for axis in self.axes:
+            x = halved(x, axis)
+        return x if self.keepdims else reshape(x, shapes.reduced(x.shape, self.axes, False))
+
+    def lower(self, at: Any, x: Any) -> Any:
+        full: list[Any] = list(at)
+        if not self.keepdims:
+            for axis in self.axes:
+                full.insert(axis, loops.Affine())
+        read = x
+        if self.kind.startswith("logical") and x.dtype != "bool":
+            read = loops.Read(x.shape, "bool", lambda i: _truth(x(*i)))
+        narrow = x.dtype in ("float16", "bfloat16") and self.kind in ("add", "multiply")
+        if narrow:
+            read = loops.Read(x.shape, "float32", lambda i: loops.cast(x(*i), "float32"))
+        result = lower_reduce(self.kind, tuple(full), self.axes, read)
+        return loops.cast(result, x.dtype) if narrow else result
+
+
+def _truth(value: Any) -> Any:
+    return loops.call("not_equal", value, loops.const(0, value.dtype))
+
+
+@functools.lru_cache(maxsize=4096)
+def reducer(
+    kind: str, axes: tuple[int, ...], keepdims: bool, combined: bool = False
+) -> Reduce:
+    """The operation with these parameters, made once."""
+    return Reduce(kind, axes, keepdims, combined)
+
+
+def _beaten(kind: str, dtype: np.dtype) -> Any:
+    """The number that every other one of a dtype beats as an extreme."""
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).min if kind == "maximum" else np.iinfo(dtype).max
+    return -np.inf if kind == "maximum" else np.inf
+
+
+@functools.lru_cache(maxsize=4096)
+def _reducer_for(kind: str, axis: Axis, ndim: int, keepdims: bool) -> Reduce:
+    return reducer(kind, shapes.axes_of(axis, ndim), bool(keepdims))
+
+
+def _axes(axis: Any) -> Axis:
+    """Axes as the cache of operations takes them, for which True is 1."""
+    if isinstance(axis, (tuple, list)):
+        return tuple([integer(a, "axis") for a in axis])
+    return integer(axis, "axis")
+
+
+def reduced(kind: str, x: Tensor, axis: Axis, keepdims: bool, out: Tensor | None = None) -> Tensor:
+    """A reduction of this kind, over axes as the user gave them."""
+    if axis is not None and type(axis) is not int and (
+        type(axis) is not tuple or bool in map(type, axis)
+    ):
+        axis = _axes(axis)
+    op = _reducer_for(kind, axis, x.ndim if x.data is None else x.data.ndim, keepdims)
+    return apply(op, x) if out is None else apply_to(out, op, x)
+
+
+#: What a reduction of no elements is.
+NEUTRAL = {"add": 0, "multiply": 1, "logical_and": True, "logical_or": False}
+_BETWEEN = {"add": arith.add, "multiply": arith.multiply, "maximum": select.maximum,
+            "minimum": select.minimum}
+
+
+def _some(kind: str, x: Tensor, axis: Axis, keepdims: bool, initial: Any, where: Any,
+          out: Tensor | None) -> Tensor:
+    """A reduction of the elements where ``where`` holds, and of ``initial``."""
+    neutral = NEUTRAL.get(kind, initial)
+    if neutral is None:
+        raise ValueError(
+            f"{_NAMES[kind]} of some elements needs initial= for where there are none")
+    if where is not None:
+        x = select.where(where, x, as_tensor(neutral, x.dtype))
+    axes = shapes.axes_of(axis, x.ndim)
+    if kind in ("maximum", "minimum"):
+        op = reducer(extreme_over(kind, x.dtype), axes, bool(keepdims), combined=True)
+        found = apply(op, _ordered(x))
+        initial = as_tensor(initial, x.dtype) if x.dtype.kind == "b" else initial
+    else:
+        found = reduced(kind, x, axis, keepdims)
+    found = found if initial is None else _BETWEEN[kind](found, initial)
+    return found if out is None else into(out, found)
+
+
+# -- sums and products --------------------------------------------------------------------------
+@told
+def sum(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
+        initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Sum over axes (all by default); integers are summed in 64 bits.
+
+    Elements count where ``where`` holds, and so does ``initial``.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; bool counts as 0 and 1.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    dtype : dtype, optional
+        What to compute in and to give; by default integers narrower than 64 bits and bool are
+        accumulated in int64 or uint64, all else as it is.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    initial : number, optional
+        A number to begin with.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes (``()`` where all go). The sum of no elements is 0;
+        NaN spreads.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+    ValueError
+        If an axis is named twice.
+
+    See Also
+    --------
+    prod, mean, cumsum, nansum, count_nonzero
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sum(ag.tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0)
+    tensor([4., 6.])
+    """
+    if initial is not None or where is not None:
+        return _some("add", accumulator(x, dtype), axis, keepdims, initial, where, out)
+    if is_narrow(x) and out is None and (wide := wide_of(x, dtype)).kind in "iu":
+        return total("add", x, axis, keepdims, wide)
+    return reduced("add", accumulator(x, dtype), axis, keepdims, out)
+
+
+@told
+def prod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
+         initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Product over axes (all by default); its gradient is right beside zeros, too.
+
+    Elements count where ``where`` holds, and so does ``initial``.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; bool counts as 0 and 1.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    dtype : dtype, optional
+        What to compute in and to give; by default integers narrower than 64 bits and bool are
+        accumulated in int64 or uint64, all else as it is.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    initial : number, optional
+        A number to begin with.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes (``()`` where all go). The product of no elements is
+        1; NaN spreads.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+    ValueError
+        If an axis is named twice.
+
+    See Also
+    --------
+    sum, cumprod, nanprod
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.prod(ag.tensor([2.0, 3.0, 4.0]))
+    tensor(24.)
+    """
+    if initial is not None or where is not None:
+        return _some("multiply", accumulator(x, dtype), axis, keepdims, initial, where, out)
+    if is_narrow(x) and out is None and (wide := wide_of(x, dtype)).kind in "iu":
+        return total("multiply", x, axis, keepdims, wide)
+    return reduced("multiply", accumulator(x, dtype), axis, keepdims, out)
+
+
+@public
+def mean(x: Any, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
+         where: Any = None, out: Tensor | None = None) -> Tensor:
+    """Arithmetic mean over axes (all by default), of the elements where ``where`` holds.
+
+    Integers give the default float; ``dtype`` says which type to compute in and to give.
+
+    Parameters
+    ----------
+    x : array_like
+        Numbers to average; bool counts as 0 and 1.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    dtype : dtype, optional
+        What to compute in and to give; by default that of ``x``, or the default float dtype for
+        integers and bool.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes. The mean of no elements is NaN; NaN spreads.
+
+    Raises
+    ------
+    DTypeError
+        If ``dtype`` is neither floating nor complex.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    average, median, nanmean, sum, var, std
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.mean(ag.tensor([1.0, 2.0, 6.0]))
+    tensor(3.)
+    """
+    if where is None and is_narrow(x) and (kind := _kind(x, dtype)).kind == "f":
+        wide = total("add", x, axis, keepdims, dtypes.float64)
+        return cast(wide / shapes.count(x.shape, shapes.axes_of(axis, x.ndim)), kind)
+    x = floating(x, dtype)
+    if where is None and is_known(x) and x.dtype in dtypes.HALVES and not x.requires_grad:
+        wide = total("add", x, axis, keepdims, dtypes.float32)  # no copy of it all in float32
+        return cast(wide / shapes.count(x.shape, shapes.axes_of(axis, x.ndim)), x.dtype)
+    return _mean(x, shapes.axes_of(axis, x.ndim), keepdims, 0, where)
+
+
+def floating(x: Any, dtype: Any = None) -> Tensor:
+    """A tensor of floating or complex numbers, of a dtype that the user gave."""
+    x = as_tensor(x)
+    return cast(x, _kind(x, dtype))
+
+
+def _kind(x: Tensor, dtype: Any) -> np.dtype:
+    """The dtype of a mean."""
+    kind = dtypes.floating(x.dtype) if dtype is None else dtypes.as_dtype(dtype)
+    if kind.kind not in "fVc":
+        raise DTypeError(f"the result is a float or complex number, not {kind}")
+    return kind
+
+
+def _mean(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: Any = 0, where: Any = None
+          ) -> Tensor:
+    """Sum over axes divided by the number of elements less ``less``; float16 sums are not cut."""
+    dtype = x.dtype
+    wide = cast(x, dtypes.float32) if dtype in dtypes.HALVES else x
+    count: Any = x.count(axes) if x._lazy else shapes.count(x.shape, axes)  # type: ignore[attr-defined]
+    if where is not None:
+        wide = select.where(where, wide, 0)
+        counted = broadcast_to(cast(as_tensor(where), dtypes.real_of(wide.dtype)), wide.shape)
+        count = apply(reducer("add", axes, bool(keepdims)), counted)
+    elif isinstance(count, (Dim, Tensor)):
+        count = cast(as_tensor(count), dtypes.real_of(wide.dtype))
+    if isinstance(less, Tensor) or less:
+        number = isinstance(count, int) and not isinstance(less, Tensor)
+        count = builtins.max(float(count - less), 0.0) if number else select.maximum(
+            count - less, 0)
+    result = arith.divide(apply(reducer("add", axes, bool(keepdims)), wide), count)
+    return result if wide is x else cast(result, dtype)
+
+
+@public
+def var(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False,
+        ddof: float | None = None, dtype: DTypeLike = None, where: TensorLike | None = None,
+        out: Tensor | None = None) -> Tensor:
+    """Variance over axes (all by default).
+
+    Parameters
+    ----------
+    x : array_like
+        Numbers, real or complex (of which the squared absolute values count).
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    correction : float
+        The squares are divided by ``n - correction``: 0 gives that of a population, 1 that of a
+        sample.
+    keepdims : bool
+        Whether the axes stay, with size 1.
+    ddof : float
+        NumPy's name for ``correction``.
+    dtype : dtype, optional
+        What to compute in; by default that of ``x``, or the default float dtype for integers.
+    where : array_like of bool, optional
+        Which elements count.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Real, the shape of ``x`` without the axes; NaN where ``n - correction`` is not positive.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+    DTypeError
+        If ``dtype`` is neither floating nor complex.
+
+    See Also
+    --------
+    std, mean, nanvar, cov
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.var(ag.tensor([1.0, 2.0, 3.0]), correction=1)
+    tensor(1.)
+    """
+    x = floating(x, dtype)
+    axes = shapes.axes_of(axis, x.ndim)
+    off = x - _mean(x, axes, True, 0, where)
+    squares = arith.square(off) if x.dtype.kind in "fV" else arith.real(off * arith.conj(off))
+    return _mean(squares, axes, keepdims, correction if ddof is None else ddof, where)
+
+
+@public
+def std(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False,
+        ddof: float | None = None, dtype: DTypeLike = None, where: TensorLike | None = None,
+        out: Tensor | None = None) -> Tensor:
+    """Standard deviation over axes (all by default); its gradient is 0 where it is 0.
+
+    Parameters are those of :func:`var`.
+
+    Parameters
+    ----------
+    x : array_like
+        Numbers, real or complex (of which the squared absolute values count).
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    correction : float
+        The squares are divided by ``n - correction``: 0 gives that of a population, 1 that of a
+        sample.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    ddof : float, optional
+        NumPy's name for ``correction``.
+    dtype : dtype, optional
+        What to compute in; by default that of ``x``, or the default float dtype for integers.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Real, the shape of ``x`` without the axes; NaN where ``n - correction`` is not positive.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+    DTypeError
+        If ``dtype`` is neither floating nor complex.
+
+    See Also
+    --------
+    var, mean, nanstd
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.std(ag.tensor([1.0, 2.0, 3.0]), correction=1)
+    tensor(1.)
+    """
+    return root(var(x, axis, correction=correction, keepdims=keepdims, ddof=ddof, dtype=dtype,
+                     where=where))
+
+
+def root(squares: Tensor) -> Tensor:
+    """Square root of a sum of squares, with gradient 0 at 0."""
+    nothing = squares == 0
+    return select.where(nothing, 0, arith.sqrt(select.where(nothing, 1, squares)))
+
+
+# -- extremes -----------------------------------------------------------------------------------
+def _extreme(kind: str, x: Any, axis: Axis, keepdims: bool, out: Tensor | None) -> Tensor:
+    x = _ordered(as_tensor(x))
+    return reduced(extreme_over(kind, x.dtype), x, axis, keepdims, out)
+
+
+def _ordered(x: Tensor) -> Tensor:
+    if x.dtype.kind == "c":
+        raise DTypeError(f"complex numbers have no order: {typed(x)}; reduce ag.abs(x) instead")
+    return x
+
+
+@told
+def max(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+        initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Greatest element along axes (all by default); NaN wins; equal ones share the gradient.
+
+    Elements count where ``where`` holds, and so does ``initial``.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and of a dtype with an order, bool included.
+    axis : int or tuple of int, optional
+        Axes to reduce over; all by default. The name ``dim`` is PyTorch's: with it the result is
+        the pair ``values, indices``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    initial : number, optional
+        One more candidate; needed with ``where``, and where an axis may have no elements.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes, of its dtype.
+
+    Raises
+    ------
+    ShapeError
+        If there are no elements and no ``initial``.
+    DTypeError
+        For complex numbers, which have no order.
+    ValueError
+        If ``where`` is given without ``initial``, or an axis is named twice.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    min, amax, argmax, maximum, nanmax, topk
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.max(ag.tensor([[1, 5], [7, 2]]), axis=1)
+    tensor([5, 7])
+    """
+    if initial is not None or where is not None:
+        return _some("maximum", as_tensor(x), axis, keepdims, initial, where, out)
+    return _extreme("maximum", x, axis, keepdims, out)
+
+
+@told
+def min(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+        initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Least element along axes (all by default); NaN wins; equal ones share the gradient.
+
+    Elements count where ``where`` holds, and so does ``initial``.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and of a dtype with an order, bool included.
+    axis : int or tuple of int, optional
+        Axes to reduce over; all by default. The name ``dim`` is PyTorch's: with it the result is
+        the pair ``values, indices``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    initial : number, optional
+        One more candidate; needed with ``where``, and where an axis may have no elements.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes, of its dtype.
+
+    Raises
+    ------
+    ShapeError
+        If there are no elements and no ``initial``.
+    DTypeError
+        For complex numbers, which have no order.
+    ValueError
+        If ``where`` is given without ``initial``, or an axis is named twice.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    max, amin, argmin, minimum, nanmin
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.min(ag.tensor([[1, 5], [7, 2]]), axis=1)
+    tensor([1, 2])
+    """
+    if initial is not None or where is not None:
+        return _some("minimum", as_tensor(x), axis, keepdims, initial, where, out)
+    return _extreme("minimum", x, axis, keepdims, out)
+
+
+@told
+def amax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+         initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Like :func:`max`; with ``dim``, too, it gives the values only.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and of a dtype with an order, bool included.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    initial : number, optional
+        One more candidate; needed with ``where``, and where an axis may have no elements.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes, of its dtype.
+
+    Raises
+    ------
+    ShapeError
+        If there are no elements and no ``initial``.
+    DTypeError
+        For complex numbers, which have no order.
+    ValueError
+        If ``where`` is given without ``initial``.
+
+    See Also
+    --------
+    max, amin, argmax
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.amax(ag.tensor([[1, 5], [7, 2]]), dim=1)
+    tensor([5, 7])
+    """
+    return max(x, axis, keepdims=keepdims, initial=initial, where=where, out=out)
+
+
+@told
+def amin(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+         initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Like :func:`min`; with ``dim``, too, it gives the values only.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and of a dtype with an order, bool included.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    initial : number, optional
+        One more candidate; needed with ``where``, and where an axis may have no elements.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes, of its dtype.
+
+    Raises
+    ------
+    ShapeError
+        If there are no elements and no ``initial``.
+    DTypeError
+        For complex numbers, which have no order.
+    ValueError
+        If ``where`` is given without ``initial``.
+
+    See Also
+    --------
+    min, amax, argmin
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.amin(ag.tensor([[1, 5], [7, 2]]), dim=1)
+    tensor([1, 2])
+    """
+    return min(x, axis, keepdims=keepdims, initial=initial, where=where, out=out)
+
+
+def extreme_over(kind: str, dtype: np.dtype) -> str:
+    """The reduction that finds an extreme of a dtype."""
+    if dtype.kind != "b":
+        return kind
+    return "logical_or" if kind == "maximum" else "logical_and"
+
+
+# -- truth --------------------------------------------------------------------------------------
+@told
+def all(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+        where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Whether all elements along axes are true (not 0); of no elements it is True.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype; what is not 0 counts as true, NaN too.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        bool, the shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+    ValueError
+        If an axis is named twice.
+
+    See Also
+    --------
+    any, logical_and, count_nonzero, allclose
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.all(ag.tensor([[True, False], [True, True]]), axis=1)
+    tensor([False,  True])
+    """
+    if where is not None:
+        return _some("logical_and", as_tensor(x), axis, keepdims, None, where, out)
+    return reduced("logical_and", as_tensor(x), axis, keepdims, out)
+
+
+@told
+def any(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+        where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
+    """Whether some element along axes is true (not 0); of no elements it is False.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype; what is not 0 counts as true, NaN too.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    where : array_like of bool, optional
+        Which elements count; broadcast to the shape of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        bool, the shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+    ValueError
+        If an axis is named twice.
+
+    See Also
+    --------
+    all, logical_or, count_nonzero
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.any(ag.tensor([[True, False], [False, False]]), axis=1)
+    tensor([ True, False])
+    """
+    if where is not None:
+        return _some("logical_or", as_tensor(x), axis, keepdims, None, where, out)
+    return reduced("logical_or", as_tensor(x), axis, keepdims, out)
+
+
+@public
+def count_nonzero(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+                  out: Tensor | None = None) -> Tensor:
+    """Number of elements along axes that are not 0.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype; NaN counts.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, the shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    nonzero, sum, any
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.count_nonzero(ag.tensor([0, 3, 0, 4]))
+    tensor(2)
+    """
+    x = as_tensor(x)
+    if is_known(x) and x.dtype.kind != "V":
+        return nonzeros(x, axis, keepdims)
+    return reduced("add", cast(compare.not_equal(x, 0), dtypes.int64), axis, keepdims)
+
+
+# -- norms --------------------------------------------------------------------------------------

@@ -1,0 +1,378 @@
+"""Choice between values: where, minimum and maximum, clip, relu; and rounding."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, overload
+
+import numpy as np
+
+from agnesi.core import dtypes, loops
+from agnesi.core.accepted import TensorLike
+from agnesi.core.config import MODE
+from agnesi.core.dispatch import record
+from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.loops import Expr
+from agnesi.core.op import explain, typed
+from agnesi.core.programs import begins_program, in_program
+from agnesi.core.public import apply_to, public
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import is_known
+from agnesi.ops.base.arith import positive, sign
+from agnesi.ops.base.choice import choose
+from agnesi.ops.base.chosen import along_axes, places_of
+from agnesi.ops.base.compare import isnan, not_equal
+from agnesi.ops.base.convert import as_tensor, cast, common, constant
+from agnesi.ops.base.elementwise import (
+    Binary,
+    Elementwise,
+    Rule,
+    binary,
+    call,
+    flat,
+    operand,
+    unary,
+)
+
+# -- where --------------------------------------------------------------------------------------
+WHERE = Elementwise(
+    "where", choose, (None, lambda g, a: where(a, g, 0), lambda g, a: where(a, 0, g))
+)
+
+
+def nonzero(x: Any) -> tuple[Tensor, ...]:
+    """Indices of the elements that are not zero, a tensor for each axis."""
+    x = as_tensor(x)
+    if x.ndim == 0:
+        raise ShapeError("a number has no axes, and so no indices; use ag.reshape(x, (1,))")
+    if is_known(x):
+        return tuple(as_tensor(i) for i in x.data.nonzero())
+    mask = x if x.dtype.kind == "b" else not_equal(x, 0)
+    return along_axes(places_of(mask), x.shape)
+
+
+@overload
+def where(condition: Any, x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor: ...
+
+
+@overload
+def where(condition: Any, /) -> tuple[Tensor, ...]: ...
+
+
+def where(condition: TensorLike, x1: TensorLike | None = None, x2: TensorLike | None = None, /, *,
+          out: Tensor | None = None) -> Any:
+    """Elements of ``x1`` where the condition holds, else of ``x2``.
+
+    The branch that is not chosen gets gradient zero, whatever its value.  With a condition alone,
+    the indices where it holds, as :func:`nonzero` gives them.
+
+    Parameters
+    ----------
+    condition : array_like of bool
+        What decides.
+    x1, x2 : array_like, optional
+        The branches; all three broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor, or tuple of Tensor
+        Of the broadcast shape and the promoted dtype of the branches; or indices.
+
+    Raises
+    ------
+    DTypeError
+        If the condition is not bool.
+    ShapeError
+        If the shapes do not broadcast.
+    TypeError
+        If there is one branch only.
+
+    See Also
+    --------
+    select, nonzero, masked_fill, choose, symbolic.switch
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.where(ag.tensor([True, False]), 1.0, 2.0)
+    tensor([1., 2.])
+    """
+    if x1 is None and x2 is None:
+        return nonzero(condition)
+    if out is None and type(condition) is Tensor and MODE.get().trace is None:
+        a = x1 if type(x1) is Tensor else constant(x1, x2)
+        b = x2 if type(x2) is Tensor else constant(x2, x1)
+        found = None if a is None or b is None else _where_now(condition, a, b)
+        if found is not None:
+            return found
+    if begins_program((condition, x1, x2)):
+        with in_program():
+            return where(condition, x1, x2, out=out)
+    try:
+        condition = as_tensor(condition)
+        if condition.dtype.kind != "b":
+            raise DTypeError(
+                f"the condition must be bool, not {typed(condition)}; compare it (x != 0)"
+            )
+        if x1 is None or x2 is None:
+            raise TypeError("where takes a condition alone, or a condition and both branches: "
+                            "where(condition, x1, x2)")
+        return apply_to(out, WHERE, condition, *common(x1, x2))
+    except (ValueError, TypeError) as error:
+        raise explain(error, "where", (condition, x1, x2)) from None
+
+
+def _where_now(condition: Tensor, a: Tensor, b: Tensor) -> Tensor | None:
+    """The result on plain eager operands; None for any others."""
+    chosen, left, right = condition.data, a.data, b.data
+    if (
+        chosen is None or left is None or right is None or left.dtype is not right.dtype
+        or chosen.dtype.kind != "b"
+    ):
+        return None
+    try:
+        t = wrap(choose(chosen, left, right))
+    except ValueError:
+        return None
+    if (a.requires_grad or b.requires_grad) and MODE.get().recording:
+        record(t, WHERE, (condition, a, b))
+    return t
+
+
+# -- minimum and maximum ------------------------------------------------------------------------
+def _shared(wins: Rule) -> tuple[Rule, Rule]:
+    """Rules of a choice between two operands; equal ones get half of the cotangent each."""
+
+    def to(chosen: Tensor, g: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        return where(chosen, g, where(a == b, g * 0.5, 0))
+
+    return (
+        lambda g, a, b: to(wins(a, b), g, a, b),
+        lambda g, a, b: to(wins(b, a), g, a, b),
+    )
+
+
+MAXIMUM = Elementwise(
+    "maximum", np.maximum, _shared(lambda a, b: (a > b) | isnan(a)), kinds="biuf"
+)
+MINIMUM = Elementwise(
+    "minimum", np.minimum, _shared(lambda a, b: (a < b) | isnan(a)), kinds="biuf"
+)
+FMAX = Elementwise("fmax", np.fmax, _shared(lambda a, b: (a > b) | isnan(b)), kinds="biuf")
+FMIN = Elementwise("fmin", np.fmin, _shared(lambda a, b: (a < b) | isnan(b)), kinds="biuf")
+
+maximum = binary(
+    MAXIMUM, "The greater of two elements; NaN if one of them is.", "[1, 5], [3, 2]", "[3, 5]"
+)
+minimum = binary(
+    MINIMUM, "The smaller of two elements; NaN if one of them is.", "[1, 5], [3, 2]", "[1, 2]"
+)
+fmax = binary(
+    FMAX, "The greater of two elements; a NaN gives way to the other.",
+    "[1.0, float('nan')], 2.0", "[2., 2.]",
+)
+fmin = binary(
+    FMIN, "The smaller of two elements; a NaN gives way to the other.",
+    "[1.0, float('nan')], 2.0", "[1., 2.]",
+)
+
+
+# -- clip and relu ------------------------------------------------------------------------------
+def _expand_clip(a: loops.Expr, b: loops.Expr, c: loops.Expr) -> loops.Expr:
+    return loops.call("minimum", loops.call("maximum", a, b), c)
+
+
+CLIP = Elementwise(
+    "clip", np.clip,
+    (
+        lambda g, a, b, c: where((a >= b) & (a <= c), g, 0),
+        lambda g, a, b, c: where((a < b) & (b <= c), g, 0),
+        lambda g, a, b, c: where((a > c) | (b > c), g, 0),
+    ),
+    kinds="iuf", expand=_expand_clip, writer=np.clip,
+)
+
+
+def _write_relu(x: np.ndarray, out: np.ndarray) -> np.ndarray:
+    # Of an array and a number NumPy takes the greater one by one, but clips many at once.
+    return np.clip(x, 0, np.inf, out=out) if x.dtype.kind == "f" else np.maximum(x, 0, out=out)
+
+
+class _Zeros(dict[np.dtype, np.ndarray]):
+    """A zero of each dtype: NumPy takes longer for a number of Python's."""
+
+    def __missing__(self, dtype: np.dtype) -> np.ndarray:
+        found = self[dtype] = np.zeros((), dtype)
+        return found
+
+
+_ZEROS = _Zeros()
+
+RELU = Elementwise(
+    "relu", lambda x: np.maximum(x, _ZEROS[x.dtype]), (lambda g, y: where(y > 0, g, 0),),
+    kinds="iuf", expand=lambda x: loops.call("maximum", x, loops.const(0, x.dtype)),
+    writer=_write_relu,
+)
+
+relu = unary(RELU, "Each element, or 0 where it is negative.", "[-1.0, 2.0]", "[0., 2.]")
+
+
+def clip(x: TensorLike, /, min: TensorLike | None = None, max: TensorLike | None = None, *,
+         out: Tensor | None = None) -> Tensor:
+    """``x`` limited to [min, max]; the gradient at the limits is that of the inside.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; not complex.
+    min, max : array_like, optional
+        Limits, which broadcast with ``x``; None is none.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape and the promoted dtype; ``max`` where the limits cross, NaN where
+        an operand is.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    maximum, minimum, relu
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.clip(ag.tensor([-1.0, 0.5, 3.0]), 0.0, 1.0)
+    tensor([0. , 0.5, 1. ])
+    """
+    if begins_program((x, min, max)):
+        with in_program():
+            return clip(x, min, max, out=out)
+    x = operand("clip", x)
+    if min is None and max is None:
+        return positive(x, out=out)
+    low, high = _limits(x.dtype)
+    return call(CLIP, (x, low if min is None else min, high if max is None else max), out)
+
+
+def _limits(dtype: np.dtype) -> tuple[Any, Any]:
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return int(limits.min), int(limits.max)
+    return -np.inf, np.inf
+
+
+# -- rounding -----------------------------------------------------------------------------------
+FLOOR = Elementwise("floor", np.floor, (flat,), kinds="f")
+CEIL = Elementwise("ceil", np.ceil, (flat,), kinds="f")
+TRUNC = Elementwise("trunc", np.trunc, (flat,), kinds="f")
+ROUND = Elementwise("round", np.rint, (flat,), kinds="fc")
+
+
+def _rounding(row: Elementwise, *texts: str) -> Any:
+    compute = unary(row, *texts)
+
+    def function(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+        x = operand(row.name, x)
+        return positive(x, out=out) if x.dtype.kind in "iu" else compute(x, out=out)
+
+    return functools.update_wrapper(function, compute)
+
+
+floor = _rounding(FLOOR, "The next whole number below.", "[1.5, -1.5]", "[ 1., -2.]")
+ceil = _rounding(CEIL, "The next whole number above.", "[1.5, -1.5]", "[ 2., -1.]")
+trunc = _rounding(TRUNC, "The whole part, towards zero.", "[1.5, -1.5]", "[ 1., -1.]")
+_round = _rounding(ROUND)
+
+
+def round(x: TensorLike, /, decimals: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Nearest integer, or number with ``decimals`` places; halves go to the even neighbour.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; integers are rounded where ``decimals`` is negative.
+    decimals : int
+        Places after the point; before it where negative.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``; its gradient is 0.
+
+    Raises
+    ------
+    DTypeError
+        For bool.
+
+    See Also
+    --------
+    floor, ceil, trunc, fix
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.round(ag.tensor([0.5, 1.5, 2.6]))
+    tensor([0., 2., 3.])
+    """
+    if type(decimals) is int and decimals == 0:
+        return _round(x, out=out)
+    return _to_places(x, decimals, out=out)
+
+
+def _to_places(x: Any, decimals: int, *, out: Tensor | None = None) -> Tensor:
+    x = as_tensor(x)
+    scale = 10.0 ** decimals
+    return cast(_round(x * scale) / scale, x.dtype)
+
+
+_to_places.__name__ = "round"
+_to_places = public(_to_places)
+
+
+# -- signs --------------------------------------------------------------------------------------
+COPYSIGN = Elementwise(
+    "copysign", np.copysign, (lambda g, a, b: g * (sign(a) * copysign(1.0, b)), flat), kinds="f"
+)
+copysign: Binary = binary(
+    COPYSIGN, "The first with the sign of the second.", "[1.0, 2.0], [-0.0, 3.0]", "[-1., 2.]"
+)
+
+def _nextafter(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """As NumPy, with the sign of the second zero in half precision too."""
+    result: Any = np.nextafter(a, b)
+    return np.where(a == b, b, result) if result.dtype in dtypes.HALVES else result
+
+
+def _next(a: Expr, b: Expr) -> Expr:
+    """The number whose bits, counted from zero, are one more or one less."""
+    zero = loops.const(0.0, a.dtype)
+    up = loops.call("equal", loops.call("less", a, b), loops.call("less", zero, a))
+    here = loops.bits(a)
+    one, less = (loops.const(k, here.dtype) for k in (1, -1))
+    beside = loops.bits(loops.call("add", here, loops.where(up, one, less)), a.dtype)
+    least = loops.call("copysign", loops.bits(one, a.dtype), b)
+    found = loops.where(loops.call("equal", a, zero), least, beside)
+    found = loops.where(loops.call("equal", a, b), b, found)
+    strange = loops.call("logical_or", loops.call("isnan", a), loops.call("isnan", b))
+    return loops.where(strange, loops.call("add", a, b), found)
+
+
+# The step has the size of the last digit, so it moves with the first operand.
+NEXTAFTER = Elementwise("nextafter", _nextafter, (lambda g: g, flat), kinds="f", expand=_next)
+nextafter: Binary = binary(
+    NEXTAFTER, "The next number that the dtype can hold, from the first towards the second.",
+    "[1.0, 1.0], [2.0, 1.0]", "[1.0000001, 1.       ]",
+)

@@ -1,0 +1,47 @@
+"""Arithmetic and comparisons of sizes that give no size: what tensors make of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.dims import Dim, combine
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base import arith, compare
+from agnesi.ops.base.convert import as_tensor
+
+_FUNCTIONS: dict[str, Any] = {
+    "+": arith.add, "-": arith.subtract, "*": arith.multiply, "/": arith.divide,
+    "//": arith.floor_divide, "%": arith.remainder, "**": arith.power,
+    "eq": compare.equal, "ne": compare.not_equal, "lt": compare.less, "le": compare.less_equal,
+    "gt": compare.greater, "ge": compare.greater_equal,
+}
+_OPERANDS = (Dim, int, float, complex, Tensor, np.ndarray, np.generic)
+
+
+def with_tensors(name: str, a: Any, b: Any) -> Any:
+    """An operation on a size that gives no size; NotImplemented for what is no number.
+
+    Where Python would have a float, a size is as precise as that and gives way as that does.
+
+    Parameters
+    ----------
+    name : str, optional
+        Of the operation.
+    a, b : size, number or array_like
+        The operands.
+
+    Returns
+    -------
+    Tensor, float or NotImplemented
+        The result.
+    """
+    if not isinstance(a, _OPERANDS) or not isinstance(b, _OPERANDS):
+        return NotImplemented
+    if any(isinstance(x, np.integer) for x in (a, b)) and len(name) < 3 and name in "+-*//%":
+        return combine(name, *(int(x) if isinstance(x, np.integer) else x for x in (a, b)))
+    exact = name == "/" or any(isinstance(x, (float, complex)) for x in (a, b))
+    return _FUNCTIONS[name](*(
+        as_tensor(x, dtypes.float64) if exact and isinstance(x, Dim) else x for x in (a, b)))

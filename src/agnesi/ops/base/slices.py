@@ -1,0 +1,279 @@
+"""Basic slices: reading a regular region, replacing it, and the adjoint of reading it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import loops, shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.dims import Dim, Shape, Size, combine, is_open, is_settled
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import ShapeError
+from agnesi.core.extents import Extent
+from agnesi.core.op import Op
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import filled
+
+Entry = int | tuple[Any, Any, Any]
+Key = tuple[Entry, ...]
+
+#: The entry of a key that takes a whole axis.
+FULL = (None, None, 1)
+
+
+def _clamped(bound: Any, n: Size, low: int, high: Size) -> Size:
+    """A slice bound as a position between ``low`` and ``high``, for unknown sizes."""
+    if isinstance(bound, (int, Extent)) and bound < 0:
+        bound = n + bound
+    elif bound == 0 and not isinstance(bound, Dim):
+        return 0
+    elif bound == n:
+        return high
+    least = combine("max", bound, low)
+    return high - combine("max", high - least, 0)
+
+
+def _bounds(entry: Any, n: Size) -> tuple[Size, Size, int]:
+    """Start, size and step of a slice of an axis of size ``n``."""
+    start, stop, step = entry
+    if all(v is None or isinstance(v, int) for v in entry) and isinstance(n, int):
+        run = range(*slice(start, stop, step).indices(n))
+        return run.start, len(run), run.step
+    low, high = (0, n) if step > 0 else (-1, n - 1)
+    first = (low if step > 0 else high) if start is None else _clamped(start, n, low, high)
+    last = (high if step > 0 else low) if stop is None else _clamped(stop, n, low, high)
+    span = last - first if step > 0 else first - last
+    if abs(step) != 1:
+        span = (span + (abs(step) - 1)) // abs(step)
+    trivial = span == n or start is None or (start == 0 and stop is None)
+    return first, span if trivial else combine("max", span, 0), step
+
+
+def _position(i: int, n: Any, axis: int) -> Size:
+    if is_open(n):
+        return n + i if i < 0 else i
+    if not -n <= i < n:
+        raise IndexError(f"index {i} is out of range for axis {axis} of size {n}")
+    return i + n if i < 0 else i
+
+
+def _resolved(key: Key, known: Any) -> Key:
+    def number(v: Any) -> Any:
+        return known(v) if isinstance(v, Dim) else v
+
+    return tuple(e if isinstance(e, int) else tuple(map(number, e)) for e in key)
+
+
+@record
+class Slice(Op):
+    """Basic indexing: for each axis an integer, which drops it, or (start, stop, step).
+
+    Bounds mean what they mean in Python; start and stop may be None, or unknown sizes.
+    ``partial`` marks the first half of an indexing expression (see ``ops.indexing.scatter.Place``).
+    """
+
+    key: Key
+    partial: bool = False
+    name = "getitem"
+    view = True
+    keep_inputs = ()
+
+    def infer(self, x: Any) -> Any:
+        shape = []
+        for axis, (entry, n) in enumerate(zip(self.key, x.shape, strict=True)):
+            if isinstance(entry, int):
+                _position(entry, n, axis)
+            else:
+                shape.append(_bounds(entry, n)[1])
+        return tuple(shape), x.dtype
+
+    def index(self) -> tuple[Any, ...]:
+        """The key as NumPy takes it; with it even a single element is a view."""
+        return (*[e if isinstance(e, int) else slice(*e) for e in self.key], ...)
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return x[self.index()]
+
+    @property
+    def put(self) -> Op:
+        """The operation that gives the base with another value of the view."""
+        return SlicePut(self.key)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(Unslice(self.key, x.shape), g),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def lower(self, at: Any, x: Any) -> Any:
+        inner, own = iter(at), []
+        for axis, (entry, n) in enumerate(zip(self.key, x.shape, strict=True)):
+            if isinstance(entry, int):
+                place: Any = _position(entry, n, axis)
+                own.append(loops.Affine(place))
+            else:
+                start, _, step = _bounds(entry, n)
+                own.append(next(inner) * step + start)
+        return x(*own)
+
+    def resolve(self, known: Any) -> Op:
+        return Slice(_resolved(self.key, known))
+
+
+def slice_part(key: Key, shape: Sequence[int], new: Any) -> loops.Part:
+    """``new`` as the part of a result that the key selects."""
+    starts, steps, extents, flips = [], [], [], []
+    for axis, (entry, n) in enumerate(zip(key, shape, strict=True)):
+        if isinstance(entry, int):
+            start, size, step = _position(entry, n, axis), 1, 1
+        else:
+            start, size, step = _bounds(entry, n)  # type: ignore[assignment]
+        flips.append(step < 0)
+        starts.append(start + (size - 1) * step if step < 0 and size else start)
+        steps.append(abs(step))
+        extents.append(size)
+
+    def element(at: Any) -> Any:
+        return new(*(
+            i * -1 + (n - 1) if flip else i
+            for i, n, flip, entry in zip(at, extents, flips, key, strict=True)
+            if not isinstance(entry, int)
+        ))
+
+    return loops.Part(tuple(starts), tuple(steps), tuple(extents), element)  # type: ignore[arg-type]
+
+
+def region(key: Key, shape: Sequence[Size]) -> tuple[int, ...] | None:
+    """Where a key's first element lies; None if it has numbers, steps or unknown sizes."""
+    starts = []
+    for entry, n in zip(key, shape, strict=True):
+        if isinstance(entry, int) or not isinstance(n, int) or entry[2] not in (None, 1):
+            return None
+        if not all(v is None or isinstance(v, int) for v in entry):
+            return None
+        starts.append(slice(*entry).indices(n)[0])
+    return tuple(starts)
+
+
+@record
+class SlicePut(Op):
+    """The base with the region of a basic key replaced."""
+
+    key: Key
+    name = "setitem"
+    keep_inputs = ()
+    inlines = changes = True
+
+    def infer(self, base: Any, new: Any) -> Any:
+        region, _ = Slice(self.key).infer(base)
+        if is_settled((*region, *new.shape)) and region != new.shape:
+            raise ShapeError(f"the value has shape {new.shape}, the indexed region {region}")
+        return base.shape, base.dtype
+
+    def perform(self, base: np.ndarray, new: np.ndarray) -> np.ndarray:
+        result = base.copy()
+        result[Slice(self.key).index()] = new
+        return result
+
+    def vjp(self, g: Tensor, y: Tensor, base: Tensor, new: Tensor) -> tuple[Any, ...]:
+        rest = None
+        if base.requires_grad:
+            nothing = filled(new.shape, 0, g.dtype)
+            rest = apply(self, g, nothing)
+        return rest, apply(Slice(self.key), g) if new.requires_grad else None
+
+    def jvp(self, ts: Any, y: Tensor, base: Tensor, new: Tensor) -> Any:
+        tb, tn = ts
+        if tb is None:
+            return apply(Unslice(self.key, base.shape), tn)
+        if tn is None:
+            tn = filled(new.shape, 0, new.dtype)
+        return apply(self, tb, tn)
+
+    def parts(self, base: Any, new: Any) -> list[loops.Part]:
+        return [
+            loops.Part.whole(base.shape, lambda at: base(*at)),
+            slice_part(self.key, base.shape, new),
+        ]
+
+    def resolve(self, known: Any) -> Op:
+        return SlicePut(_resolved(self.key, known))
+
+
+@record
+class Unslice(Op):
+    """Zeros of a shape with the operand in the region of a basic key: the adjoint of Slice."""
+
+    key: Key
+    shape: Shape
+    name = "unslice"
+    keep_inputs = ()
+
+    def infer(self, x: Any) -> Any:
+        return self.shape, x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        result = np.zeros(self.shape, x.dtype)
+        result[Slice(self.key).index()] = x
+        return result
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(Slice(self.key), g),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def parts(self, x: Any) -> list[loops.Part]:
+        zero = loops.const(0, x.dtype)
+        return [
+            loops.Part.whole(self.shape, lambda at: zero),
+            slice_part(self.key, self.shape, x),
+        ]
+
+    def resolve(self, known: Any) -> Op:
+        return Unslice(_resolved(self.key, known), tuple(map(known, self.shape)))
+
+
+@public
+def flip(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """With the order along axes (all, without ``axis``) reversed.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    axis : int or tuple of int, optional
+        Which axes; all by default. Also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    fliplr, flipud, roll, rot90
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.flip(ag.arange(3))
+    tensor([2, 1, 0])
+    """
+    x = as_tensor(x)
+    axes = shapes.axes_of(axis, x.ndim)
+    key = tuple((None, None, -1) if a in axes else FULL for a in range(x.ndim))
+    return apply(Slice(key), x) if axes else x

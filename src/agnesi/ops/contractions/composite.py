@@ -1,0 +1,536 @@
+"""Functions that are a few lines over others: no rules of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.errors import ShapeError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.arith import abs as magnitude
+from agnesi.ops.base.arith import add, multiply, subtract
+from agnesi.ops.base.compare import (
+    equal,
+    greater,
+    isfinite,
+    isinf,
+    isnan,
+    less_equal,
+    logical_and,
+    logical_or,
+    not_equal,
+)
+from agnesi.ops.base.convert import SCALARS, as_tensor, cast
+from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.movement import moveaxis
+from agnesi.ops.base.reduce import all as every
+from agnesi.ops.base.select import where
+from agnesi.ops.contractions.matmul import tensordot
+from agnesi.ops.indexing.join import concat, stack
+from agnesi.ops.reductions.vectornorms import norm
+
+
+@public
+def isclose(x1: TensorLike, x2: TensorLike, /, rtol: float = 1e-5, atol: float = 1e-8, *,
+            equal_nan: bool = False, out: Tensor | None = None) -> Tensor:
+    """Whether elements agree: ``|x1 - x2| <= atol + rtol * |x2|``.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        They broadcast; integers and bool are compared as float64.
+    rtol : float
+        Tolerance relative to ``|x2|``.
+    atol : float
+        Absolute tolerance.
+    equal_nan : bool
+        Whether NaN agrees with NaN.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        bool, of the broadcast shape. Infinities agree with themselves only.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    allclose, eq, array_equal
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.isclose(ag.tensor([1.0, 2.0]), ag.tensor([1.0 + 1e-7, 2.1]))
+    tensor([ True, False])
+    """
+    a, b = as_tensor(x1), as_tensor(x2)
+    if not (dtypes.is_inexact(a.dtype) or dtypes.is_inexact(b.dtype)):
+        a, b = cast(a, dtypes.float64), cast(b, dtypes.float64)
+    near = less_equal(magnitude(subtract(a, b)), add(multiply(magnitude(b), rtol), atol))
+    same = logical_or(equal(a, b), logical_and(near, isfinite(b)))
+    return logical_or(same, logical_and(isnan(a), isnan(b))) if equal_nan else same
+
+
+@public
+def allclose(x1: TensorLike, x2: TensorLike, /, rtol: float = 1e-5, atol: float = 1e-8, *,
+             equal_nan: bool = False, out: Tensor | None = None) -> Tensor:
+    """Whether all elements agree, as a tensor of one bool.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        They broadcast; integers and bool are compared as float64.
+    rtol : float
+        Tolerance relative to ``|x2|``.
+    atol : float
+        Absolute tolerance.
+    equal_nan : bool
+        Whether NaN agrees with NaN.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        One bool, of shape (): whether :func:`isclose` holds everywhere; True for no elements.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    isclose, array_equal, all
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool(ag.allclose(ag.ones(3), ag.ones(3) + 1e-7))
+    True
+    """
+    return every(isclose(x1, x2, rtol, atol, equal_nan=equal_nan))
+
+
+@public
+def array_equal(x1: TensorLike, x2: TensorLike, /, equal_nan: bool = False, *,
+                out: Tensor | None = None) -> Tensor:
+    """Whether two arrays have the same shape and elements; NaN is NaN with ``equal_nan``.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Of any shapes, which need not fit.
+    equal_nan : bool
+        Whether NaN equals NaN.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        One bool, of shape ().
+
+    See Also
+    --------
+    array_equiv, allclose, eq
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> bool(ag.array_equal(ag.ones(2), [1, 1]))
+    True
+    """
+    a, b = as_tensor(x1), as_tensor(x2)
+    if a.shape != b.shape:
+        return as_tensor(False)
+    same = equal(a, b)
+    return every(logical_or(same, logical_and(isnan(a), isnan(b))) if equal_nan else same)
+
+
+@public
+def diff(x: TensorLike, /, n: int = 1, axis: int = -1, prepend: TensorLike | None = None,
+         append: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Differences of neighbours, ``n`` times.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis; differences of bool are whether they differ.
+    n : int
+        How many times differences are taken; 0 gives ``x``.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    prepend, append : array_like, optional
+        Put in front of and behind the elements first; numbers for a single row.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        As ``x``, but ``n`` shorter along the axis, or empty.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is negative.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    cumsum, gradient, ediff1d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.diff(ag.tensor([1, 4, 9]))
+    tensor([3, 5])
+    """
+    x = as_tensor(x)
+    axis = shapes.axis_of(axis, x.ndim)
+    if n < 0:
+        raise ValueError(f"n must not be negative: {n}")
+    if prepend is not None or append is not None:
+        x = concat([e for e in (_edge(prepend, x, axis), x, _edge(append, x, axis))
+                    if e is not None], axis)
+    before = (slice(None),) * axis
+    for _ in range(n):
+        ahead, behind = x[(*before, slice(1, None))], x[(*before, slice(None, -1))]
+        x = not_equal(ahead, behind) if x.dtype.kind == "b" else ahead - behind
+    return x
+
+
+def _edge(given: Any, x: Tensor, axis: int) -> Tensor | None:
+    """What :func:`diff` puts beside ``x``: a number becomes a row of it."""
+    if given is None:
+        return None
+    edge = as_tensor(given, x.dtype) if type(given) in SCALARS else as_tensor(given)
+    if edge.ndim:
+        return edge
+    return broadcast_to(edge, tuple(1 if a == axis else n for a, n in enumerate(x.shape)))
+
+
+@public
+def inner(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """Sum of products over the last axes of both.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Of equally long last axes, or numbers.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (*x1.shape[:-1], *x2.shape[:-1]); complex numbers are not conjugated.
+
+    Raises
+    ------
+    ShapeError
+        If the last axes differ in size.
+
+    See Also
+    --------
+    dot, vdot, vecdot, outer, tensordot
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.inner(ag.tensor([1, 2]), ag.tensor([[3, 4], [5, 6]]))
+    tensor([11, 17])
+    """
+    a, b = as_tensor(x1), as_tensor(x2)
+    return tensordot(a, b, axes=((-1,), (-1,))) if a.ndim and b.ndim else multiply(a, b)
+
+
+@public
+def cross(x1: TensorLike, x2: TensorLike, /, axis: int | None = None, *, axisa: int = -1,
+          axisb: int = -1, axisc: int = -1, out: Tensor | None = None) -> Tensor:
+    """Cross product of vectors of three elements.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        They broadcast.
+    axis : int, optional
+        The axis of size 3 in both and in the result, by default the last one; also written ``dim``.
+    axisa, axisb, axisc : int
+        The axes of ``x1``, ``x2`` and the result, where they are not the same.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape.
+
+    Raises
+    ------
+    ShapeError
+        If the axis has another size than 3, or the shapes do not broadcast.
+
+    See Also
+    --------
+    linalg.cross, dot, outer
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cross(ag.tensor([1, 0, 0]), ag.tensor([0, 1, 0]))
+    tensor([0, 0, 1])
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = moveaxis(as_tensor(x1), axisa, -1), moveaxis(as_tensor(x2), axisb, -1)
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise ShapeError(f"axes {axisa} and {axisb} must have size 3, not {a.shape[-1]} and "
+                         f"{b.shape[-1]}")
+    (a0, a1, a2), (b0, b1, b2) = ([v[..., i] for i in range(3)] for v in (a, b))
+    parts = [a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0]
+    return moveaxis(stack(parts, axis=-1), -1, axisc)
+
+
+@public
+def dist(x1: TensorLike, x2: TensorLike, /, p: float = 2, *, out: Tensor | None = None) -> Tensor:
+    """The p-norm of the difference.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        They broadcast.
+    p : float
+        Order of the norm: 2 is Euclid's, ``inf`` the greatest absolute difference.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        One real number, of shape ().
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    linalg.vector_norm
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.dist(ag.tensor([0.0, 0.0]), ag.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    return norm(subtract(x1, x2), ord=p)
+
+
+@public
+def nan_to_num(x: TensorLike, /, nan: float = 0.0, posinf: float | None = None,
+               neginf: float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """NaN and infinities replaced by numbers: zero and the largest ones by default.
+
+    Parameters
+    ----------
+    x : array_like
+        Integers and complex numbers are given back as they are.
+    nan : float
+        Stands for NaN.
+    posinf, neginf : float, optional
+        Stand for the infinities; by default the greatest and the least number of the dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``; the gradient is 0 where something was replaced.
+
+    See Also
+    --------
+    isnan, isinf, where
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nan_to_num(ag.tensor([1.0, float("nan")]))
+    tensor([1., 0.])
+    """
+    x = as_tensor(x)
+    if x.dtype.kind not in "fV":
+        return x
+    limits = dtypes.limits(x.dtype)
+    high = float(limits.max) if posinf is None else posinf
+    low = float(limits.min) if neginf is None else neginf
+    infinite = where(greater(x, 0), as_tensor(high, x.dtype), as_tensor(low, x.dtype))
+    return where(isnan(x), nan, where(isinf(x), infinite, x))
+
+
+@public
+def masked_fill(x: TensorLike, mask: TensorLike, value: TensorLike, *, out: Tensor | None = None
+                ) -> Tensor:
+    """``value`` where the mask is true.
+
+    Parameters
+    ----------
+    x : array_like
+        It is left as it is.
+    mask : array_like of bool
+        Where to put the value; it broadcasts with ``x``.
+    value : number or array_like
+        Converted to the dtype of ``x``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape; gradients are 0 where the mask is true.
+
+    Raises
+    ------
+    DTypeError
+        If the mask is not bool.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    where, putmask, place, index_put
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.masked_fill(ag.tensor([1, 2]), ag.tensor([True, False]), 7)
+    tensor([7, 2])
+    """
+    x = as_tensor(x)
+    return where(mask, as_tensor(value, x.dtype), x)
+
+
+@public
+def lerp(start: TensorLike, end: TensorLike, weight: TensorLike, *, out: Tensor | None = None
+         ) -> Tensor:
+    """``start + weight * (end - start)``.
+
+    Parameters
+    ----------
+    start, end : array_like
+        The values at weights 0 and 1.
+    weight : array_like
+        Any number; beyond [0, 1] it extrapolates. All three broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape and the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    interp, addcmul
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.lerp(ag.zeros(2), ag.ones(2), 0.25)
+    tensor([0.25, 0.25])
+    """
+    start = as_tensor(start)
+    return add(start, multiply(subtract(end, start), weight))
+
+
+@public
+def addcmul(x: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: Any = 1,
+            out: Tensor | None = None) -> Tensor:
+    """``x + value * tensor1 * tensor2``.
+
+    Parameters
+    ----------
+    x : array_like
+        Numbers to add to.
+    tensor1, tensor2 : array_like
+        Factors, or dividend and divisor; all three broadcast.
+    value : number or Tensor
+        Factor of the product or quotient.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape and the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    addcdiv, multiply, lerp
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.addcmul(ag.ones(2), ag.ones(2), ag.ones(2), value=0.5)
+    tensor([1.5, 1.5])
+    """
+    return add(x, multiply(multiply(tensor1, tensor2), value))
+
+
+@public
+def addcdiv(x: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: Any = 1,
+            out: Tensor | None = None) -> Tensor:
+    """``x + value * tensor1 / tensor2``.
+
+    Parameters
+    ----------
+    x : array_like
+        Numbers to add to.
+    tensor1, tensor2 : array_like
+        Factors, or dividend and divisor; all three broadcast.
+    value : number or Tensor
+        Factor of the product or quotient.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape and the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    addcmul, divide, lerp
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.addcdiv(ag.ones(2), ag.ones(2), ag.tensor([2.0, 4.0]))
+    tensor([1.5 , 1.25])
+    """
+    return add(x, multiply(as_tensor(tensor1) / as_tensor(tensor2), value))

@@ -1,0 +1,120 @@
+"""Products with vectors that NumPy has names for."""
+
+from __future__ import annotations
+
+from agnesi.core.accepted import TensorLike
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.arith import conj
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.movement import expand_dims, reshape
+from agnesi.ops.contractions.matmul import matmul, vecdot
+
+__all__ = ["matvec", "vdot", "vecmat"]
+
+
+@public
+def vdot(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """Sum of products of the flat elements; the first operand is conjugated.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Of equally many elements.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        One number, of the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the numbers of elements differ.
+
+    See Also
+    --------
+    vecdot, dot, inner
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.vdot(ag.tensor([1j, 2]), ag.tensor([1j, 1]))
+    tensor(3.+0.j)
+    """
+    a, b = as_tensor(x1), as_tensor(x2)
+    return vecdot(reshape(a, (a.size,)), reshape(b, (b.size,)))
+
+
+@public
+def matvec(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """Matrices (the last two axes) times vectors (the last axis).
+
+    Parameters
+    ----------
+    x1 : array_like
+        Of shape (..., m, n).
+    x2 : array_like
+        Of shape (..., n); the axes in front broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., m).
+
+    Raises
+    ------
+    ShapeError
+        If the sizes do not fit.
+
+    See Also
+    --------
+    vecmat, matmul, vecdot
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.matvec(ag.tensor([[1, 2], [3, 4]]), ag.tensor([1, 10]))
+    tensor([21, 43])
+    """
+    return matmul(x1, expand_dims(as_tensor(x2), -1))[..., 0]
+
+
+@public
+def vecmat(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """Vectors (the last axis, conjugated) times matrices (the last two axes).
+
+    Parameters
+    ----------
+    x1 : array_like
+        Of shape (..., m).
+    x2 : array_like
+        Of shape (..., m, n); the axes in front broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., n).
+
+    Raises
+    ------
+    ShapeError
+        If the sizes do not fit.
+
+    See Also
+    --------
+    matvec, matmul, vecdot
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.vecmat(ag.tensor([1, 10]), ag.tensor([[1, 2], [3, 4]]))
+    tensor([31, 42])
+    """
+    return matmul(expand_dims(conj(as_tensor(x1)), -2), x2)[..., 0, :]

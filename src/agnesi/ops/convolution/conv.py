@@ -1,0 +1,538 @@
+"""Convolutions (as deep learning says: correlations) over any number of axes.
+
+Convolution is bilinear in image and filters.  Its two adjoints are operations of their own, and the
+three are each other's derivatives, to any order.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, loops
+from agnesi.core.accepted import PerAxis, TensorLike
+from agnesi.core.config import LENT
+from agnesi.core.dims import Shape, is_static
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import ShapeError
+from agnesi.core.loops import Affine
+from agnesi.core.op import Op
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_tensor, pair
+from agnesi.ops.base.elementwise import silently
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.slices import flip as flipped
+from agnesi.ops.convolution.conv_choice import Requests, bound, requests
+from agnesi.ops.convolution.windows import (
+    UNROLLED,
+    Ints,
+    Place,
+    Run,
+    Windows,
+    all_of,
+    borders,
+    count,
+    fold,
+    per_axis,
+    within_kernel,
+)
+
+#: Multiply-adds that take NumPy as long as to copy an element of a window, and as all steps of a
+#: convolution of nothing.
+_COPY, _STEPS = 64, 2_000_000
+
+
+def _columns(x: np.ndarray, windows: Windows, kernel: Ints, groups: int) -> np.ndarray:
+    """Windows as rows of a matrix for each group: (groups, batch * places, channels * kernel)."""
+    view = windows.view(windows.padded(x), kernel)
+    rank = len(kernel)
+    n, channels, places = view.shape[0], view.shape[1] // groups, view.shape[2: 2 + rank]
+    view = view.reshape(n, groups, channels, *places, *kernel)
+    order = (1, 0, *range(3, 3 + rank), 2, *range(3 + rank, 3 + 2 * rank))
+    rows = n * math.prod(places)
+    return view.transpose(order).reshape(groups, rows, channels * math.prod(kernel))
+
+
+def _conj(x: Tensor) -> Tensor:
+    return x.conj() if x.dtype.kind == "c" else x
+
+
+def _by_group(g: np.ndarray, groups: int) -> np.ndarray:
+    """(batch, channels, *places) as (groups, batch * places, channels of the group)."""
+    n, channels, *places = g.shape
+    parts = g.reshape(n, groups, channels // groups, math.prod(places))
+    rows = n * math.prod(places)
+    return parts.transpose(1, 0, 3, 2).reshape(groups, rows, channels // groups)
+
+
+def _work(op: Any, a: np.ndarray, b: np.ndarray) -> int:
+    """What any of the three costs NumPy, in multiply-adds of its products.
+
+    Most of it is often to copy windows, above all where few filters read each.
+    """
+    shape, _ = op.infer(a, b)
+    maps, filters = {
+        "conv": (shape, b.shape), "conv_grad_x": (a.shape, b.shape), "conv_grad_w": (b.shape, shape)
+    }[op.name]
+    total = math.prod(maps) * math.prod(filters[1:])
+    return total + _COPY * (total * op.groups // max(filters[0], 1)) + _STEPS
+
+
+# -- operations -------------------------------------------------------------------------------
+def _summed_wide(lower: Any) -> Any:
+    """A lowering that adds up 16-bit numbers in float32."""
+
+    def wide(self: Op, at: Any, *reads: loops.Read) -> Any:
+        kind = reads[0].dtype
+        if kind not in ("float16", "bfloat16"):
+            return lower(self, at, *reads)
+        return loops.cast(lower(self, at, *map(_widened, reads)), kind)
+
+    return wide
+
+
+def _in_float32(run: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """What computes a result, given 16-bit numbers as float32: sums are float32."""
+    if a.dtype not in dtypes.HALVES:
+        found: np.ndarray = run(a, b)
+        return found
+    return silently(run(a.astype(np.float32), b.astype(np.float32)).astype, a.dtype)
+
+
+def _widened(read: loops.Read) -> loops.Read:
+    return loops.Read(read.shape, "float32", lambda i: loops.cast(read(*i), "float32"))
+
+
+class _Bilinear(Op):
+    """Two operands, linear in each.  ``lower`` is what compiled code does without a kernel."""
+
+    bilinear = True
+    template = "conv"
+    by: Requests | None
+
+    def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return _in_float32(self._lent, a, b)
+
+    def reference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """The result by NumPy, whatever the dtype."""
+        return _in_float32(self.compute, a, b)
+
+    def _lent(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        found = LENT.run(self, (a, b), _work(self, a, b))
+        return self.compute(a, b) if found is None else found
+
+    def compute(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """The result by NumPy, of dtypes that it can add up."""
+        raise NotImplementedError
+
+    def _apply(self, op: Any, *xs: Tensor) -> Tensor:
+        """Another of the three, with the implementation that was asked for."""
+        return apply(bound(op, *xs), *xs)
+
+    def reduction(self, a: Any, b: Any) -> Ints:
+        return (1,)
+
+    def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor) -> Any:
+        ta, tb = ts
+        first = None if ta is None else apply(self, ta, b)
+        second = None if tb is None else apply(self, a, tb)
+        if first is None or second is None:
+            return second if first is None else first
+        return first + second
+
+
+@record
+class Conv(_Bilinear):
+    """Images (batch, channels, ...) and filters (out, channels / groups, ...): a map for each."""
+
+    windows: Windows
+    groups: int = 1
+    by: Requests | None = None
+    name = "conv"
+
+    def infer(self, x: Any, w: Any) -> Any:
+        channels = w.shape[1] * self.groups
+        if isinstance(x.shape[1], int) and isinstance(channels, int) and x.shape[1] != channels:
+            each = f" in each of {self.groups} groups" if self.groups > 1 else ""
+            raise ShapeError(
+                f"the image has {x.shape[1]} channels, the filters take {w.shape[1]}{each}"
+            )
+        if isinstance(w.shape[0], int) and w.shape[0] % self.groups:
+            raise ShapeError(f"{w.shape[0]} filters do not divide into {self.groups} groups")
+        places = self.windows.sizes(x.shape[2:], w.shape[2:])
+        return (x.shape[0], w.shape[0], *places), x.dtype
+
+    def compute(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
+        (shape, _), groups, out = self.infer(x, w), self.groups, w.shape[0]
+        columns = _columns(x, self.windows, w.shape[2:], groups)
+        y = columns @ w.reshape(groups, out // groups, columns.shape[2]).transpose(0, 2, 1)
+        y = y.reshape(groups, shape[0], math.prod(shape[2:]), out // groups)
+        y = y.transpose(1, 0, 3, 2)
+        return np.ascontiguousarray(y).reshape(shape)
+
+    @_summed_wide
+    def lower(self, at: Any, x: Any, w: Any) -> Any:
+        group, _ = at[1].divmod(w.shape[0] // self.groups)
+        runs = self.windows.reads(at[2:], w.shape[2:], x.shape[2:])
+
+        def term(c: Affine, places: tuple[Place, ...]) -> Any:
+            value = x(at[0], group * w.shape[1] + c, *(p.at for p in places))
+            return _times(value, w(at[1], c, *(p.tap for p in places)), places)
+
+        return _total(at, w.shape[1], runs, term)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, w: Tensor) -> tuple[Any, ...]:
+        to_x = to_w = None
+        if x.requires_grad:
+            to_x = self._apply(ConvGradX(self.windows, self.groups, x.shape, self.by), g, _conj(w))
+        if w.requires_grad:
+            to_w = self._apply(ConvGradW(self.windows, self.groups, w.shape, self.by), _conj(x), g)
+        return to_x, to_w
+
+
+@record
+class ConvGradX(_Bilinear):
+    """Adjoint of Conv to the image: what its result is worth, and the filters, to an image."""
+
+    windows: Windows
+    groups: int
+    shape: Shape
+    by: Requests | None = None
+    name = "conv_grad_x"
+
+    def infer(self, g: Any, w: Any) -> Any:
+        return self.shape, g.dtype
+
+    def compute(self, g: np.ndarray, w: np.ndarray) -> np.ndarray:
+        groups, kernel, places = self.groups, w.shape[2:], g.shape[2:]
+        wide = [
+            n + low + high
+            for n, (low, high) in zip(self.shape[2:], self.windows.padding, strict=True)
+        ]
+        padded = np.zeros((*self.shape[:2], *wide), g.dtype)
+        rows = g.reshape(g.shape[0], groups, g.shape[1] // groups, math.prod(places))
+        filters = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
+        for tap, where in self.windows.taps(kernel, places):
+            here: Any = (..., *tap)
+            part = filters[here].transpose(0, 2, 1) @ rows
+            padded[where] += part.reshape(*self.shape[:2], *places)
+        return np.ascontiguousarray(self.windows.inner(padded))
+
+    @_summed_wide
+    def lower(self, at: Any, g: Any, w: Any) -> Any:
+        group, channel = at[1].divmod(w.shape[1])
+        each = w.shape[0] // self.groups
+        runs = self.windows.covers(at[2:], w.shape[2:], self.shape[2:], g.shape[2:])
+
+        def term(o: Affine, places: tuple[Place, ...]) -> Any:
+            filter_ = group * each + o
+            value = g(at[0], filter_, *(p.at for p in places))
+            taps = (within_kernel(p.tap, k) for p, k in zip(places, w.shape[2:], strict=True))
+            return _times(value, w(filter_, channel, *taps), places)
+
+        return _total(at, each, runs, term)
+
+    def vjp(self, h: Tensor, y: Tensor, g: Tensor, w: Tensor) -> tuple[Any, ...]:
+        to_g = to_w = None
+        if g.requires_grad:
+            to_g = self._apply(Conv(self.windows, self.groups, self.by), h, _conj(w))
+        if w.requires_grad:
+            to_w = self._apply(ConvGradW(self.windows, self.groups, w.shape, self.by), h, _conj(g))
+        return to_g, to_w
+
+    def resolve(self, known: Any) -> Op:
+        return ConvGradX(self.windows, self.groups, tuple(map(known, self.shape)), self.by)
+
+
+@record
+class ConvGradW(_Bilinear):
+    """Adjoint of Conv to the filters: image, and what Conv's result is worth, to filters."""
+
+    windows: Windows
+    groups: int
+    shape: Shape
+    by: Requests | None = None
+    name = "conv_grad_w"
+
+    def infer(self, x: Any, g: Any) -> Any:
+        return self.shape, x.dtype
+
+    def compute(self, x: np.ndarray, g: np.ndarray) -> np.ndarray:
+        columns = _columns(x, self.windows, self.shape[2:], self.groups)
+        return (_by_group(g, self.groups).transpose(0, 2, 1) @ columns).reshape(self.shape)
+
+    @_summed_wide
+    def lower(self, at: Any, x: Any, g: Any) -> Any:
+        group, _ = at[0].divmod(self.shape[0] // self.groups)
+        channel = group * self.shape[1] + at[1]
+
+        def body(n: Affine, *window: Affine) -> Any:
+            runs = self.windows.reads(window, self.shape[2:], x.shape[2:])
+            places = tuple(run.place(t) for run, t in zip(runs, at[2:], strict=True))
+            value = x(n, channel, *(p.at for p in places))
+            return _times(value, g(n, at[0], *window), places)
+
+        avoid = frozenset().union(*(i.free for i in at))
+        sizes = (g.shape[0], *g.shape[2:])
+        return loops.reduce_("add", sizes, body, avoid, [32 + i for i in range(len(sizes))])
+
+    def vjp(self, h: Tensor, y: Tensor, x: Tensor, g: Tensor) -> tuple[Any, ...]:
+        to_x = to_g = None
+        if x.requires_grad:
+            to_x = self._apply(ConvGradX(self.windows, self.groups, x.shape, self.by), _conj(g), h)
+        if g.requires_grad:
+            to_g = self._apply(Conv(self.windows, self.groups, self.by), _conj(x), h)
+        return to_x, to_g
+
+    def resolve(self, known: Any) -> Op:
+        return ConvGradW(self.windows, self.groups, tuple(map(known, self.shape)), self.by)
+
+
+# -- in the loop language -----------------------------------------------------------------------
+def _times(value: Any, factor: Any, places: tuple[Place, ...]) -> Any:
+    """The product, or zero where the place lies outside."""
+    inside = all_of([p.inside for p in places])
+    if inside is not None:
+        value = loops.where(inside, value, loops.const(0, value.dtype))
+    return loops.call("multiply", value, factor)
+
+
+def _total(at: Any, channels: int, runs: list[Run], term: Any) -> Any:
+    """Sum over the channels of a group, and over the places."""
+    avoid = frozenset().union(*(i.free for i in at))
+    if channels == 1:
+        return fold("add", runs, at, lambda places: term(Affine(), places))
+    if count(runs) <= UNROLLED:
+        return loops.reduce_(
+            "add", [channels],
+            lambda c: fold("add", runs, (*at, c), lambda places: term(c, places)), avoid, [31],
+        )
+
+    def body(c: Affine, *js: Affine) -> Any:
+        return term(c, tuple(run.place(j) for run, j in zip(runs, js, strict=True)))
+
+    sizes = [channels, *(r.length for r in runs)]
+    return loops.reduce_("add", sizes, body, avoid, [31 + i for i in range(len(sizes))])
+
+
+# -- parameters -------------------------------------------------------------------------------
+def operands(x: Any, w: Any, rank: int | None) -> tuple[Tensor, Tensor, int]:
+    """Images and filters of one dtype, and how many axes the images have."""
+    x, w = pair(as_tensor(x), as_tensor(w))
+    rank = w.ndim - 2 if rank is None else rank
+    if x.ndim != rank + 2 or w.ndim != rank + 2 or rank < 1:
+        raise ShapeError(
+            f"image {x.shape} and filters {w.shape} must both have {max(rank, 1) + 2} axes: "
+            "(batch, channels, ...) and (filters, channels, ...)"
+        )
+    return x, w, rank
+
+
+def with_bias(y: Tensor, bias: Any) -> Tensor:
+    """A number for each channel added, where there is a bias."""
+    if bias is None:
+        return y
+    bias = as_tensor(bias)
+    known = is_static((*bias.shape, y.shape[1]))
+    if bias.ndim != 1 or (known and bias.shape[0] != y.shape[1]):
+        raise ShapeError(
+            f"the bias has shape {bias.shape}; it must have one number per channel: {y.shape[1:2]}"
+        )
+    return y + reshape(bias, (bias.shape[0], *(1,) * (y.ndim - 2)))
+
+
+def _conv(x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int,
+          rank: int, flip: bool, algorithm: Any) -> Tensor:
+    x, w = as_tensor(x), as_tensor(w)
+    if flip:
+        w = flipped(w, tuple(range(2, w.ndim)))
+    if x.ndim == rank + 1 and w.ndim == rank + 2:  # one image
+        return _conv(x[None], w, bias, stride, padding, dilation, groups, rank, False, algorithm)[0]
+    x, w, rank = operands(x, w, rank)
+    kernel: Any = w.shape[2:]
+    steps, inside = per_axis(stride, rank, "stride"), per_axis(dilation, rank, "dilation")
+    windows = Windows(steps, borders(padding, kernel, inside, steps), inside)
+    op = Conv(windows, per_axis(groups, 1, "groups")[0], requests(algorithm))
+    if op.by is not None:
+        op.infer(x, w)
+    return with_bias(apply(bound(op, x, w), x, w), bias)
+
+
+# -- functions --------------------------------------------------------------------------------
+@public
+def conv1d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, *, stride: PerAxis = 1,
+           padding: PerAxis | str = 0, dilation: PerAxis = 1, groups: int = 1, flip: bool = False,
+           algorithm: Any = None, out: Tensor | None = None) -> Tensor:
+    """Convolution over one axis; see :func:`conv2d`.
+
+    Parameters
+    ----------
+    x : array_like
+        Rows: (batch, channels, length), or one of them.
+    w : array_like
+        Filters: (filters, channels / groups, length).
+    bias : array_like, optional
+        A number for each filter.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each.
+    padding : int, tuple, "valid", "same" or "full"
+        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
+        keeps the size under a stride of 1.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    groups : int
+        Channels and filters fall into so many groups that do not meet.
+    flip : bool
+        Whether filters are turned around first, as mathematics defines convolutions.
+    algorithm : str, (str, str, str) or dict, optional
+        How it is computed, as for :func:`agnesi.conv2d`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        (batch, filters, places); windows that would stick out are dropped.
+
+    Raises
+    ------
+    ShapeError
+        If the channels do not fit, a window is larger than the image, or channels and filters do
+        not fall into the groups.
+    ValueError
+        If a stride or dilation is not positive, or there is no such padding or algorithm.
+
+    See Also
+    --------
+    conv2d, conv3d, conv_transpose, nn.Conv1d, correlate
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.conv1d([[[1.0, 2.0, 4.0]]], [[[-1.0, 1.0]]])
+    tensor([[[1., 2.]]])
+    """
+    return _conv(x, w, bias, stride, padding, dilation, groups, 1, flip, algorithm)
+
+
+@public
+def conv2d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, *, stride: PerAxis = 1,
+           padding: PerAxis | str = 0, dilation: PerAxis = 1, groups: int = 1, flip: bool = False,
+           algorithm: Any = None, out: Tensor | None = None) -> Tensor:
+    """Convolution (correlation, unless ``flip``) over two axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Images: (batch, channels, height, width), or one of them.
+    w : array_like
+        Filters: (filters, channels / groups, height, width).
+    bias : array_like, optional
+        A number for each filter.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each.
+    padding : int, tuple, "valid", "same" or "full"
+        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
+        keeps the size under a stride of 1.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    groups : int
+        Channels and filters fall into so many groups that do not meet.
+    flip : bool
+        Whether filters are turned around first, as mathematics defines convolutions.
+    algorithm : str, (str, str, str) or dict, optional
+        How it is computed: "implicit_gemm" or "direct" (generated code), "unfold" (a matrix
+        product of all windows written out), "fft", "reference" (NumPy); or who decides: "auto" (a
+        rule), "guess_once", "guess_on_shape_change", "time_once", "time_on_shape_change" (the
+        candidates run).  One for all, or one each for "forward" and the gradients to "input" and
+        "weight"; ``config.conv_algorithm`` and its kin by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        (batch, filters, places, places); windows that would stick out are dropped.  What an
+        infinite element reaches, and nothing else, may be NaN instead of infinite where few
+        multiplications are made by way of sums and differences; never with "direct".
+
+    Raises
+    ------
+    ShapeError
+        If the channels do not fit, a window is larger than the image, or channels and filters do
+        not fall into the groups.
+    ValueError
+        If a stride or dilation is not positive, or there is no such padding or algorithm.
+
+    See Also
+    --------
+    conv1d, conv3d, conv_transpose, nn.Conv2d, nn.functional.unfold, convolve
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.conv2d(ag.ones((1, 1, 3, 3)), ag.ones((1, 1, 2, 2)), stride=1)
+    tensor([[[[4., 4.],
+              [4., 4.]]]])
+    """
+    return _conv(x, w, bias, stride, padding, dilation, groups, 2, flip, algorithm)
+
+
+@public
+def conv3d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, *, stride: PerAxis = 1,
+           padding: PerAxis | str = 0, dilation: PerAxis = 1, groups: int = 1, flip: bool = False,
+           algorithm: Any = None, out: Tensor | None = None) -> Tensor:
+    """Convolution over three axes; see :func:`conv2d`.
+
+    Parameters
+    ----------
+    x : array_like
+        Volumes: (batch, channels, depth, height, width), or one of them.
+    w : array_like
+        Filters: (filters, channels / groups, depth, height, width).
+    bias : array_like, optional
+        A number for each filter.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each.
+    padding : int, tuple, "valid", "same" or "full"
+        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
+        keeps the size under a stride of 1.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    groups : int
+        Channels and filters fall into so many groups that do not meet.
+    flip : bool
+        Whether filters are turned around first, as mathematics defines convolutions.
+    algorithm : str, (str, str, str) or dict, optional
+        How it is computed, as for :func:`agnesi.conv2d`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        (batch, filters, places, places, places); windows that would stick out are dropped.
+
+    Raises
+    ------
+    ShapeError
+        If the channels do not fit, a window is larger than the image, or channels and filters do
+        not fall into the groups.
+    ValueError
+        If a stride or dilation is not positive, or there is no such padding or algorithm.
+
+    See Also
+    --------
+    conv1d, conv2d, conv_transpose, nn.Conv3d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.conv3d(ag.ones((1, 2, 3, 3, 3)), ag.ones((4, 2, 3, 3, 3))).shape
+    (1, 4, 1, 1, 1)
+    """
+    return _conv(x, w, bias, stride, padding, dilation, groups, 3, flip, algorithm)

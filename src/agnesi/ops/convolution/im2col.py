@@ -1,0 +1,243 @@
+"""Windows of images written out as columns, and columns summed into images."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import loops
+from agnesi.core.accepted import PerAxis, ShapeLike, TensorLike
+from agnesi.core.dims import is_static, product
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import Op, typed
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.convolution.images import as_images
+from agnesi.ops.convolution.pooled import summed
+from agnesi.ops.convolution.windows import (
+    Ints,
+    Windows,
+    all_of,
+    borders,
+    count,
+    per_axis,
+    within_kernel,
+)
+from agnesi.ops.convolution.windows import fold as combined
+
+
+@record
+class Columns(Op):
+    """All windows of images: (batch, channels, *kernel, *places)."""
+
+    windows: Windows
+    kernel: Ints
+    name = "columns"
+    keep_inputs = ()
+
+    def infer(self, x: Any) -> Any:
+        places = self.windows.sizes(x.shape[2:], self.kernel)
+        return (*x.shape[:2], *self.kernel, *places), x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        view = self.windows.view(self.windows.padded(x), self.kernel)
+        rank = len(self.kernel)
+        return view.transpose((0, 1, *range(2 + rank, 2 + 2 * rank), *range(2, 2 + rank))).copy()
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(Folded(self.windows, self.kernel, x.shape[2:]), g),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def lower(self, at: Any, x: Any) -> Any:
+        rank = len(self.kernel)
+        runs = self.windows.reads(at[2 + rank:], self.kernel, x.shape[2:])
+        places = [run.place(t) for run, t in zip(runs, at[2: 2 + rank], strict=True)]
+        value = x(*at[:2], *(p.at for p in places))
+        inside = all_of([p.inside for p in places])
+        return value if inside is None else loops.where(inside, value, loops.const(0, x.dtype))
+
+
+@record
+class Folded(Op):
+    """Each column added to the places of its window: the adjoint of Columns."""
+
+    windows: Windows
+    kernel: Ints
+    sizes: tuple[Any, ...]
+    name = "folded"
+    keep_inputs = ()
+
+    @property
+    def template(self) -> str:  # type: ignore[override]
+        return "windows" if math.prod(self.kernel) > 1 else ""
+
+    def infer(self, x: Any) -> Any:
+        return (*x.shape[:2], *self.sizes), x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        rank = len(self.kernel)
+        wide = [n + low + high for n, (low, high) in zip(self.sizes, self.windows.padding,
+                                                         strict=True)]
+        padded = np.zeros((*x.shape[:2], *wide), summed(x.dtype))
+        for tap, where in self.windows.taps(self.kernel, x.shape[2 + rank:]):
+            here: Any = (slice(None), slice(None), *tap)
+            padded[where] += x[here]
+        return np.ascontiguousarray(self.windows.inner(padded), x.dtype)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(Columns(self.windows, self.kernel), g),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def resolve(self, known: Any) -> Op:
+        return Folded(self.windows, self.kernel, tuple(map(known, self.sizes)))
+
+    def lower(self, at: Any, x: Any) -> Any:
+        places = x.shape[2 + len(self.kernel):]
+        runs = self.windows.covers(at[2:], self.kernel, self.sizes, places)
+        dtype = summed(np.dtype(x.dtype)).name
+        zero = loops.const(0, dtype)
+
+        def term(found: Any) -> Any:
+            taps = [within_kernel(p.tap, k) for p, k in zip(found, self.kernel, strict=True)]
+            value = loops.cast(x(*at[:2], *taps, *(p.at for p in found)), dtype)
+            inside = all_of([p.inside for p in found])
+            return value if inside is None else loops.where(inside, value, zero)
+
+        total = combined("add", runs, at, term) if count(runs) else zero
+        return loops.cast(total, x.dtype)
+
+
+# -- functions ----------------------------------------------------------------------------------
+def _placed(kernel: Any, rank: int, dilation: Any, padding: Any,
+            stride: Any) -> tuple[Windows, Ints]:
+    sizes = per_axis(kernel, rank, "kernel")
+    steps, inside = per_axis(stride, rank, "stride"), per_axis(dilation, rank, "dilation")
+    return Windows(steps, borders(padding, sizes, inside, steps), inside), sizes
+
+
+@public
+def unfold(x: TensorLike, kernel: PerAxis, *, dilation: PerAxis = 1, padding: PerAxis | str = 0,
+           stride: PerAxis = 1, out: Tensor | None = None) -> Tensor:
+    """The windows of images, written out as columns.
+
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels, ...), or one image where ``kernel`` has a number for each axis.
+    kernel : int or tuple of int
+        Size of the windows.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    padding : int, tuple, "valid", "same" or "full"
+        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
+        keeps the size under a stride of 1.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        (batch, channels * elements of a window, windows).
+
+    Raises
+    ------
+    ShapeError
+        If a window does not fit.
+
+    See Also
+    --------
+    nn.functional.fold, nn.Unfold, sliding_window_view
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.unfold(ag.arange(4.0).reshape(1, 1, 1, 4), (1, 2))
+    tensor([[[0., 1., 2.],
+             [1., 2., 3.]]])
+    """
+    x = as_tensor(x)
+    rank = len(kernel) if isinstance(kernel, (tuple, list)) else max(x.ndim - 2, 1)
+    x = as_images(x, rank)
+    if x.ndim == rank + 1:
+        return unfold(x[None], kernel, dilation=dilation, padding=padding, stride=stride)[0]
+    windows, sizes = _placed(kernel, rank, dilation, padding, stride)
+    found = apply(Columns(windows, sizes), x)
+    rows = x.shape[1] * math.prod(sizes)
+    return reshape(found, (x.shape[0], rows, product(found.shape[2 + rank:])))
+
+
+@public
+def fold(x: TensorLike, output_size: ShapeLike, kernel: PerAxis, *, dilation: PerAxis = 1,
+         padding: PerAxis | str = 0, stride: PerAxis = 1, out: Tensor | None = None) -> Tensor:
+    """Images whose elements are sums of what windows hold for them: the adjoint of ``unfold``.
+
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels * elements of a window, windows), as ``unfold`` gives them, or one
+        image's.
+    output_size : tuple of int
+        The size of the images on each axis.
+    kernel : int or tuple of int
+        Size of the windows.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    padding : int, tuple, "valid", "same" or "full"
+        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
+        keeps the size under a stride of 1.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        (batch, channels, *output_size).
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has not the columns of such images.
+    TypeError
+        If ``output_size`` is no tuple.
+
+    See Also
+    --------
+    nn.functional.unfold, nn.Fold, conv_transpose
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.fold(ag.ones((1, 2, 3)), (1, 4), (1, 2))
+    tensor([[[[1., 2., 2., 1.]]]])
+    """
+    if not isinstance(output_size, (tuple, list)):
+        raise TypeError(f"output_size {output_size} must be a tuple: a size for each axis")
+    x, wanted = as_tensor(x), tuple(output_size)
+    windows, sizes = _placed(kernel, len(wanted), dilation, padding, stride)
+    places, each = windows.sizes(wanted, sizes), math.prod(sizes)
+    fits = x.ndim in (2, 3)
+    if fits and is_static(x.shape[-2:]):
+        fits = x.shape[-2] % each == 0 and x.shape[-1] == math.prod(places)
+    if not fits:
+        raise ShapeError(
+            f"images of {wanted} have {math.prod(places)} windows of {sizes}: the operand must be "
+            f"(batch, a multiple of {each}, {math.prod(places)}), not {typed(x)}"
+        )
+    if x.ndim == 2:
+        return fold(x[None], wanted, kernel, dilation=dilation, padding=padding, stride=stride)[0]
+    columns = reshape(x, (x.shape[0], x.shape[1] // each, *sizes, *places))
+    return apply(Folded(windows, sizes, wanted), columns)

@@ -1,0 +1,286 @@
+"""Images of other sizes: by their nearest elements, or between them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.accepted import ShapeLike, TensorLike
+from agnesi.core.dims import is_static
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.op import Op, typed
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops.arrays.replicate import repeat
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.convolution.pool import adaptive_avg_pool
+from agnesi.ops.convolution.windows import per_axis
+from agnesi.ops.indexing.index import take
+
+#: Modes, and how many axes images have then; None for any number.
+_MODES = {
+    "nearest": None, "nearest-exact": None, "area": None, "linear": 1, "bilinear": 2,
+    "trilinear": 3, "bicubic": 2,
+}
+
+#: Keys' parameter, as PyTorch and OpenCV have it; and as Pillow has it, for means of many elements.
+_CUBIC, _SMOOTH = -0.75, -0.5
+
+
+# -- sums of a few elements along an axis -------------------------------------------------------
+@record
+class Sampled(Op):
+    """Along an axis: each element the sum of a few, which tables name, times their weights.
+
+    Behind the operand come the tables, a row for each term: the places and the weights of this
+    sum, then those of its adjoint, which is such a sum too.
+    """
+
+    axis: int
+    name = "interpolate"
+    keep_inputs = (1, 2, 3, 4)
+
+    def infer(self, x: Any, places: Any, *tables: Any) -> Any:
+        return (*x.shape[: self.axis], places.shape[1], *x.shape[self.axis + 1:]), x.dtype
+
+    def perform(self, x: np.ndarray, places: np.ndarray, weights: np.ndarray,
+                *back: np.ndarray) -> np.ndarray:
+        sizes = (-1, *(1,) * (x.ndim - 1 - self.axis))
+        terms = (x.take(p, self.axis) * w.reshape(sizes)
+                 for p, w in zip(places, weights, strict=True))
+        total = next(terms)
+        for term in terms:
+            total += term
+        return total
+
+    def decompose(self, x: Tensor, places: Tensor, weights: Tensor, *back: Tensor) -> Tensor:
+        sizes = (-1, *(1,) * (x.ndim - 1 - self.axis))
+        total: Any = 0
+        for k in range(int(places.shape[0])):
+            total = total + take(x, places[k], self.axis) * reshape(weights[k], sizes)
+        found: Tensor = total
+        return found
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, *tables: Tensor) -> tuple[Any, ...]:
+        return apply(self, g, *tables[2:], *tables[:2]), None, None, None, None
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor, *tables: Tensor) -> Any:
+        return apply(self, ts[0], *tables)
+
+
+def _adjoint(places: np.ndarray, weights: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The tables of the adjoint: which results each of ``n`` elements goes into, and how much."""
+    flat = places.ravel()
+    order = flat.argsort(kind="stable")
+    owner, counts = flat[order], np.bincount(flat, minlength=n)
+    number = np.arange(len(flat)) - (counts.cumsum() - counts)[owner]
+    back = np.zeros((counts.max(initial=1), n), np.int64)
+    shares = np.zeros(back.shape)
+    back[number, owner] = order % places.shape[1]
+    shares[number, owner] = weights.ravel()[order]
+    return back, shares
+
+
+def tables(places: np.ndarray, weights: np.ndarray, n: int, dtype: Any) -> list[Tensor]:
+    """The operands behind the first, of ``n`` elements along the axis."""
+    back, shares = _adjoint(places, weights, n)
+    return [as_tensor(t) for t in (places, weights.astype(dtype), back, shares.astype(dtype))]
+
+
+# -- one axis -----------------------------------------------------------------------------------
+class _Axis(NamedTuple):
+    """An axis of ``n`` elements that shall have ``wanted``; ``scale`` is what the user gave.
+
+    ``times`` is how many times as many these are, where that is a whole number.
+    """
+
+    n: Any
+    wanted: Any
+    scale: float | None = None
+    times: int | None = None
+
+    def nearest(self, exact: bool) -> np.ndarray:
+        """For each place the nearest element: below, or (``exact``) around its middle."""
+        i, o = np.arange(self.wanted), self.wanted
+        if self.scale is None:
+            found = (2 * i + 1) * self.n // (2 * o) if exact else i * self.n // o
+        else:
+            found = np.floor((i + exact / 2) / self.scale).astype(np.int64)
+        return np.minimum(found, self.n - 1)
+
+    def step(self, corners: bool) -> float:
+        """How far apart places lie."""
+        if corners:
+            return (self.n - 1) / (self.wanted - 1) if self.wanted > 1 else 0.0
+        return self.n / self.wanted if self.scale is None else 1 / self.scale
+
+    def positions(self, corners: bool) -> np.ndarray:
+        """Where each place lies between the elements, which lie at whole numbers."""
+        i, step = np.arange(self.wanted), self.step(corners)
+        return i * step if corners else (i + 0.5) * step - 0.5
+
+    def linear(self, corners: bool) -> tuple[np.ndarray, np.ndarray]:
+        """The two elements around each place, and their shares."""
+        at = np.maximum(self.positions(corners), 0)
+        low = np.minimum(np.floor(at).astype(np.int64), self.n - 1)
+        rest = at - low
+        return np.stack([low, np.minimum(low + 1, self.n - 1)]), np.stack([1 - rest, rest])
+
+    def cubic(self, corners: bool) -> tuple[np.ndarray, np.ndarray]:
+        """The four elements around each place, and their shares (Keys 1981)."""
+        at = self.positions(corners)
+        low = np.floor(at).astype(np.int64)
+        around = low + np.arange(-1, 3)[:, None]
+        return np.clip(around, 0, self.n - 1), _keys(np.abs(at - around), _CUBIC)
+
+    def smooth(self, corners: bool, cubic: bool) -> tuple[np.ndarray, np.ndarray]:
+        """As many elements as a place covers, where there are fewer places; Pillow's shares."""
+        step = self.step(corners)
+        wide = max(step, 1.0)
+        centre, reach = (np.arange(self.wanted) + 0.5) * step, (2 if cubic else 1) * wide
+        first = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
+        last = np.minimum((centre + reach + 0.5).astype(np.int64), self.n)
+        places = first + np.arange((last - first).max())[:, None]
+        off = np.abs(places - centre + 0.5) / wide
+        shares = _keys(off, _SMOOTH) if cubic else np.maximum(1 - off, 0)
+        shares = np.where(places < last, shares, 0)
+        return np.minimum(places, self.n - 1), shares / shares.sum(0)
+
+
+def _keys(d: np.ndarray, a: float) -> np.ndarray:
+    """Keys' curve (1981) at distances from its middle."""
+    near = ((a + 2) * d - (a + 3)) * d * d + 1
+    far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+    return np.where(d <= 1, near, np.where(d < 2, far, 0))
+
+
+# -- the function -------------------------------------------------------------------------------
+@public
+def interpolate(x: TensorLike, size: ShapeLike | None = None, scale_factor: Any = None,
+                mode: str = "nearest", align_corners: bool = False, *, antialias: bool = False,
+                out: Tensor | None = None) -> Tensor:
+    """Images of another size, by their nearest elements or between them (PyTorch's).
+
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels, ...).
+    size : int or tuple of int, optional
+        The size wanted on each axis.
+    scale_factor : float or tuple of float, optional
+        How many times as large the images become, instead of ``size``.
+    mode : str
+        "nearest": place i of o over an axis of n has the element ``floor(i n / o)``.
+        "nearest-exact": the one around its middle.  "linear", "bilinear", "trilinear", over one,
+        two and three axes: the element is on a straight line between those around it.  "bicubic",
+        over two: on Keys' curve through four (1981, with -0.75).  "area": the mean of those that
+        the place covers.
+    align_corners : bool
+        Whether the first and last places, and not the borders of the images, lie upon each other;
+        for modes that interpolate.
+    antialias : bool
+        Whether smaller images are made of all elements that a place covers, and not of those next
+        to it alone, as Pillow does; for modes that interpolate.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        (batch, channels, *size), of the dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If the images have not as many axes as the mode, or sizes must be known and are not.
+    DTypeError
+        If the mode computes with elements that are no floats.
+    ValueError
+        If there is no such mode, ``align_corners`` or ``antialias`` does not go with it, or not
+        exactly one of ``size`` and ``scale_factor`` is given.
+
+    See Also
+    --------
+    nn.Upsample, nn.functional.adaptive_avg_pool, nn.functional.pixel_shuffle
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.tensor([[[1.0, 3.0]]])
+    >>> ag.nn.functional.interpolate(x, scale_factor=2)
+    tensor([[[1., 1., 3., 3.]]])
+    >>> ag.nn.functional.interpolate(x, 4, mode="linear")
+    tensor([[[1. , 1.5, 2.5, 3. ]]])
+    """
+    x = as_tensor(x)
+    axes = _axes(x, size, scale_factor, mode)
+    if antialias and mode in ("area", "nearest", "nearest-exact"):
+        raise ValueError(f"antialias is for modes that interpolate, not for {mode!r}")
+    if mode == "area":
+        return adaptive_avg_pool(x, tuple(axis.wanted for axis in axes))
+    if mode.startswith("nearest"):
+        if align_corners:
+            raise ValueError(f"align_corners is for modes that interpolate, not for {mode!r}")
+        for i, axis in enumerate(axes):
+            x = _enlarged(x, axis, i + 2, mode)
+        return x
+    if x.dtype.kind not in "fcV":
+        raise DTypeError(f"{mode!r} needs floats, not {x.dtype}; convert with .astype('float32')")
+    y = cast(x, dtypes.float32) if x.dtype in dtypes.HALVES else x
+    for i, axis in reversed([*enumerate(axes)]):  # the last axis first: it is dearest
+        cubic = mode == "bicubic"
+        if antialias:
+            places, weights = axis.smooth(align_corners, cubic)
+        else:
+            places, weights = (axis.cubic if cubic else axis.linear)(align_corners)
+        y = apply(Sampled(i + 2), y, *tables(places, weights, axis.n, y.dtype))
+    return cast(y, x.dtype)
+
+
+def _axes(x: Tensor, size: Any, scale_factor: Any, mode: str) -> list[_Axis]:
+    """Each axis of the images with the size wanted."""
+    if mode not in _MODES:
+        raise ValueError(f"mode {mode!r} is none of {', '.join(map(repr, _MODES))}")
+    rank = x.ndim - 2
+    if rank < 1 or _MODES[mode] not in (None, rank):
+        axes = ", size" * (_MODES[mode] or 1)
+        raise ShapeError(f"mode {mode!r} is for images (batch, channels{axes}), not {typed(x)}")
+    if (size is None) == (scale_factor is None):
+        raise ValueError("give the size wanted, or a scale_factor, and not both")
+    sizes = x.shape[2:]
+    if size is not None:
+        wanted = per_axis(size, rank, "size")
+        return [_Axis(n, o, None, None if o % n else o // n)
+                for n, o in zip(_known(sizes), wanted, strict=True)]
+    scales = scale_factor if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * rank
+    if len(scales) != rank or not all(s > 0 for s in scales):
+        raise ValueError(f"scale_factor {scale_factor} must be above 0, for each of {rank} axes")
+    if mode == "nearest" and all(s == int(s) for s in scales):
+        return [_Axis(n, n * int(s), s, int(s)) for n, s in zip(sizes, scales, strict=True)]
+    wanted = per_axis(tuple(math.floor(n * s) for n, s in zip(_known(sizes), scales, strict=True)),
+                      rank, "the size wanted,")
+    return [_Axis(n, o, s) for n, o, s in zip(sizes, wanted, scales, strict=True)]
+
+
+def _known(sizes: Any) -> Any:
+    """Sizes, if they are numbers and images hold something."""
+    if not is_static(sizes):
+        raise ShapeError(f"the sizes {sizes} must be known, but for whole scales of the nearest")
+    if 0 in sizes:
+        raise ShapeError(f"images of sizes {sizes} hold nothing")
+    return sizes
+
+
+def _enlarged(x: Tensor, axis: _Axis, place: int, mode: str) -> Tensor:
+    """With each element repeated where that is enough, or taken where it is nearest."""
+    if axis.times == 1:
+        return x
+    if mode == "nearest" and axis.times is not None:
+        return repeat(x, axis.times, place)
+    return take(x, axis.nearest(mode == "nearest-exact"), place)

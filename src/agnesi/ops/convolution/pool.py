@@ -1,0 +1,524 @@
+"""Pooling: the greatest, the sum, the mean or the norm of each window."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from agnesi.core.accepted import PerAxis, ShapeLike, TensorLike
+from agnesi.core.dims import Dim, Size, is_static
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base import arith, select
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import filled
+from agnesi.ops.base.movement import moveaxis
+from agnesi.ops.base.reduce import max as max_of
+from agnesi.ops.base.reduce import mean
+from agnesi.ops.contractions.matmul import matmul
+from agnesi.ops.convolution.images import as_images
+from agnesi.ops.convolution.pooled import MaxPool, WindowSum
+from agnesi.ops.convolution.unpool import max_unpool, positions, raveled
+from agnesi.ops.convolution.windows import Ints, Windows, borders, per_axis
+from agnesi.ops.indexing.index import take
+from agnesi.ops.indexing.join import concat
+
+
+def _covering(n: Size, k: int, s: int, low: int, high: int) -> int:
+    """Border behind an axis so that windows cover all of it; each begins before its end."""
+    if not isinstance(n, int):
+        raise ShapeError(f"cover_all needs to know the size {n} of the axis")
+    count = -(-(n + low + high - k) // s) + 1
+    if (count - 1) * s >= n + low:
+        count -= 1
+    return max((count - 1) * s + k - n - low, high)
+
+
+def _placed(x: Any, kernel: Any, stride: Any, padding: Any, cover_all: bool,
+            dilation: Any = 1) -> tuple[Tensor, Windows, Ints]:
+    x = as_tensor(x)
+    rank = len(kernel) if isinstance(kernel, (tuple, list)) else x.ndim - 2
+    if rank < 1 or x.ndim != rank + 2:
+        raise ShapeError(
+            f"the operand {x.shape} must be (batch, channels, ...) with an axis for each number of "
+            f"the kernel {kernel}"
+        )
+    sizes = per_axis(kernel, rank, "kernel")
+    steps = sizes if stride is None else per_axis(stride, rank, "stride")
+    inside = per_axis(dilation, rank, "dilation")
+    pads = borders(padding, sizes, inside, steps)
+    if any(max(p) >= k for p, k in zip(pads, sizes, strict=True)):
+        raise ValueError(f"the padding {padding} must be smaller than the kernel {kernel}")
+    if cover_all:
+        pads = tuple(
+            (low, _covering(n, d * (k - 1) + 1, s, low, high))
+            for n, k, s, (low, high), d in zip(
+                x.shape[2:], sizes, steps, pads, inside, strict=True
+            )
+        )
+    return x, Windows(steps, pads, inside), sizes
+
+
+@overload
+def max_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, dilation: Any = 1,
+             cover_all: bool = False, return_indices: Literal[False] = False,
+             out: Tensor | None = None) -> Tensor: ...
+
+
+@overload
+def max_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, dilation: Any = 1,
+             cover_all: bool = False,
+             return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+
+
+@public
+def max_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
+             padding: PerAxis | str = 0, *, dilation: PerAxis = 1, cover_all: bool = False,
+             return_indices: bool = False, out: Tensor | None = None) -> Any:
+    """The greatest element of each window.
+
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels, ...).
+    kernel : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border, which never is the greatest.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over.
+    return_indices : bool
+        Whether to tell where they lie, too.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Where several elements are the greatest, the first takes the gradient.
+    indices : Tensor of int64
+        With ``return_indices`` only: of each of them its number in the image, in row-major order.
+
+    Raises
+    ------
+    ShapeError
+        If a window does not fit, or there are no axes for windows.
+    DTypeError
+        For complex numbers.
+    ValueError
+        If ``stride`` or ``dilation`` is not positive, or there is no such padding.
+
+    See Also
+    --------
+    avg_pool, nn.functional.max_unpool, nn.functional.adaptive_max_pool, nn.MaxPool2d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.max_pool([[[1.0, 3.0, 2.0, 4.0, 9.0]]], 2, cover_all=True)
+    tensor([[[3., 4., 9.]]])
+    >>> ag.max_pool([[[1.0, 3.0, 2.0, 4.0]]], 2, return_indices=True)[1]
+    tensor([[[1, 3]]])
+    """
+    x, windows, sizes = _placed(x, kernel, stride, padding, cover_all, dilation)
+    if x.dtype.kind == "c":
+        raise DTypeError("complex numbers have no greatest")
+    found = apply(MaxPool(windows, sizes), x)
+    return (found, raveled(positions(x, windows, sizes), x.shape[2:])) if return_indices else found
+
+
+@public
+def avg_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
+             padding: PerAxis | str = 0, *, cover_all: bool = False, count_include_pad: bool = True,
+             out: Tensor | None = None) -> Tensor:
+    """The mean of each window.
+
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels, ...).
+    kernel : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over; it is divided by what it holds.
+    count_include_pad : bool
+        Whether the border counts.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        (batch, channels, ...): ``(n + borders - kernel) // stride + 1`` places on each axis, of
+        the dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If a window does not fit, or there are no axes for windows.
+    DTypeError
+        If ``x`` is not floating.
+    ValueError
+        If ``stride`` is not positive, or there is no such padding.
+
+    See Also
+    --------
+    max_pool, nn.functional.sum_pool, nn.functional.lp_pool, nn.functional.adaptive_avg_pool
+    nn.AvgPool2d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.avg_pool([[[1.0, 3.0, 2.0, 4.0]]], 2)
+    tensor([[[2., 3.]]])
+    """
+    x, windows, sizes = _placed(x, kernel, stride, padding, cover_all)
+    if x.dtype.kind not in "fcV":
+        raise DTypeError(f"the mean needs floats, not {x.dtype}; convert with .astype('float32')")
+    total = apply(WindowSum(windows, sizes), x)
+    if count_include_pad and not cover_all:
+        return total * (1.0 / math.prod(sizes))
+    asked = borders(padding, sizes, (1,) * len(sizes), windows.stride)
+    return total / _counts(x, windows, sizes, asked if count_include_pad else None)
+
+
+def _counts(x: Tensor, windows: Windows, sizes: Ints, border: Any) -> Tensor:
+    """How many elements of the image (and the given border) each window holds."""
+    if not is_static(x.shape[2:]):
+        return _counted(x, windows, sizes, border)
+    total: Any = 1
+    for axis, (n, k, s, (low, high)) in enumerate(
+        zip(x.shape[2:], sizes, windows.stride, windows.padding, strict=True)
+    ):
+        least, most = (0, n) if border is None else (-border[axis][0], n + border[axis][1])
+        start = np.arange((n + low + high - k) // s + 1) * s - low
+        inside = np.minimum(start + k, most) - np.maximum(start, least)
+        total = np.multiply.outer(total, inside)
+    return as_tensor(np.asarray(total[None, None], x.dtype))
+
+
+def _counted(x: Tensor, windows: Windows, sizes: Ints, border: Any) -> Tensor:
+    """The same where sizes are not known yet."""
+    border = border or ((0, 0),) * len(sizes)
+    wide = tuple(n + low + high for n, (low, high) in zip(x.shape[2:], border, strict=True))
+    rest = tuple(
+        (low - less, high - more)
+        for (low, high), (less, more) in zip(windows.padding, border, strict=True)
+    )
+    inside = Windows(windows.stride, rest, windows.dilation)
+    return apply(WindowSum(inside, sizes), filled((1, 1, *wide), 1, x.dtype))
+
+
+@public
+def sum_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
+             padding: PerAxis | str = 0, *, cover_all: bool = False, out: Tensor | None = None
+             ) -> Tensor:
+    """The sum of each window.
+
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels, ...).
+    kernel : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        (batch, channels, ...): ``(n + borders - kernel) // stride + 1`` places on each axis, of
+        the dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If a window does not fit, or there are no axes for windows.
+    ValueError
+        If ``stride`` is not positive, or there is no such padding.
+
+    See Also
+    --------
+    avg_pool, max_pool, nn.functional.lp_pool
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.sum_pool([[[1.0, 3.0, 2.0, 4.0]]], 2)
+    tensor([[[4., 6.]]])
+    """
+    x, windows, sizes = _placed(x, kernel, stride, padding, cover_all)
+    return apply(WindowSum(windows, sizes), x)
+
+
+@public
+def lp_pool(x: TensorLike, p: float, kernel: PerAxis, stride: PerAxis | None = None,
+            padding: PerAxis | str = 0, *, cover_all: bool = False, out: Tensor | None = None
+            ) -> Tensor:
+    """The ``p``-norm of each window: ``sum(abs(x)**p)**(1/p)``, with gradient 0 where it is 0.
+
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels, ...).
+    p : float
+        The exponent, above 0.
+    kernel : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        (batch, channels, ...): ``(n + borders - kernel) // stride + 1`` places on each axis, of
+        the dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If a window does not fit, or there are no axes for windows.
+    DTypeError
+        If ``x`` is not floating.
+    ValueError
+        If ``p`` or ``stride`` is not positive, or there is no such padding.
+
+    See Also
+    --------
+    avg_pool, max_pool, nn.LPPool2d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.lp_pool([[[3.0, 4.0, 0.0, 1.0]]], 2, 2)
+    tensor([[[5., 1.]]])
+    """
+    x, windows, sizes = _placed(x, kernel, stride, padding, cover_all)
+    if x.dtype.kind not in "fV":
+        raise DTypeError(f"the norm needs floats, not {x.dtype}; convert with .astype('float32')")
+    if p <= 0:
+        raise ValueError(f"the norm needs an exponent above 0, not {p}")
+    powers = arith.square(x) if p == 2 else arith.power(arith.abs(x), p)
+    total = apply(WindowSum(windows, sizes), powers)
+    nothing = total == 0
+    whole = select.where(nothing, 1, total)
+    root = arith.sqrt(whole) if p == 2 else arith.power(whole, 1 / p)
+    return select.where(nothing, 0, root)
+
+
+# -- windows that fit ---------------------------------------------------------------------------
+def _fitted(x: Any, size: Any, rank: int | None) -> tuple[Tensor, Ints, list[list[Any]]]:
+    """The operand, the sizes wanted, and where the window of each place begins and ends.
+
+    An axis of unknown size that stays as it is has no windows.
+    """
+    x = as_tensor(x)
+    rank = x.ndim - 2 if rank is None else rank
+    if rank < 1 or x.ndim != rank + 2:
+        raise ShapeError(f"the operand {x.shape} must be (batch, channels, ...)")
+    given = tuple(size) if isinstance(size, (tuple, list)) else (size,) * rank
+    if len(given) == rank:
+        given = tuple(n if o is None else o for o, n in zip(given, x.shape[2:], strict=True))
+    fixed = per_axis(tuple(1 if isinstance(n, Dim) else n for n in given), rank, "size")
+    wanted: Any = tuple(
+        n if isinstance(n, Dim) else k for n, k in zip(given, fixed, strict=True))
+    return x, wanted, [
+        [(i * n // o, ((i + 1) * n + o - 1) // o) for i in range(o)] if isinstance(o, int) else []
+        for n, o in zip(x.shape[2:], wanted, strict=True)
+    ]
+
+
+def _regular(x: Tensor, wanted: Ints) -> Ints | None:
+    """The size of the windows where they are known, all equal and do not overlap."""
+    if not is_static(x.shape[2:]) or any(n % o for n, o in zip(x.shape[2:], wanted, strict=True)):
+        return None
+    return tuple(n // o for n, o in zip(x.shape[2:], wanted, strict=True))
+
+
+def _in_turn(x: Tensor, spans: list[list[Any]], of: Any) -> Tensor:
+    """The windows of one axis after the other, by a reduction of each, for sizes not known yet."""
+    for axis, rows in enumerate(spans, 2):
+        before = (slice(None),) * axis
+        parts = [of(x[(*before, slice(a, b))], axis, keepdims=True) for a, b in rows]
+        x = concat(parts, axis) if parts else x
+    return x
+
+
+@public
+def adaptive_max_pool(x: TensorLike, size: ShapeLike, *, return_indices: bool = False,
+                      out: Tensor | None = None) -> Any:
+    """The greatest element of each of ``size`` windows of nearly equal size.
+
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels, ...).
+    size : int or tuple of int or None
+        Places on each axis; None keeps those that there are.  Window i of o over an axis of n
+        takes the elements from ``floor(i n / o)`` to ``ceil((i + 1) n / o)``.
+    return_indices : bool
+        Whether to tell where they lie, too, as :func:`max_pool` does.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        And, with ``return_indices``, the tensor of indices.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has no axes for windows, or a size must be known and is not.
+
+    See Also
+    --------
+    nn.functional.adaptive_avg_pool, max_pool, nn.AdaptiveMaxPool2d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.adaptive_max_pool([[[1.0, 3.0, 2.0, 4.0, 0.0]]], 2)
+    tensor([[[3., 4.]]])
+    """
+    x, wanted, spans = _fitted(x, size, None)
+    kernel = _regular(x, wanted)
+    if kernel is not None:
+        return max_pool(x, kernel, return_indices=return_indices)  # type: ignore[call-overload]
+    sizes = x.shape[2:]
+    if not is_static(sizes):
+        if return_indices:
+            raise ShapeError(f"places of windows that fit need to know the sizes {sizes}")
+        return _in_turn(x, spans, max_of)
+    kernel = tuple(max(b - a for a, b in rows) for rows in spans)
+    origins = []
+    for axis, (rows, k) in enumerate(zip(spans, kernel, strict=True)):
+        origins.append(np.array([min(a + t, b - 1) for a, b in rows for t in range(k)]))
+        x = take(x, origins[-1], axis + 2)
+    found = max_pool(x, kernel)
+    if not return_indices:
+        return found
+    windows = Windows(kernel, ((0, 0),) * len(kernel), (1,) * len(kernel))
+    places = zip(origins, positions(x, windows, kernel), strict=True)
+    return found, raveled([take(as_tensor(o), i) for o, i in places], sizes)
+
+
+@public
+def adaptive_avg_pool(x: TensorLike, size: ShapeLike, *, out: Tensor | None = None) -> Tensor:
+    """The mean of each of ``size`` windows of nearly equal size.
+
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels, ...).
+    size : int or tuple of int or None
+        Places on each axis; None keeps those that there are.  Window i of o over an axis of n
+        takes the elements from ``floor(i n / o)`` to ``ceil((i + 1) n / o)``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        (batch, channels, *size), of the dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has no axes for windows.
+    DTypeError
+        If ``x`` is not floating.
+
+    See Also
+    --------
+    nn.functional.adaptive_max_pool, avg_pool, nn.AdaptiveAvgPool2d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.adaptive_avg_pool([[[1.0, 3.0, 2.0, 4.0]]], 1)
+    tensor([[[2.5]]])
+    """
+    x, wanted, spans = _fitted(x, size, None)
+    if x.dtype.kind not in "fcV":
+        raise DTypeError(f"the mean needs floats, not {x.dtype}; convert with .astype('float32')")
+    kernel = _regular(x, wanted)
+    if all(isinstance(n, int) and n == 1 for n in wanted):
+        return mean(x, tuple(range(2, x.ndim)), keepdims=True)
+    if kernel is not None:
+        return avg_pool(x, kernel)
+    if not is_static(x.shape[2:]):
+        return _in_turn(x, spans, mean)
+    for axis, rows in enumerate(spans):
+        shares = np.zeros((len(rows), x.shape[axis + 2]), x.dtype)
+        for i, (a, b) in enumerate(rows):
+            shares[i, a:b] = 1 / (b - a)
+        x = moveaxis(matmul(moveaxis(x, axis + 2, -1), as_tensor(shares.T)), -1, axis + 2)
+    return x
+
+
+# -- by number of axes --------------------------------------------------------------------------
+def _ranked(function: Any, rank: int, others: int = 0) -> Any:
+    """The function for images of ``rank`` axes, with or without a batch.
+
+    So many ``others`` of its arguments are of the shape of the images.
+    """
+
+    @functools.wraps(function)  # whose signature is shown
+    def pool(input: Any = None, *args: Any, out: Tensor | None = None, **keywords: Any) -> Any:
+        if input is None and "x" not in keywords:
+            raise TypeError("the operand is missing: it comes first, without a name")
+        x = as_images(keywords.pop("x") if input is None else input, rank)
+        if x.ndim == rank + 1:
+            beside = [as_tensor(a)[None] for a in args[:others]]
+            found = function(x[None], *beside, *args[others:], **keywords)
+            return tuple(y[0] for y in found) if isinstance(found, tuple) else found[0]
+        return function(x, *args, **keywords)
+
+    name, shape = f"{function.__name__}{rank}d", f"(batch, channels{', size' * rank})"
+    pool.__name__ = pool.__qualname__ = name
+    pool.__module__ = __name__
+    summary, _, rest = (function.__doc__ or "").partition("\n\n")
+    pool.__doc__ = (
+        f"{summary}\n\n    It is :func:`{function.__name__}` of {shape},\n"
+        f"    or of one image without a batch.\n\n{rest}"
+    )
+    return public(pool)
+
+
+max_pool1d, max_pool2d, max_pool3d = (_ranked(max_pool, n) for n in (1, 2, 3))
+max_unpool1d, max_unpool2d, max_unpool3d = (_ranked(max_unpool, n, 1) for n in (1, 2, 3))
+avg_pool1d, avg_pool2d, avg_pool3d = (_ranked(avg_pool, n) for n in (1, 2, 3))
+sum_pool1d, sum_pool2d, sum_pool3d = (_ranked(sum_pool, n) for n in (1, 2, 3))
+lp_pool1d, lp_pool2d, lp_pool3d = (_ranked(lp_pool, n) for n in (1, 2, 3))
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (
+    _ranked(adaptive_max_pool, n) for n in (1, 2, 3)
+)
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (
+    _ranked(adaptive_avg_pool, n) for n in (1, 2, 3)
+)

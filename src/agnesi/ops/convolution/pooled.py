@@ -1,0 +1,395 @@
+"""The operations behind pooling: the greatest and the sum of each window, and their adjoints.
+
+Adjoints gather: an element of the image looks into the windows that hold it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from agnesi.core import dtypes, loops
+from agnesi.core.config import LENT
+from agnesi.core.dims import Shape
+from agnesi.core.dispatch import apply
+from agnesi.core.op import Op
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.choice import choose
+from agnesi.ops.convolution.windows import (
+    UNROLLED,
+    Ints,
+    Place,
+    Windows,
+    all_of,
+    count,
+    every,
+    fold,
+    number,
+    number_of,
+)
+
+#: Multiply-adds that take NumPy as long as one element of a window, and as one whose place in its
+#: window is looked for.
+_TAP, _PLACE = 8, 64
+
+
+class _Pool(Op):
+    """Base: windows of a kernel over images, or back."""
+
+    windows: Windows
+    kernel: Ints
+    dear: ClassVar[int] = _TAP
+    keep_inputs: ClassVar[tuple[int, ...] | None] = ()
+    #: The result by NumPy: the reference.
+    compute: Callable[..., np.ndarray]
+
+    @property
+    def template(self) -> str:  # type: ignore[override]
+        """Large windows are loops, and have a kernel of their own."""
+        return "windows" if math.prod(self.kernel) > UNROLLED else ""
+
+    @property
+    def rereads(self) -> bool:  # type: ignore[override]
+        """Whether windows overlap."""
+        return any(k > s for k, s in zip(self.kernel, self.windows.stride, strict=True))
+
+    def perform(self, *arrays: np.ndarray) -> np.ndarray:
+        work = self.dear * math.prod(self.kernel) * max(a.size for a in arrays)
+        found = LENT.run(self, arrays, work)
+        return self.compute(*arrays) if found is None else found
+
+    def sweep(self, *xs: Any) -> Any:
+        return isinstance(self, _Back), xs[0].shape, self.windows, self.kernel
+
+    def pooled(self, shape: Shape) -> Shape:
+        """The shape of what windows over images of ``shape`` give."""
+        return (*shape[:2], *self.windows.sizes(shape[2:], self.kernel))
+
+
+class _Back(_Pool):
+    """Base of the adjoints: from windows to images of ``sizes``."""
+
+    sizes: Shape
+
+    @property
+    def rereads(self) -> bool:  # type: ignore[override]
+        return math.prod(self.kernel) > 1
+
+
+# -- the greatest -----------------------------------------------------------------------------
+def _least(dtype: Any) -> Any:
+    dtype = np.dtype(dtype)
+    if dtype.kind in "fV":
+        return -np.inf
+    return False if dtype.kind == "b" else np.iinfo(dtype).min
+
+
+def tap_dtype(kernel: Ints) -> np.dtype:
+    """What numbers the elements of a window, with one number to spare."""
+    return np.dtype(np.uint8 if math.prod(kernel) < 256 else np.int32)
+
+
+@record
+class PoolTaps(_Pool):
+    """Which element of each window, by its number in it, is the first greatest.
+
+    The border never is, not even where the image has nothing but the least of all numbers.
+    """
+
+    windows: Windows
+    kernel: Ints
+    name = "pool_taps"
+    dear = _PLACE
+    differentiable = False
+
+    def infer(self, x: Any) -> Any:
+        return self.pooled(x.shape), tap_dtype(self.kernel)
+
+    def compute(self, x: np.ndarray) -> np.ndarray:
+        view = self.windows.view(self.windows.padded(x, _least(x.dtype)), self.kernel)
+        places = view.shape[2: 2 + len(self.kernel)]
+        flat = view.reshape(*view.shape[:2], *places, math.prod(self.kernel))
+        found = flat.argmax(-1)
+        first = self._first(places)
+        return np.where(found == 0, first, found).astype(tap_dtype(self.kernel))
+
+    def _first(self, places: Ints) -> np.ndarray:
+        """The first element of each window that lies in the image."""
+        found: Any = np.zeros((), np.int64)
+        for n, k, s, (low, _), d in zip(places, self.kernel, self.windows.stride,
+                                        self.windows.padding, self.windows.dilation, strict=True):
+            found = found[..., None] * k + np.maximum((low + d - 1 - np.arange(n) * s) // d, 0)
+        return found
+
+    def _first_lowered(self, at: Any) -> Any:
+        """The same of one window, as an expression."""
+        found: Any = None
+        for axis, (i, s, (low, _), d) in enumerate(zip(
+                at[2:], self.windows.stride, self.windows.padding, self.windows.dilation,
+                strict=True)):
+            if low:
+                skipped, _ = (i * -s + (low + d - 1)).divmod(d)
+                tap = loops.call("maximum", number(skipped), loops.const(0, "int64"))
+                inner = loops.const(math.prod(self.kernel[axis + 1:]), "int64")
+                term = loops.call("multiply", tap, inner)
+                found = term if found is None else loops.call("add", found, term)
+        dtype = tap_dtype(self.kernel).name
+        return loops.const(0, dtype) if found is None else loops.cast(found, dtype)
+
+    def lower(self, at: Any, x: Any) -> Any:
+        runs = self.windows.reads(at[2:], self.kernel, x.shape[2:])
+        if count(runs) > UNROLLED:
+            return loops.cast(self._searched(at, x, runs), tap_dtype(self.kernel).name)
+        least = loops.const(_least(x.dtype), x.dtype)
+        best: Any = None
+        found: Any = None
+        for tap, places in enumerate(every(runs)):
+            value = x(*at[:2], *(p.at for p in places))
+            inside = all_of([p.inside for p in places])
+            value = value if inside is None else loops.where(inside, value, least)
+            if best is None:
+                best, found = value, self._first_lowered(at)
+                continue
+            mine = loops.const(tap, tap_dtype(self.kernel).name)
+            more = loops.call("logical_not", loops.call("less_equal", value, best))
+            if x.dtype.startswith(("float", "bfloat")):  # the first that is not a number stays
+                more = loops.call("logical_and", more, loops.call("equal", best, best))
+            best, found = loops.where(more, value, best), loops.where(more, mine, found)
+        return found
+
+    def _searched(self, at: Any, x: Any, runs: Any) -> Any:
+        top = _greatest(at, x, runs)
+        none = loops.const(math.prod(self.kernel), "int64")
+
+        def term(places: tuple[Place, ...]) -> Any:
+            value = x(*at[:2], *(p.at for p in places))
+            chosen: Any = loops.call("equal", value, top)
+            if x.dtype.startswith(("float", "bfloat")):
+                strange = loops.call("not_equal", value, value)
+                chosen = loops.call("logical_or", chosen, strange)
+            chosen = all_of([chosen, *(p.inside for p in places)])
+            tap = loops.index(number_of([p.tap for p in places], self.kernel))
+            return loops.where(chosen, tap, none)
+
+        return fold("minimum", runs, at, term)
+
+
+def _greatest(at: Any, x: Any, runs: Any) -> Any:
+    """The greatest element of a window; what lies outside of the image does not count."""
+    least = loops.const(_least(x.dtype), x.dtype)
+
+    def term(places: tuple[Place, ...]) -> Any:
+        value = x(*at[:2], *(p.at for p in places))
+        inside = all_of([p.inside for p in places])
+        return value if inside is None else loops.where(inside, value, least)
+
+    return fold("logical_or" if x.dtype == "bool" else "maximum", runs, at, term)
+
+
+@record
+class MaxPool(_Pool):
+    """The greatest element of each window; the border never is."""
+
+    windows: Windows
+    kernel: Ints
+    name = "max_pool"
+    keep_inputs = (0,)
+
+    def infer(self, x: Any) -> Any:
+        return self.pooled(x.shape), x.dtype
+
+    def compute(self, x: np.ndarray) -> np.ndarray:
+        padded = self.windows.padded(x, _least(x.dtype))
+        places = self.windows.sizes(x.shape[2:], self.kernel)
+        result: Any = None
+        for _, where in self.windows.taps(self.kernel, places):
+            tap = padded[where]
+            with np.errstate(invalid="ignore"):  # ml_dtypes' NaN
+                result = tap.copy() if result is None else np.maximum(result, tap, out=result)
+        return result
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        taps = apply(PoolTaps(self.windows, self.kernel), x)
+        return (apply(TapSpread(self.windows, self.kernel, x.shape[2:]), g, taps),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        taps = apply(PoolTaps(self.windows, self.kernel), x)
+        return apply(TapPick(self.windows, self.kernel), ts[0], taps)
+
+    def lower(self, at: Any, x: Any) -> Any:
+        return _greatest(at, x, self.windows.reads(at[2:], self.kernel, x.shape[2:]))
+
+
+@record
+class TapPick(_Pool):
+    """From each window the element of the given number."""
+
+    windows: Windows
+    kernel: Ints
+    name = "tap_pick"
+    dear = _PLACE
+    keep_inputs = (1,)
+
+    def infer(self, x: Any, taps: Any) -> Any:
+        return taps.shape, x.dtype
+
+    def compute(self, x: np.ndarray, taps: np.ndarray) -> np.ndarray:
+        padded = self.windows.padded(x)
+        result = np.zeros(taps.shape, x.dtype)
+        cuts = self.windows.taps(self.kernel, taps.shape[2:])
+        for tap, (_, where) in enumerate(cuts):
+            np.copyto(result, padded[where], where=taps == tap)
+        return result
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, taps: Tensor) -> tuple[Any, ...]:
+        return apply(TapSpread(self.windows, self.kernel, x.shape[2:]), g, taps), None
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor, taps: Tensor) -> Any:
+        return None if ts[0] is None else apply(self, ts[0], taps)
+
+    def lower(self, at: Any, x: Any, taps: Any) -> Any:
+        runs = self.windows.reads(at[2:], self.kernel, x.shape[2:])
+        return _sum_of_chosen(
+            self, at, x, runs, lambda places: (x(*at[:2], *(p.at for p in places)), taps(*at))
+        )
+
+
+@record
+class TapSpread(_Back):
+    """Each number added to that element of its window that has the given number."""
+
+    windows: Windows
+    kernel: Ints
+    sizes: Shape
+    name = "tap_spread"
+    dear = _PLACE
+    keep_inputs = (1,)
+
+    def infer(self, g: Any, taps: Any) -> Any:
+        return (*g.shape[:2], *self.sizes), g.dtype
+
+    def compute(self, g: np.ndarray, taps: np.ndarray) -> np.ndarray:
+        return _added(self, g, lambda tap: choose(taps == tap, g, np.zeros((), g.dtype)))
+
+    def vjp(self, h: Tensor, y: Tensor, g: Tensor, taps: Tensor) -> tuple[Any, ...]:
+        return apply(TapPick(self.windows, self.kernel), h, taps), None
+
+    def jvp(self, ts: Any, y: Tensor, g: Tensor, taps: Tensor) -> Any:
+        return None if ts[0] is None else apply(self, ts[0], taps)
+
+    def resolve(self, known: Any) -> Op:
+        return TapSpread(self.windows, self.kernel, tuple(map(known, self.sizes)))
+
+    def lower(self, at: Any, g: Any, taps: Any) -> Any:
+        runs = self.windows.covers(at[2:], self.kernel, self.sizes, g.shape[2:])
+
+        def read(places: tuple[Place, ...]) -> Any:
+            where = (*at[:2], *(p.at for p in places))
+            return g(*where), taps(*where)
+
+        return _sum_of_chosen(self, at, g, runs, read)
+
+
+def _sum_of_chosen(op: Any, at: Any, x: Any, runs: Any, read: Any) -> Any:
+    """Sum of those elements whose place in the window is the one that counts."""
+    dtype = tap_dtype(op.kernel).name
+    zero, none = loops.const(0, x.dtype), loops.const(math.prod(op.kernel), dtype)
+
+    def term(places: tuple[Place, ...]) -> Any:
+        value, chosen = read(places)
+        mine = loops.cast(number(number_of([p.tap for p in places], op.kernel)), dtype)
+        inside = all_of([p.inside for p in places])
+        if inside is not None:
+            mine = loops.where(inside, mine, none)
+        return loops.where(loops.call("equal", chosen, mine), value, zero)
+
+    return fold("add", runs, at, term)
+
+
+# -- sums -------------------------------------------------------------------------------------
+@record
+class WindowSum(_Pool):
+    """The sum of each window."""
+
+    windows: Windows
+    kernel: Ints
+    name = "window_sum"
+
+    def infer(self, x: Any) -> Any:
+        return self.pooled(x.shape), x.dtype
+
+    def compute(self, x: np.ndarray) -> np.ndarray:
+        (shape, _), padded = self.infer(x), self.windows.padded(x)
+        result = np.full(shape, -0.0, summed(x.dtype))
+        for _, where in self.windows.taps(self.kernel, shape[2:]):
+            result += padded[where]
+        return result.astype(x.dtype, copy=False)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(WindowSpread(self.windows, self.kernel, x.shape[2:]), g),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def lower(self, at: Any, x: Any) -> Any:
+        runs = self.windows.reads(at[2:], self.kernel, x.shape[2:])
+        return _sum_of_all(at, x, runs)
+
+
+@record
+class WindowSpread(_Back):
+    """Each number added to all places of its window: the adjoint of WindowSum."""
+
+    windows: Windows
+    kernel: Ints
+    sizes: Shape
+    name = "window_spread"
+
+    def infer(self, g: Any) -> Any:
+        return (*g.shape[:2], *self.sizes), g.dtype
+
+    def compute(self, g: np.ndarray) -> np.ndarray:
+        return _added(self, g, lambda tap: g)
+
+    def vjp(self, h: Tensor, y: Tensor, g: Tensor) -> tuple[Any, ...]:
+        return (apply(WindowSum(self.windows, self.kernel), h),)
+
+    def jvp(self, ts: Any, y: Tensor, g: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def resolve(self, known: Any) -> Op:
+        return WindowSpread(self.windows, self.kernel, tuple(map(known, self.sizes)))
+
+    def lower(self, at: Any, g: Any) -> Any:
+        runs = self.windows.covers(at[2:], self.kernel, self.sizes, g.shape[2:])
+        return _sum_of_all(at, g, runs)
+
+
+def summed(dtype: np.dtype) -> np.dtype:
+    """The dtype in which numbers of a dtype are added up."""
+    return np.dtype(np.float32) if dtype in dtypes.HALVES else dtype
+
+
+def _added(op: Any, g: np.ndarray, term: Any) -> np.ndarray:
+    """Images of what each tap adds to the places where windows have it."""
+    wide = [n + low + high for n, (low, high) in zip(op.sizes, op.windows.padding, strict=True)]
+    padded = np.zeros((*g.shape[:2], *wide), summed(g.dtype))
+    for tap, (_, where) in enumerate(op.windows.taps(op.kernel, g.shape[2:])):
+        padded[where] += term(tap)
+    return np.ascontiguousarray(op.windows.inner(padded), g.dtype)
+
+
+def _sum_of_all(at: Any, x: Any, runs: Any) -> Any:
+    dtype = summed(np.dtype(x.dtype)).name
+    zero = loops.const(0, dtype)
+
+    def term(places: tuple[Place, ...]) -> Any:
+        value = loops.cast(x(*at[:2], *(p.at for p in places)), dtype)
+        inside = all_of([p.inside for p in places])
+        return value if inside is None else loops.where(inside, value, zero)
+
+    return loops.cast(fold("add", runs, at, term), x.dtype)

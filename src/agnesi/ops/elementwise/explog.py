@@ -1,0 +1,140 @@
+"""Exponentials and logarithms."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from agnesi.core import loops
+from agnesi.core.accepted import TensorLike
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.arith import safe_divide
+from agnesi.ops.base.elementwise import Elementwise, Function, binary, unary
+
+_LN2, _LN10 = math.log(2), math.log(10)
+
+
+def _complex_expm1(x: np.ndarray) -> np.ndarray:
+    """As NumPy; of numbers that are real or not finite, as the array API says."""
+    result = np.asarray(np.expm1(x))
+    real = x.imag == 0
+    np.copyto(result, np.exp(x) - 1, where=~np.isfinite(x))
+    np.copyto(result.real, np.expm1(x.real) + 0.0, where=real)  # 0 for -0, too
+    np.copyto(result.imag, x.imag, where=real)
+    return result
+
+
+def _complex_log1p(x: np.ndarray) -> np.ndarray:
+    """As NumPy, but for small numbers, of which it loses digits."""
+    result = np.asarray(np.log1p(x))
+    a, b = x.real, x.imag
+    near = (abs(a) < 0.5) & (abs(b) < 0.5)
+    np.copyto(result.real, 0.5 * np.log1p(a + a + (a * a + b * b)), where=near)
+    return result
+
+
+EXP = Elementwise("exp", np.exp, (lambda g, y: g * y,), kinds="fc")
+EXP2 = Elementwise("exp2", np.exp2, (lambda g, y: g * y * _LN2,), kinds="fc")
+EXPM1 = Elementwise(
+    "expm1", np.expm1, (lambda g, y: g * (y + 1),), kinds="fc", of_complex=_complex_expm1
+)
+LOG = Elementwise("log", np.log, (lambda g, x: safe_divide(g, x),), kinds="fc")
+LOG2 = Elementwise("log2", np.log2, (lambda g, x: safe_divide(g, x) * (1 / _LN2),), kinds="fc")
+LOG10 = Elementwise("log10", np.log10, (lambda g, x: safe_divide(g, x) * (1 / _LN10),), kinds="fc")
+LOG1P = Elementwise(
+    "log1p", np.log1p, (lambda g, x: safe_divide(g, x + 1),), kinds="fc",
+    of_complex=_complex_log1p,
+)
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    e = np.exp(np.negative(x))
+    e += 1
+    return np.reciprocal(e)
+
+
+def _share(a: Tensor, b: Tensor) -> Tensor:
+    """The part of ``a`` in ``logaddexp(a, b)``; half, where both are the same infinity."""
+    return sigmoid((a - b).masked_fill((a == b) & a.isinf(), 0))
+
+
+SIGMOID = Elementwise("sigmoid", _sigmoid, (lambda g, y: g * (y * (1 - y)),), kinds="fc")
+SOFTPLUS = Elementwise(
+    "softplus", lambda x: np.logaddexp(x, np.zeros((), x.dtype)), (lambda g, x: g * sigmoid(x),),
+    kinds="f",
+)
+LOGADDEXP = Elementwise(
+    "logaddexp", np.logaddexp,
+    (lambda g, a, b: g * _share(a, b), lambda g, a, b: g * _share(b, a)), kinds="f",
+)
+
+exp = unary(EXP, "``e`` to the power of each element.", "[0.0, float('-inf')]", "[1., 0.]")
+exp2 = unary(EXP2, "2 to the power of each element.", "[3.0, -1.0]", "[8. , 0.5]")
+expm1 = unary(
+    EXPM1, "``exp(x) - 1``, exact for small ``x`` too.", "[0.0, 1e-10]", "[0.e+00, 1.e-10]"
+)
+log = unary(LOG, "Natural logarithm; NaN for negative numbers.", "[1.0, 0.0]", "[ 0., -inf]")
+log2 = unary(LOG2, "Logarithm to base 2.", "[8.0, 0.5]", "[ 3., -1.]")
+log10 = unary(LOG10, "Logarithm to base 10.", "[1.0, 0.0]", "[ 0., -inf]")
+log1p = unary(
+    LOG1P, "``log(1 + x)``, exact for small ``x`` too.", "[0.0, 1e-10]", "[0.e+00, 1.e-10]"
+)
+sigmoid: Function = unary(SIGMOID, "``1 / (1 + exp(-x))``.", "[0.0, float('inf')]", "[0.5, 1. ]")
+softplus = unary(
+    SOFTPLUS, "``log(1 + exp(x))``, without overflow.", "[float('-inf'), 1000.0]", "[ 0., 1000.]"
+)
+logaddexp = binary(
+    LOGADDEXP, "``log(exp(x1) + exp(x2))``, without overflow.",
+    "[0.0, 1000.0], [float('-inf'), 0.0]", "[ 0., 1000.]",
+)
+
+
+def _xlogy(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.where((a == 0) & (b == b), np.zeros((), a.dtype), a * np.log(b))
+
+
+def _expand_xlogy(a: loops.Expr, b: loops.Expr) -> loops.Expr:
+    zero = loops.const(0, a.dtype)
+    nothing = loops.call("logical_and", loops.call("equal", a, zero), loops.call("equal", b, b))
+    return loops.where(nothing, zero, loops.call("multiply", a, loops.call("log", b)))
+
+
+XLOGY = Elementwise(
+    "xlogy", _xlogy, (lambda g, b: g * log(b), lambda g, a, b: safe_divide(g * a, b)),
+    kinds="f", expand=_expand_xlogy,
+)
+_xlogy_row = binary(XLOGY)
+
+
+def xlogy(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """``x1 * log(x2)``, and 0 where ``x1`` is 0.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        They broadcast; integers become floats.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape; NaN where ``x2`` is NaN, also beside 0.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.xlog1py, special.entr, log
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.xlogy(ag.tensor([0.0, 2.0]), ag.tensor([0.0, 1.0]))
+    tensor([0., 0.])
+    """
+    return _xlogy_row(x1, x2, out=out)

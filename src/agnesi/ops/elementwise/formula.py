@@ -1,0 +1,365 @@
+"""Rows from formulas: one text gives the generated code and, where SciPy is missing, the value.
+
+A formula is a function of a namespace of scalar operations and the operands, as in
+``lambda m, x: x / m.sqrt(1 + x * x)``.  It runs on arrays, and on expressions of the loop language.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import loops, shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.errors import GradientError, at
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base import elementwise
+from agnesi.ops.base.elementwise import TABLE, Elementwise, Function, Rule, call, told
+
+Numeric = Callable[..., np.ndarray]
+Formula = Callable[..., Any]
+
+
+@functools.cache
+def _scipy(name: str) -> Any:
+    try:
+        special = importlib.import_module("scipy.special")
+    except ImportError:
+        return None
+    return getattr(special, name, None) or getattr(special._ufuncs, name, None)
+
+
+def or_scipy(name: str, fallback: Numeric) -> Numeric:
+    """SciPy's function of this name, else the fallback; looked for at the first call."""
+
+    @functools.wraps(fallback)
+    def function(*xs: np.ndarray) -> np.ndarray:
+        found = _scipy(name) or fallback
+        return np.asarray(found(*xs)).astype(xs[-1].dtype, copy=False)
+
+    return function
+
+
+def from_scipy(name: str) -> Any:
+    """SciPy's function of this name; an error where SciPy is missing."""
+    found = _scipy(name)
+    if found is None:
+        raise ImportError(
+            f"{name} is computed by SciPy, which is not installed or too old: "
+            "pip install -U 'agnesi[scipy]'"
+        )
+    return found
+
+
+def only_scipy(name: str, function: Numeric | None = None) -> Numeric:
+    """SciPy's function of this name, or one that calls it; an error where SciPy is missing."""
+
+    def value(*xs: np.ndarray) -> np.ndarray:
+        found = from_scipy(name)
+        result = found(*xs) if function is None else function(found, *xs)
+        return np.asarray(result).astype(xs[-1].dtype, copy=False)
+
+    return value
+
+
+def called(name: str, rules: tuple[Rule | None, ...], home: str, *, own: str = "",
+           output: int | None = None, whole: int = 0, kinds: str = "f", types: str = ""
+           ) -> Elementwise:
+    """A row that SciPy's universal function computes, in compiled code too.
+
+    ``own`` is our name, where it is another; ``output`` the result that is meant, of several;
+    the first ``whole`` operands are whole numbers; ``types`` names the one loop that serves.
+    """
+    def value(found: Any, *xs: np.ndarray) -> Any:
+        if types:
+            xs = tuple(x.astype(t) for x, t in zip(xs, types.partition("->")[0], strict=True))
+        result = found(*xs)
+        return result if output is None else result[output]
+
+    loop = f"scipy.special._ufuncs.{name}" + (f":{output}" if output else "")
+    return Elementwise(own or name, only_scipy(name, value), rules, kinds=kinds, loop=loop,
+                       types=types, whole=whole, home=home)
+
+
+def each(function: Callable[[float], float]) -> Numeric:
+    """A function of Python floats, on arrays."""
+    ufunc = np.frompyfunc(function, 1, 1)
+    return lambda x: np.asarray(ufunc(x.astype(np.float64)), np.float64)
+
+
+class Scalar:
+    """A value in the loop language with Python's operators."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: loops.Expr) -> None:
+        self.value = value
+
+    def _like(self, other: Any) -> loops.Expr:
+        if isinstance(other, Scalar):
+            return other.value
+        return loops.const(other, self.value.dtype)
+
+    def _with(self, name: str, other: Any) -> Scalar:
+        return Scalar(loops.call(name, self.value, self._like(other)))
+
+    def _after(self, name: str, other: Any) -> Scalar:
+        return Scalar(loops.call(name, self._like(other), self.value))
+
+    def __neg__(self) -> Scalar:
+        return Scalar(loops.call("negative", self.value))
+
+    def __add__(self, other: Any) -> Scalar:
+        return self._with("add", other)
+
+    def __radd__(self, other: Any) -> Scalar:
+        return self._after("add", other)
+
+    def __sub__(self, other: Any) -> Scalar:
+        return self._with("subtract", other)
+
+    def __rsub__(self, other: Any) -> Scalar:
+        return self._after("subtract", other)
+
+    def __mul__(self, other: Any) -> Scalar:
+        return self._with("multiply", other)
+
+    def __rmul__(self, other: Any) -> Scalar:
+        return self._after("multiply", other)
+
+    def __truediv__(self, other: Any) -> Scalar:
+        return self._with("divide", other)
+
+    def __rtruediv__(self, other: Any) -> Scalar:
+        return self._after("divide", other)
+
+    def __lt__(self, other: Any) -> Scalar:
+        return self._with("less", other)
+
+    def __le__(self, other: Any) -> Scalar:
+        return self._with("less_equal", other)
+
+    def __gt__(self, other: Any) -> Scalar:
+        return self._with("greater", other)
+
+    def __ge__(self, other: Any) -> Scalar:
+        return self._with("greater_equal", other)
+
+    def __and__(self, other: Any) -> Scalar:
+        return self._with("logical_and", other)
+
+    def __or__(self, other: Any) -> Scalar:
+        return self._with("logical_or", other)
+
+
+class _OnScalars:
+    """The namespace of formulas on the loop language."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *xs: self._call(name, xs)
+
+    @staticmethod
+    def steps(most: int, wanted: Any, operands: Sequence[Any], starts: Sequence[Any], step: Any
+              ) -> Scalar:
+        """As ``loops.in_steps``, with steps counted in floats.
+
+        ``step(n, values, *operands)`` gives the next values, and whether there is another step.
+        """
+        def one(turn: loops.Expr, values: list[loops.Expr]) -> Any:
+            n = Scalar(loops.cast(turn, "float64"))
+            following, more = step(n, [Scalar(v) for v in values], *operands)
+            return [model._like(x) for x in following], more.value
+
+        model = operands[0]
+        within: Any = [x.value for x in (wanted, *operands)]
+        return Scalar(loops.in_steps(within, most, wanted.value, [model._like(x) for x in starts],
+                                     one))
+
+    @staticmethod
+    def _call(name: str, xs: tuple[Any, ...]) -> Scalar:
+        operands = xs[1:] if name == "where" else xs
+        model = next((x for x in operands if isinstance(x, Scalar)), None)
+        if model is None:  # a choice between numbers
+            model = Scalar(loops.const(0, "float64"))
+        values = [model._like(x) for x in xs]
+        known = TABLE.get(name)
+        if known is not None and known.expand is not None:
+            return Scalar(known.expand(*values))
+        return Scalar(loops.call(name, *values))
+
+
+class _OnArrays:
+    """The namespace of formulas on arrays: the rows' own functions."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in TABLE:
+            raise AttributeError(name)
+        function = TABLE[name].function
+        return lambda *xs: function(*(np.asarray(x, np.float64) if type(x) in (int, float) else x
+                                      for x in xs))
+
+    @staticmethod
+    def steps(most: int, wanted: Any, operands: Sequence[Any], starts: Sequence[Any], step: Any
+              ) -> np.ndarray:
+        """The same on arrays: of those that want another step."""
+        shape = shapes.broadcast(*(np.shape(x) for x in (wanted, *operands, *starts)))
+        flat = [np.broadcast_to(x, shape).ravel() for x in (*operands, *starts)]
+        result = flat[len(operands)].copy()
+        open_ = np.flatnonzero(np.broadcast_to(wanted, shape))
+        operands, values = ([x[open_] for x in flat[: len(operands)]],
+                            [x[open_] for x in flat[len(operands):]])
+        for n in range(most):
+            if not open_.size:
+                break
+            values, more = step(float(n), values, *operands)
+            result[open_] = values[0]
+            open_ = open_[more]
+            operands, values = ([x[more] for x in xs] for xs in (operands, values))
+        return result.reshape(shape)
+
+
+_SCALARS, _ARRAYS = _OnScalars(), _OnArrays()
+
+
+def value_of(formula: Formula) -> Numeric:
+    """A formula on arrays, in double precision."""
+
+    def function(*xs: np.ndarray) -> np.ndarray:
+        return np.asarray(formula(_ARRAYS, *(x.astype(np.float64) for x in xs)))
+
+    return function
+
+
+def code_of(formula: Formula) -> Callable[..., loops.Expr]:
+    """A formula in the loop language, in double precision."""
+
+    def expand(*xs: loops.Expr) -> loops.Expr:
+        wide = (Scalar(loops.cast(x, "float64")) for x in xs)
+        return loops.cast(formula(_SCALARS, *wide).value, xs[-1].dtype)
+
+    return expand
+
+
+def _mended(function: Numeric, value: Numeric, limit: float) -> Numeric:
+    """``function``, and ``value`` for operands below a limit."""
+
+    def mended(x: np.ndarray) -> np.ndarray:
+        y, low = function(x), np.asarray(x < limit)
+        if low.any():
+            y = np.array(y)
+            y[low] = value(x[low])
+        return y
+
+    return mended
+
+
+def row(name: str, formula: Formula, rules: tuple[Rule | None, ...], home: str, *,
+        scipy: str = "", above: float = -np.inf) -> Elementwise:
+    """A row of real functions with generated code.
+
+    ``home`` is the module that makes it.  ``scipy`` names SciPy's function, if it has one, which
+    then computes eager values; of one operand only those ``above`` a number, below which it loses
+    digits.
+    """
+    value = value_of(formula)
+    if scipy:
+        function = or_scipy(scipy, value)
+        if above > -np.inf:
+            function = _mended(function, value, above)
+    else:
+        def function(*xs: np.ndarray) -> np.ndarray:
+            return value(*xs).astype(xs[-1].dtype, copy=False)
+    return Elementwise(name, function, rules, kinds="f", expand=code_of(formula), home=home)
+
+
+def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
+    """The public function of a row of ``agnesi.special`` with one operand."""
+    return _special(elementwise.unary(op, summary, args, result))
+
+
+def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
+    """The public function of a row of ``agnesi.special`` with two operands."""
+    return _special(elementwise.binary(op, summary, args, result))
+
+
+def several(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
+    """The public function of a row of ``agnesi.special`` with more operands, or of mixed dtypes."""
+
+    def two(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+        return call(op, (x1, x2), out)
+
+    def three(x1: TensorLike, x2: TensorLike, x3: TensorLike, /, *, out: Tensor | None = None
+              ) -> Tensor:
+        return call(op, (x1, x2, x3), out)
+
+    def four(x1: TensorLike, x2: TensorLike, x3: TensorLike, x4: TensorLike, /, *,
+             out: Tensor | None = None) -> Tensor:
+        return call(op, (x1, x2, x3, x4), out)
+
+    def five(x1: Any, x2: Any, x3: Any, x4: Any, x5: Any, /, *, out: Tensor | None = None
+             ) -> Tensor:
+        return call(op, (x1, x2, x3, x4, x5), out)
+
+    function = (two, three, four, five)[op.arity - 2]
+    return _special(told(function, op, summary, args, result))
+
+
+def scipys(name: str, rules: tuple[Rule | None, ...], home: str, summary: str = "", args: str = "",
+           result: str = "", **keywords: Any) -> Function:
+    """The public function of a row that SciPy computes; for keywords see :func:`called`."""
+    op = called(name, rules, home, **keywords)
+    if op.whole or op.arity > 2:
+        return several(op, summary, args, result)
+    return (unary if op.arity == 1 else binary)(op, summary, args, result)
+
+
+def _special(function: Function) -> Function:
+    """With an example that says where the function is found."""
+    if function.__doc__:
+        function.__doc__ = function.__doc__.replace(">>> ag.", ">>> ag.special.")
+    return function
+
+
+def spread_alike(*arrays: np.ndarray) -> list[np.ndarray]:
+    """Arrays of one shape, of any number of axes: NumPy's function for it takes 32.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from agnesi.ops.elementwise.formula import spread_alike
+    >>> [x.shape for x in spread_alike(np.ones(2), np.ones((3, 1)))]
+    [(3, 2), (3, 2)]
+    """
+    shape = shapes.broadcast(*(x.shape for x in arrays))
+    return [np.broadcast_to(x, shape) for x in arrays]
+
+
+def horner(x: Any, coefficients: Sequence[float]) -> Any:
+    """A polynomial, the constant coefficient first."""
+    total = x * coefficients[-1] + coefficients[-2]
+    for c in reversed(coefficients[:-2]):
+        total = total * x + c
+    return total
+
+
+def chebyshev(t: Any, coefficients: Sequence[float]) -> Any:
+    """A Chebyshev series for t in [-1, 1], by Clenshaw's recurrence."""
+    twice = t + t
+    last, total = twice * 0.0 + coefficients[-1], twice * coefficients[-1] + coefficients[-2]
+    for c in reversed(coefficients[1:-2]):
+        last, total = total, twice * total - last + c
+    return t * total - last + coefficients[0]
+
+
+def no_slope(name: str, operand: str, order: str = "") -> Any:
+    """The rule of an operand whose derivative, of some order, is not known in closed form."""
+
+    def rule(g: Tensor) -> Tensor:
+        text = f"{name} has no {order}derivative to {operand}; hold it with ag.stop_gradient"
+        raise GradientError(at(text))
+
+    return rule

@@ -1,0 +1,778 @@
+"""NumPy's smaller functions of single numbers, written with others."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.errors import DTypeError
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.arith import abs as magnitude
+from agnesi.ops.base.arith import floor_divide, imag, multiply, power, remainder, subtract
+from agnesi.ops.base.compare import (
+    equal,
+    greater,
+    isfinite,
+    isinf,
+    less,
+    logical_and,
+    logical_not,
+    not_equal,
+)
+from agnesi.ops.base.convert import as_tensor, cast, pair
+from agnesi.ops.base.elementwise import Binary, Elementwise, binary, with_methods
+from agnesi.ops.base.select import copysign, floor, nextafter, trunc, where
+from agnesi.ops.elementwise import bitwise
+from agnesi.ops.elementwise.explog import exp2, log2, logaddexp
+from agnesi.ops.elementwise.trig import sin
+
+__all__ = [
+    "bitwise_count", "deg2rad", "degrees", "divmod", "fix", "float_power", "frexp", "gcd",
+    "heaviside", "iscomplex", "iscomplexobj", "isneginf", "isposinf", "isreal", "isrealobj",
+    "isscalar", "lcm", "ldexp", "logaddexp2", "modf", "rad2deg", "radians", "sinc", "spacing",
+]
+
+
+def _floating(x: Any) -> Tensor:
+    x = as_tensor(x)
+    return cast(x, dtypes.floating(x.dtype))
+
+
+def _real(x: Any, name: str) -> Tensor:
+    x = _floating(x)
+    if x.dtype.kind == "c":
+        raise DTypeError(f"{name} takes real numbers, not {typed(x)}")
+    return x
+
+
+# -- angles -------------------------------------------------------------------------------------
+@public
+def deg2rad(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """Degrees as radians.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    rad2deg, angle, sin
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.deg2rad(180.0)
+    tensor(3.1415927)
+    """
+    return multiply(_real(x, "deg2rad"), math.pi / 180)
+
+
+@public
+def rad2deg(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """Radians as degrees.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    deg2rad, angle
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.rad2deg(ag.tensor([0.0, ag.pi]))
+    tensor([  0., 180.])
+    """
+    return multiply(_real(x, "rad2deg"), 180 / math.pi)
+
+
+radians, degrees = deg2rad, rad2deg
+
+
+@public
+def sinc(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """``sin(pi x) / (pi x)``, and 1 at 0, where derivatives are right too.
+
+    Parameters
+    ----------
+    x : array_like
+        Numbers; integers become the default float dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    See Also
+    --------
+    sin, special.spherical_jn
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sinc(ag.tensor([0.0, 1.5])).round(4)
+    tensor([ 1.    , -0.2122])
+    """
+    t = multiply(_floating(x), math.pi)
+    near = less(magnitude(t), 1e-4)
+    safe = where(near, as_tensor(1, t.dtype), t)
+    return where(near, 1 - t * t / 6, sin(safe) / safe)
+
+
+# -- exponents ----------------------------------------------------------------------------------
+@with_methods
+@public
+def logaddexp2(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """``log2(2**x1 + 2**x2)`` without overflow.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Real numbers; they broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floating.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    logaddexp, logsumexp, exp2, log2
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.logaddexp2(ag.tensor([3.0]), 3.0)
+    tensor([4.])
+    """
+    a, b = pair(x1, x2)
+    log_2 = math.log(2)
+    return logaddexp(_real(a, "logaddexp2") * log_2, _real(b, "logaddexp2") * log_2) / log_2
+
+
+@public
+def float_power(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """``x1`` to the power of ``x2`` in double precision, of integers too.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Base and exponent; they broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        float64 or complex128, of the broadcast shape.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    power, sqrt
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.float_power(ag.tensor([2, 4]), -1)
+    tensor([0.5 , 0.25], dtype=float64)
+    """
+    a, b = as_tensor(x1), as_tensor(x2)
+    wide = dtypes.complex128 if "c" in (a.dtype.kind, b.dtype.kind) else dtypes.float64
+    return power(cast(a, wide), cast(b, wide))
+
+
+def _scaled(x: Tensor, exponent: Tensor) -> Tensor:
+    """``x`` times a power of two, in steps that do not overflow on the way."""
+    step = floor_divide(exponent, 4)
+    last = subtract(exponent, step * 3)
+    part = exp2(cast(step, x.dtype))
+    return x * part * part * part * exp2(cast(last, x.dtype))
+
+
+@public
+def ldexp(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """``x1 * 2**x2`` for integers ``x2``, beyond the range of ``2**x2`` too.
+
+    Parameters
+    ----------
+    x1 : array_like
+        Real numbers.
+    x2 : array_like of int
+        Exponents; they broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape and the dtype of ``x1``.
+
+    Raises
+    ------
+    DTypeError
+        If exponents are no integers, or ``x1`` is complex.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    frexp, exp2
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.ldexp(ag.tensor([0.5, 3.0]), ag.tensor([2, -1]))
+    tensor([2. , 1.5])
+    """
+    x, exponent = _real(x1, "ldexp"), as_tensor(x2)
+    if exponent.dtype.kind not in "biu":
+        raise DTypeError(f"the exponent must be of integers, not {typed(exponent)}")
+    most = 4 * np.finfo(x.dtype).maxexp
+    limited = cast(exponent, dtypes.int64).clip(-most, most)
+    return where(logical_and(not_equal(x, 0), isfinite(x)), _scaled(x, limited), x)
+
+
+@public
+def frexp(x: TensorLike, /) -> tuple[Tensor, Tensor]:
+    """Mantissas in [1/2, 1) and exponents (int32): ``x = mantissa * 2**exponent``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+
+    Returns
+    -------
+    mantissa, exponent : Tensor
+        Of the shape of ``x``; zeros, infinities and NaN are their own mantissas, with exponent 0.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    ldexp, modf, log2
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.frexp(ag.tensor([8.0, 0.75]))
+    (tensor([0.5 , 0.75]), tensor([4, 0], dtype=int32))
+    """
+    x = _real(x, "frexp")
+    plain = logical_and(not_equal(x, 0), isfinite(x))
+    size = where(plain, magnitude(x), as_tensor(1, x.dtype))
+    exponent = cast(floor(log2(size)), dtypes.int64) + 1
+    mantissa = _scaled(x, -exponent)
+    high, low = logical_not(less(magnitude(mantissa), 1)), less(magnitude(mantissa), 0.5)
+    exponent = where(high, exponent + 1, where(low, exponent - 1, exponent))
+    mantissa = where(high, mantissa * 0.5, where(low, mantissa * 2, mantissa))
+    return where(plain, mantissa, x), cast(where(plain, exponent, 0), dtypes.int32)
+
+
+@public
+def spacing(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """Distance to the next number that is further from zero, with the sign of ``x``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; NaN for infinities and NaN.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    nextafter, finfo
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.spacing(ag.tensor(1.0))
+    tensor(1.1920929e-07)
+    """
+    x = _real(x, "spacing")
+    size = magnitude(x)
+    return copysign(nextafter(size, as_tensor(np.inf, x.dtype)) - size, x)
+
+
+# -- parts --------------------------------------------------------------------------------------
+@public
+def modf(x: TensorLike, /) -> tuple[Tensor, Tensor]:
+    """What is behind the point, and what is before it; both with the sign of ``x``.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+
+    Returns
+    -------
+    fraction, whole : Tensor
+        Of the shape of ``x``; the fraction of infinities is 0.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    trunc, frexp, divmod
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.modf(ag.tensor([1.25, -2.5]))
+    (tensor([ 0.25, -0.5 ]), tensor([ 1., -2.]))
+    """
+    x = _real(x, "modf")
+    whole = trunc(x)
+    rest = where(isinf(x), as_tensor(0, x.dtype), subtract(x, whole))
+    return copysign(rest, x), whole
+
+
+@public
+def divmod(x1: TensorLike, x2: TensorLike, /) -> tuple[Tensor, Tensor]:
+    """``(x1 // x2, x1 % x2)``.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Real numbers; they broadcast.
+
+    Returns
+    -------
+    quotient, remainder : Tensor
+        Of the broadcast shape and the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    floor_divide, remainder
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.divmod(ag.tensor([7, -7]), 3)
+    (tensor([ 2, -3]), tensor([1, 2]))
+    """
+    return floor_divide(x1, x2), remainder(x1, x2)
+
+
+fix = trunc
+
+
+@public
+def heaviside(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """0 for negative numbers, 1 for positive ones, ``x2`` for zero.
+
+    Parameters
+    ----------
+    x1 : array_like
+        Real numbers.
+    x2 : array_like
+        The value at 0; they broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape; NaN stays.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    sign, where, relu
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.heaviside(ag.tensor([-2.0, 0.0, 3.0]), 0.5)
+    tensor([0. , 0.5, 1. ])
+    """
+    a, b = pair(x1, x2)
+    x, middle = _real(a, "heaviside"), _real(b, "heaviside")
+    there = where(equal(x, 0), middle, x)  # NaN stays
+    return where(greater(x, 0), as_tensor(1, x.dtype), where(less(x, 0), 0, there))
+
+
+# -- integers -----------------------------------------------------------------------------------
+GCD = Elementwise("gcd", np.gcd, (None, None), kinds="iu", loop="numpy.gcd")
+gcd: Binary = binary(
+    GCD, "The greatest number that divides both; 0 of two zeros.", "[12, 7], [18, 14]", "[6, 7]"
+)
+
+
+@with_methods
+@public
+def lcm(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """The least number that both divide; 0 where one of them is 0.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Integers; they broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Not negative, of the broadcast shape and the promoted dtype.
+
+    Raises
+    ------
+    DTypeError
+        For other dtypes.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    gcd
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.lcm(ag.tensor([4, 7]), 6)
+    tensor([12, 42])
+    """
+    a, b = pair(x1, x2)
+    common = gcd(a, b)
+    return magnitude(floor_divide(a, where(equal(common, 0), as_tensor(1, a.dtype), common)) * b)
+
+
+@public
+def bitwise_count(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """How many bits of each integer (of its absolute value) are set, as uint8.
+
+    Parameters
+    ----------
+    x : array_like
+        Integers.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        uint8, of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For other dtypes.
+
+    See Also
+    --------
+    bitwise_and, packbits
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.bitwise_count(ag.tensor([7, -8]))
+    tensor([3, 1], dtype=uint8)
+    """
+    x = as_tensor(x)
+    if x.dtype.kind not in "iu":
+        raise DTypeError(f"bitwise_count takes integers, not {typed(x)}")
+    bits = cast(magnitude(x), np.dtype(f"u{x.dtype.itemsize}"))
+    return cast(_population(cast(bits, dtypes.uint64)), dtypes.uint8)
+
+
+def _population(x: Tensor) -> Tensor:
+    """Sums of neighbouring bits, pairs, fours, bytes: Wilkes, Wheeler and Gill (1957)."""
+    every = (1 << 64) - 1
+
+    def right(v: Tensor, n: int) -> Tensor:
+        return bitwise.bitwise_right_shift(v, as_tensor(n, dtypes.uint64))
+
+    def of(v: Tensor, mask: int) -> Tensor:
+        return bitwise.bitwise_and(v, as_tensor(mask, dtypes.uint64))
+
+    x = x - of(right(x, 1), every // 3)
+    x = of(x, every // 5) + of(right(x, 2), every // 5)
+    x = of(x + right(x, 4), every // 17)
+    return right(x * as_tensor(every // 255, dtypes.uint64), 56)
+
+
+# -- questions ----------------------------------------------------------------------------------
+@public
+def isposinf(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """Whether each element is positive infinity.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        bool, of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    isneginf, isinf
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.isposinf(ag.tensor([ag.inf, -ag.inf]))
+    tensor([ True, False])
+    """
+    return equal(_real(x, "isposinf"), math.inf)
+
+
+@public
+def isneginf(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """Whether each element is negative infinity.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        bool, of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    isposinf, isinf
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.isneginf(ag.tensor([ag.inf, -ag.inf]))
+    tensor([False,  True])
+    """
+    return equal(_real(x, "isneginf"), -math.inf)
+
+
+@public
+def isreal(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """Whether the imaginary part of each element is zero.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        bool, of the shape of ``x``.
+
+    See Also
+    --------
+    iscomplex, isrealobj, real
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.isreal(ag.tensor([1 + 0j, 2j]))
+    tensor([ True, False])
+    """
+    return equal(imag(x), 0)
+
+
+@public
+def iscomplex(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """Whether the imaginary part of each element is not zero.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        bool, of the shape of ``x``.
+
+    See Also
+    --------
+    isreal, iscomplexobj, imag
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.iscomplex(ag.tensor([1 + 0j, 2j]))
+    tensor([False,  True])
+    """
+    return not_equal(imag(x), 0)
+
+
+@public
+def iscomplexobj(x: TensorLike, /) -> bool:
+    """Whether the dtype is complex.
+
+    Parameters
+    ----------
+    x : array_like
+        A tensor, array or number.
+
+    Returns
+    -------
+    bool
+        By the dtype alone.
+
+    See Also
+    --------
+    isrealobj, iscomplex, isdtype
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.iscomplexobj(ag.tensor([1j]))
+    True
+    """
+    return as_tensor(x).dtype.kind == "c"
+
+
+@public
+def isrealobj(x: TensorLike, /) -> bool:
+    """Whether the dtype is not complex.
+
+    Parameters
+    ----------
+    x : array_like
+        A tensor, array or number.
+
+    Returns
+    -------
+    bool
+        By the dtype alone.
+
+    See Also
+    --------
+    iscomplexobj, isreal
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.isrealobj(ag.ones(2))
+    True
+    """
+    return as_tensor(x).dtype.kind != "c"
+
+
+@public
+def isscalar(x: TensorLike, /) -> bool:
+    """Whether ``x`` is a number of Python or NumPy; tensors are not.
+
+    Parameters
+    ----------
+    x : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        False for a tensor without axes, too.
+
+    See Also
+    --------
+    ndim, iterable
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.isscalar(2.5), ag.isscalar(ag.tensor(2.5))
+    (True, False)
+    """
+    return bool(np.isscalar(x))

@@ -1,0 +1,344 @@
+"""Diagonals and triangles of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import loops, shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.dims import Size, combine
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import Op
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.movement import moveaxis
+
+
+def _length(rows: Size, columns: Size, k: int) -> Size:
+    """Elements on diagonal ``k``."""
+    rows, columns = (rows, columns - k) if k >= 0 else (rows + k, columns)
+    if isinstance(rows, int) and isinstance(columns, int):
+        return max(min(rows, columns), 0)
+    return rows - combine("max", rows - columns, 0) if rows != columns else rows
+
+
+@record
+class Diagonal(Op):
+    """Diagonal ``k`` of the last two axes."""
+
+    k: int
+    name = "diagonal"
+    view = True
+    keep_inputs = ()
+
+    def infer(self, x: Any) -> Any:
+        *rest, rows, columns = x.shape
+        return (*rest, _length(rows, columns, self.k)), x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return np.diagonal(x, self.k, -2, -1)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(DiagonalMatrix(self.k, *x.shape[-2:]), g),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def lower(self, at: Any, x: Any) -> Any:
+        *rest, i = at
+        return x(*rest, i + max(-self.k, 0), i + max(self.k, 0))
+
+
+def _within(at: loops.Affine, n: int) -> loops.Affine:
+    """The index itself where it always lies in [0, n), else the nearest that does."""
+    bounds = at.bounds()
+    if bounds is not None and bounds[0] >= 0 and bounds[1] < n:
+        return at
+    top = loops.call("minimum", loops.index(at), loops.const(n - 1, "int64"))
+    return loops.atom_of(loops.call("maximum", top, loops.const(0, "int64")))
+
+
+@record
+class DiagonalMatrix(Op):
+    """Matrices of zeros with the last axis of the operand on diagonal ``k``."""
+
+    k: int
+    rows: Size
+    columns: Size
+    name = "diag"
+    keep_inputs = ()
+
+    def infer(self, x: Any) -> Any:
+        return (*x.shape[:-1], self.rows, self.columns), x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        result = np.zeros((*x.shape[:-1], self.rows, self.columns), x.dtype)
+        i = np.arange(x.shape[-1])
+        result[..., i + max(-self.k, 0), i + max(self.k, 0)] = x
+        return result
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(Diagonal(self.k), g),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def lower(self, at: Any, x: Any) -> Any:
+        *rest, row, column = at
+        if x.shape[-1] == 0:
+            return loops.const(0, x.dtype)
+        low, right = max(-self.k, 0), max(self.k, 0)
+        i = loops.index(row + -low)
+        on = loops.call("equal", i, loops.index(column + -right))
+        for bound, name in ((0, "greater_equal"), (x.shape[-1], "less")):
+            on = loops.call("logical_and", on, loops.call(name, i, loops.const(bound, "int64")))
+        return loops.where(on, x(*rest, _within(row + -low, x.shape[-1])), loops.const(0, x.dtype))
+
+    def resolve(self, known: Any) -> Op:
+        return DiagonalMatrix(self.k, known(self.rows), known(self.columns))
+
+
+@record
+class Triangle(Op):
+    """The lower (or upper) triangle of the last two axes, zeros elsewhere."""
+
+    k: int
+    upper: bool
+    name = "triangle"
+    keep_inputs = ()
+
+    def infer(self, x: Any) -> Any:
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return np.triu(x, self.k) if self.upper else np.tril(x, self.k)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(self, g),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])
+
+    def lower(self, at: Any, x: Any) -> Any:
+        row, column = loops.index(at[-2] + self.k), loops.index(at[-1])
+        inside = loops.call("greater_equal" if self.upper else "less_equal", column, row)
+        return loops.where(inside, x(*at), loops.const(0, x.dtype))
+
+
+def _matrix(x: Any) -> Tensor:
+    x = as_tensor(x)
+    if x.ndim < 2:
+        raise ShapeError(f"a matrix has at least 2 dimensions, this has shape {x.shape}")
+    return x
+
+
+@public
+def tril(x: TensorLike, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The lower triangle of matrices up to diagonal ``k``, zeros above it.
+
+    Parameters
+    ----------
+    x : array_like
+        Matrices, of shape (..., m, n).
+    k : int
+        Which diagonal ends the triangle: 0 the main one, positive ones above it.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+
+    See Also
+    --------
+    triu, tri, tril_indices, diag
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.tril(ag.ones((2, 2)))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
+    return apply(Triangle(k, False), _matrix(x))
+
+
+@public
+def triu(x: TensorLike, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The upper triangle of matrices from diagonal ``k``, zeros below it.
+
+    Parameters
+    ----------
+    x : array_like
+        Matrices, of shape (..., m, n).
+    k : int
+        Which diagonal ends the triangle: 0 the main one, positive ones above it.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+
+    See Also
+    --------
+    tril, tri, triu_indices, diag
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.triu(ag.ones((2, 2)))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
+    return apply(Triangle(k, True), _matrix(x))
+
+
+@public
+def diagonal(x: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
+             out: Tensor | None = None) -> Tensor:
+    """A diagonal of the matrices on two axes, as the last axis of the result.
+
+    The result looks into ``x``, as NumPy's: later changes of ``x`` show in it, and it cannot be
+    changed itself; see :func:`fill_diagonal`.
+
+    Parameters
+    ----------
+    x : array_like
+        At least two axes.
+    offset : int
+        Which diagonal: 0 the main one, positive ones above it.
+    axis1, axis2 : int
+        The axes of the matrices' rows and columns.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The axes that stay, then the diagonal.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+    ValueError
+        If the axes are the same.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    diag, trace, fill_diagonal, linalg.diagonal
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.diagonal(ag.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+    x = _matrix(x)
+    if shapes.axis_of(axis1, x.ndim) == shapes.axis_of(axis2, x.ndim):
+        raise ValueError(f"axis1 and axis2 are both {axis1}")
+    return apply(Diagonal(offset), moveaxis(x, (axis1, axis2), (-2, -1)))
+
+
+@public
+def diag(x: TensorLike, k: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """The diagonal ``k`` of a matrix, or the matrix with a vector on that diagonal.
+
+    That of a matrix looks into it as :func:`diagonal` does.
+
+    Parameters
+    ----------
+    x : array_like
+        A vector or a matrix.
+    k : int
+        Which diagonal: 0 the main one, positive ones above it.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector that is a view, or a matrix of shape (n + |k|, n + |k|).
+
+    Raises
+    ------
+    ShapeError
+        For other numbers of axes.
+
+    See Also
+    --------
+    diagonal, diagflat, tril, triu, eye
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.diag(ag.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    x = as_tensor(x)
+    if x.ndim == 2:
+        return apply(Diagonal(k), x)
+    if x.ndim != 1:
+        raise ShapeError(f"diag takes a vector or a matrix, not shape {x.shape}")
+    n = x.shape[0] + abs(k)
+    return apply(DiagonalMatrix(k, n, n), x)
+
+
+@public
+def trace(x: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
+          out: Tensor | None = None) -> Tensor:
+    """The sum of a diagonal.
+
+    Parameters
+    ----------
+    x : array_like
+        At least two axes.
+    offset : int
+        Which diagonal: 0 the main one, positive ones above it.
+    axis1, axis2 : int
+        The axes of the matrices' rows and columns.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The axes that stay; small integers are summed in 64 bits.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes.
+
+    See Also
+    --------
+    diagonal, linalg.trace, sum
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.trace(ag.eye(3)).item()
+    3.0
+    """
+    return diagonal(x, offset, axis1, axis2).sum(-1)

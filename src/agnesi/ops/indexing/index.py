@@ -1,0 +1,366 @@
+"""Indexing: NumPy's basic and advanced keys, for reading.
+
+A key is taken apart into a basic slice (a view), then tensors of indices on some axes.  Negative
+indices count from the end.  Out of range is an IndexError, in compiled code too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.dispatch import apply, symbolic
+from agnesi.core.errors import DTypeError
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_tensor, common
+from agnesi.ops.base.creation import made
+from agnesi.ops.base.elements import Index, Window
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.select import clip, where
+from agnesi.ops.base.slices import FULL, Slice
+from agnesi.ops.indexing.index_parsing import parse, plain, view_of
+from agnesi.ops.indexing.masked import part_of, selection
+from agnesi.ops.indexing.ranges import Arange
+from agnesi.ops.indexing.spans import has_bounds, spans_of
+
+_INT64 = np.dtype("int64")
+
+
+# -- functions ------------------------------------------------------------------------------
+@public
+def getitem(x: Tensor, key: Any, /) -> Tensor:
+    """``x[key]`` with NumPy's meaning.
+
+    Parameters
+    ----------
+    x : Tensor
+    key : int, slice, None, Ellipsis, tensor of int or bool, or a tuple of them
+
+    Returns
+    -------
+    Tensor
+        A view for a basic key (integers, slices, None, Ellipsis); new memory otherwise.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.reshape(ag.arange(6), (2, 3))
+    >>> x[:, [2, 0]]
+    tensor([[2, 0],
+            [5, 3]])
+    """
+    simple = plain(key, x.ndim)
+    if simple is not None:
+        return apply(Slice(simple), x)
+    if type(key) is Tensor and key.dtype.kind in "iu" and key.shape and x.shape:
+        return apply(Index((0,), 0), x, key)
+    if has_bounds(key):
+        x, key = windowed(x, key)
+        return x if key is None else getitem(x, key)
+    part = part_of(x, key)
+    if part is not None:
+        return selection(part)
+    keys = parse(x, key)
+    viewed = view_of(x, keys)
+    if keys.indices:
+        return apply(Index(keys.axes, keys.at), viewed, *keys.indices)
+    return apply(Slice((FULL,) * x.ndim), x) if viewed is x else viewed
+
+
+def windowed(x: Tensor, key: Any) -> tuple[Tensor, Any]:
+    """``x`` with the slices of a key taken whose bounds are values, and what is left of the key."""
+    found, rest = spans_of(x, key)
+    for n, (axis, places) in enumerate(found):
+        last = rest is None and n == len(found) - 1
+        x = apply(Window((axis,), axis, not last), x, places)
+    return x, rest
+
+
+def as_index(index: Any) -> Tensor:
+    """An operand as a tensor of integers."""
+    t = as_tensor(np.asarray(index, _INT64) if isinstance(index, list) and not index else index)
+    if t.dtype.kind not in "iu":
+        raise DTypeError(f"indices must be integers, not {typed(t)}")
+    return t
+
+
+@public
+def take(x: TensorLike, indices: TensorLike, /, axis: int | None = None, *, mode: str = "raise",
+         out: Tensor | None = None) -> Tensor:
+    """Elements at indices along an axis, or of the flat elements.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    indices : array_like of int
+        Their shape stands in the place of the axis.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    mode : {"raise", "wrap", "clip"}
+        What becomes of indices beyond the ends: an error, counted on from the other end, or the
+        nearest one there is.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` with that of ``indices`` in the place of the axis; of the dtype of
+        ``x``.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of bounds and ``mode`` is "raise", or the axis is out of range.
+    ValueError
+        If there is no such mode.
+
+    See Also
+    --------
+    take_along_axis, gather, index_select, compress, choose
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.take(ag.tensor([5, 6, 7]), [2, 0])
+    tensor([7, 5])
+    """
+    x = as_tensor(x)
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    axis = shapes.axis_of(axis, x.ndim)
+    return apply(Index((axis,), axis), x, placed(indices, x.shape[axis], mode))
+
+
+def placed(indices: Any, size: Any, mode: str) -> Tensor:
+    """Indices of an axis; those beyond its ends are brought inside as ``mode`` says."""
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"mode must be 'raise', 'wrap' or 'clip', not {mode!r}")
+    index = as_index(indices)
+    if mode == "clip":
+        return clip(index, 0, size - 1)
+    return index % size if mode == "wrap" else index
+
+
+def along(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
+    """Indices on every axis: ``index`` on one, the own position on the others."""
+    every = []
+    for a in range(x.ndim):
+        if a == axis:
+            every.append(index)
+            continue
+        n = index.shape[a] if index.shape[a] != 1 else x.shape[a]
+        op = Arange(0, 1, n, _INT64)
+        counted = symbolic(op, ()) if index.data is None else made(op, n)
+        every.append(reshape(counted, tuple(n if b == a else 1 for b in range(x.ndim))))
+    return tuple(every)
+
+
+@public
+def take_along_axis(x: TensorLike, indices: TensorLike, /, axis: int | None = -1, *,
+                    out: Tensor | None = None) -> Tensor:
+    """Elements that ``indices`` names along an axis, position by position.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    indices : array_like of int
+        As many axes as ``x``; it broadcasts with ``x`` on the others than ``axis``.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        ``x[..., indices[..., i, ...], ...]``: of the shape of ``indices``, the dtype of ``x``.
+
+    Raises
+    ------
+    ValueError
+        If ``indices`` has another number of axes than ``x``.
+    IndexError
+        If an index or the axis is out of range.
+
+    See Also
+    --------
+    put_along_axis, gather, take, argsort
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.tensor([[3, 1], [2, 4]])
+    >>> ag.take_along_axis(x, ag.tensor([[1], [0]]), 1)
+    tensor([[1],
+            [2]])
+    """
+    x, index = as_tensor(x), as_index(indices)
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    axis = shapes.axis_of(axis, x.ndim)
+    if index.ndim != x.ndim:
+        raise ValueError(f"indices have {index.ndim} dimensions, the operand {x.ndim}")
+    return apply(Index(tuple(range(x.ndim)), 0), x, *along(x, index, axis))
+
+
+@public
+def gather(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """``take_along_axis`` with PyTorch's name and order; the index may be smaller than ``x``.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    index : array_like of int
+        As many axes as ``x``; on the others than ``axis`` it may be shorter.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        ``x[..., index[i, j, k], ...]`` for every place; of the shape of ``index`` and the dtype
+        of ``x``.
+
+    Raises
+    ------
+    ValueError
+        If ``index`` has another number of axes than ``x``.
+    IndexError
+        If an index or the axis is out of range.
+
+    See Also
+    --------
+    take_along_axis, scatter, take
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.gather(ag.tensor([[3, 1], [2, 4]]), 1, ag.tensor([[1], [0]]))
+    tensor([[1],
+            [2]])
+    """
+    x, index = as_tensor(x), as_index(index)
+    axis = shapes.axis_of(axis, x.ndim)
+    if index.ndim != x.ndim:
+        raise ValueError(f"the index has {index.ndim} dimensions, the operand {x.ndim}")
+    every = [
+        index if a == axis else reshape(
+            made(Arange(0, 1, n, _INT64), n), tuple(n if b == a else 1 for b in range(x.ndim))
+        )
+        for a, n in enumerate(index.shape)
+    ]
+    return apply(Index(tuple(range(x.ndim)), 0), x, *every)
+
+
+@public
+def select(x: TensorLike, axis: TensorLike, index: TensorLike = 0, *,
+           default: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
+    """The slice at one position of an axis (PyTorch's); or elements by conditions (NumPy's).
+
+    Parameters
+    ----------
+    x : array_like, or list of bool array_like
+        An operand, or the conditions.
+    axis : int, or list of array_like
+        Its axis, or what to take where each condition holds; of several, the first counts.
+    index : int, or array_like
+        Which slice, or what to take where no condition holds.
+    default : array_like, optional
+        NumPy's name for the latter.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view without the axis; or elements of the choices, broadcast with the conditions.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many choices as conditions, or none.
+    IndexError
+        If the axis or the index is out of range.
+
+    See Also
+    --------
+    narrow, take, where, choose
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.select(ag.tensor([[1, 2], [3, 4]]), 1, 0)
+    tensor([1, 3])
+    >>> v = ag.tensor([1, 2, 3, 4])
+    >>> ag.select([v < 2, v > 3], [v, 10 * v], 0)
+    tensor([ 1,  0,  0, 40])
+    """
+    if isinstance(axis, (list, tuple)):
+        return _by_conditions(x, axis, index if default is None else default)
+    x = as_tensor(x)
+    return getitem(x, (*(slice(None),) * shapes.axis_of(axis, x.ndim), index))
+
+
+def _by_conditions(conditions: Any, choices: Any, default: Any) -> Tensor:
+    if len(conditions) != len(choices):
+        raise ValueError(f"{len(conditions)} conditions for {len(choices)} choices")
+    if not len(conditions):
+        raise ValueError("there is no condition to select by; give one or more")
+    *values, result = common(*choices, default)
+    for condition, value in zip(reversed(conditions), reversed(values), strict=True):
+        result = where(condition, value, result)
+    return result
+
+
+@public
+def narrow(x: TensorLike, axis: int, start: int, length: int, *, out: Tensor | None = None
+           ) -> Tensor:
+    """``length`` positions of an axis from ``start`` (PyTorch's name).
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    start, length : int
+        The first position, and how many.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A view; shorter where the axis ends before.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    select, split, index_select
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.narrow(ag.arange(5), 0, 1, 2)
+    tensor([1, 2])
+    """
+    x = as_tensor(x)
+    window = slice(start, start + length)
+    return getitem(x, (*(slice(None),) * shapes.axis_of(axis, x.ndim), window))

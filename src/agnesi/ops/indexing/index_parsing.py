@@ -1,0 +1,240 @@
+"""Keys of indexing taken apart: a basic slice, then tensors of indices on some axes."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.dims import Dim, Shape
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import TraceError
+from agnesi.core.extents import Extent
+from agnesi.core.op import typed
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
+from agnesi.ops.base.chosen import along_axes, places_of
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.movement import Reshape
+from agnesi.ops.base.slices import FULL, Key, Slice
+
+_INT64 = np.dtype("int64")
+_NUMBERS = (int, type(None))
+
+
+@record
+class Keys:
+    """A key taken apart: a basic slice, a shape with new axes, and tensors of indices.
+
+    ``basic`` None means that the slice takes everything; ``shape`` None that no axis is new.
+    ``unique`` says that the indices come from a mask, so no place is named twice.
+    """
+
+    basic: Slice | None
+    shape: Shape | None
+    axes: tuple[int, ...] = ()
+    at: int = 0
+    indices: tuple[Tensor, ...] = ()
+    unique: bool = False
+
+
+def entries_of(key: Any) -> list[Any]:
+    """Entries of a key: int, size, slice, None, Ellipsis, a Tensor of indices, or a mask.
+
+    A mask is an array of bools where the program wrote it as one, else a Tensor.
+    """
+    return [_entry(e) for e in (key if isinstance(key, tuple) else (key,))]
+
+
+def _entry(e: Any) -> Any:
+    if e is None or e is Ellipsis or isinstance(e, slice) or type(e) is int:
+        return e
+    if isinstance(e, Dim):
+        return e if isinstance(e, Extent) else as_tensor(e)
+    if isinstance(e, (bool, np.bool_)):
+        return np.asarray(e)
+    if isinstance(e, range):
+        e = np.arange(e.start, e.stop, e.step)
+    elif isinstance(e, tuple):
+        e = list(e)
+    if isinstance(e, (list, np.ndarray, Tensor)):
+        t = as_tensor(np.asarray(e, _INT64) if isinstance(e, list) and not e else e)
+        if t.dtype.kind == "b" and not isinstance(e, Tensor):
+            return t.data
+        if t.dtype.kind not in "biu":
+            raise IndexError(f"indices must be integers or bools, not {typed(t)}")
+        if t.shape == () and t.dtype.kind != "b" and is_known(t):
+            return int(t.data)
+        return t
+    try:
+        return operator.index(e)
+    except TypeError:
+        raise IndexError(
+            f"{e!r} is not an index: use integers, slices, None, ..., tensors of integers or bools"
+        ) from None
+
+
+def is_mask(e: Any) -> bool:
+    """Whether an entry of a key is a mask."""
+    return isinstance(e, (Tensor, np.ndarray)) and e.dtype.kind == "b"
+
+
+def _chosen(mask: Any) -> list[Tensor]:
+    """Tensors of indices in the place of a mask."""
+    if isinstance(mask, Tensor) and not is_known(mask):
+        return list(along_axes(places_of(mask), mask.shape or (1,)))
+    mask = mask.data if isinstance(mask, Tensor) else mask
+    return [as_tensor(i) for i in np.atleast_1d(mask).nonzero()]
+
+
+def complete(x: Tensor, entries: list[Any]) -> list[Any]:
+    """The entries with the ellipsis written out, masks still in one piece.
+
+    One that stands for no axis stays: it still parts the indices on either side.
+    """
+    used = sum(
+        e.ndim if is_mask(e) else 1
+        for e in entries if e is not None and e is not Ellipsis
+    )
+    if used > x.ndim:
+        raise IndexError(f"{used} indices for {x.ndim} dimensions")
+    dots = [i for i, e in enumerate(entries) if e is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("a key has one ellipsis (...) at most")
+    where = dots[0] if dots else len(entries)
+    fill: list[Any] = [slice(None)] * (x.ndim - used) or [...] * len(dots)
+    return [*entries[:where], *fill, *entries[where + len(dots):]]
+
+
+class _Single:
+    """The one bool of a mask without axes: indices on a new axis of size 1."""
+
+    def __init__(self, index: Tensor) -> None:
+        self.index = index
+
+
+def _expand_masks(x: Tensor, entries: list[Any]) -> list[Any]:
+    """The entries with tensors of indices in the place of masks."""
+    axis = 0
+    result: list[Any] = []
+    for e in entries:
+        if is_mask(e):
+            for n, size in zip(e.shape, x.shape[axis: axis + e.ndim], strict=True):
+                if isinstance(n, int) and isinstance(size, int) and n not in (size, 0):
+                    raise IndexError(
+                        f"the mask has shape {e.shape}, the axes it stands for "
+                        f"{x.shape[axis: axis + e.ndim]}"
+                    )
+            result.extend(_chosen(e) if e.ndim else map(_Single, _chosen(e)))
+            axis += e.ndim
+        else:
+            result.append(e)
+            axis += e is not None and e is not Ellipsis
+    return result
+
+
+def _bound(v: Any) -> Any:
+    if v is None or isinstance(v, (int, Dim)):
+        return v
+    if isinstance(v, Tensor) and not is_known(v):
+        if v.node is not None and v.node.op is not None and v.node.op.name == "size":
+            return v.node.op.size
+        raise TraceError(
+            "the bounds of a slice decide its size, so they must be numbers or sizes "
+            "(x.shape[0] - 1), not symbolic tensors; for a moving window of fixed size use "
+            "ag.take(x, start + ag.arange(size))"
+        )
+    return operator.index(v)
+
+
+def _slice(e: slice) -> tuple[Any, Any, int]:
+    step = 1 if e.step is None else operator.index(e.step)
+    if step == 0:
+        raise ValueError("the step of a slice must not be zero")
+    return _bound(e.start), _bound(e.stop), step
+
+
+def _one(place: Extent, n: Any, axis: int) -> Any:
+    """The slice of one place that a size names."""
+    if not -n <= place < n:
+        raise IndexError(f"index {place} is out of range for axis {axis} of size {n}")
+    start = place + n if place < 0 else place
+    return start, start + 1, 1
+
+
+def parse(x: Tensor, key: Any) -> Keys:
+    """A key for ``x``, taken apart."""
+    told = complete(x, entries_of(key))
+    if any(isinstance(e, (Tensor, np.ndarray)) for e in told):
+        told = [as_tensor(e) if isinstance(e, Extent) else e for e in told]
+    entries = _expand_masks(x, told)
+    basic: list[Any] = []
+    indices: list[Tensor] = []
+    axes: list[int] = []
+    advanced: list[int] = []
+    place, new = 0, False
+    #: Of each axis whether it is new; None where it goes.
+    layout: list[bool | None] = []
+    for position, e in enumerate(entries):
+        if isinstance(e, (_Single, Tensor)):
+            indices.append(e.index if isinstance(e, _Single) else e)
+            axes.append(place)
+        if isinstance(e, (int, _Single, Tensor)):
+            advanced.append(position)
+        if isinstance(e, int):
+            basic.append(e)
+        if isinstance(e, int) or e is Ellipsis:
+            continue
+        place += 1
+        if isinstance(e, Extent):  # a view like any other, of one place
+            basic.append(_one(e, x.shape[len(basic)], len(basic)))
+            layout.append(None)
+            new = True
+            continue
+        fresh = e is None or isinstance(e, _Single)
+        layout.append(fresh)
+        if fresh:
+            new = True
+        else:
+            basic.append(_slice(e) if isinstance(e, slice) else FULL)
+    slicing = Slice(tuple(basic)) if any(e != FULL for e in basic) else None
+    shape = None
+    if new:
+        kept = iter(x.shape if slicing is None else slicing.infer(x)[0])
+        sizes = [(fresh, 1 if fresh else next(kept)) for fresh in layout]
+        shape = tuple(n for fresh, n in sizes if fresh is not None)
+    at = 0
+    if indices and advanced == list(range(advanced[0], advanced[-1] + 1)):
+        before = entries[: advanced[0]]
+        at = sum(not isinstance(e, int) and e is not Ellipsis for e in before)
+    unique = sum(isinstance(e, (Tensor, np.ndarray)) for e in told) == sum(map(is_mask, told)) == 1
+    return Keys(slicing, shape, tuple(axes), at, tuple(indices), unique)
+
+
+def plain(key: Any, ndim: int) -> Key | None:
+    """The key of a slice where nothing but numbers and slices of numbers index: the short way."""
+    result: list[Any] = []
+    for e in key if type(key) is tuple else (key,):
+        if type(e) is int:
+            result.append(e)
+        elif type(e) is slice and type(e.start) in _NUMBERS and type(e.stop) in _NUMBERS:
+            if e.step is not None and (type(e.step) is not int or not e.step):
+                return None
+            result.append((e.start, e.stop, 1 if e.step is None else e.step))
+        else:
+            return None
+    missing = ndim - len(result)
+    if missing < 0:
+        return None
+    return (*result, *(FULL,) * missing) if missing else tuple(result)
+
+
+def view_of(x: Tensor, keys: Keys) -> Tensor:
+    """The basic part of a key: a view."""
+    more = bool(keys.indices)
+    if keys.basic is not None:
+        half = more or keys.shape is not None
+        x = apply(Slice(keys.basic.key, True) if half else keys.basic, x)
+    return x if keys.shape is None else apply(Reshape(keys.shape, more), x)

@@ -1,0 +1,636 @@
+"""Joining and splitting: concatenation, stacks, parts, borders, rolls."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import loops, shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.dims import Dim, Size, combine, is_open, is_settled
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import ShapeError
+from agnesi.core.extents import Extent, UnknownSizeError
+from agnesi.core.integers import integer
+from agnesi.core.leaves import COPY
+from agnesi.core.op import Op
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
+from agnesi.ops.base.arith import remainder, subtract
+from agnesi.ops.base.convert import SCALARS, as_tensor, common
+from agnesi.ops.base.creation import filled
+from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.movement import atleast_1d, atleast_2d, atleast_3d, expand_dims, reshape
+from agnesi.ops.base.slices import FULL, Slice, SlicePut, Unslice, flip
+from agnesi.ops.indexing.index import take
+from agnesi.ops.indexing.ranges import arange
+
+
+# -- concatenation ----------------------------------------------------------------------------
+def _total(xs: Sequence[Any], axis: int) -> Size:
+    total: Size = 0
+    for x in xs:
+        total = combine("+", total, x.shape[axis])
+    return total
+
+
+@record
+class Concat(Op):
+    """Operands one behind the other along an axis."""
+
+    axis: int
+    name = "concat"
+    keep_inputs = ()
+    inlines = True
+
+    def infer(self, *xs: Any) -> Any:
+        first = xs[0].shape
+        for x in xs[1:]:
+            if len(x.shape) != len(first):
+                raise ShapeError(f"operands have {len(first)} and {len(x.shape)} dimensions")
+            for a, (n, m) in enumerate(zip(first, x.shape, strict=True)):
+                if a != self.axis and n != m and is_settled((n, m)):
+                    raise ShapeError(
+                        f"sizes {n} and {m} differ on axis {a}; only axis {self.axis}, along "
+                        "which operands are joined, may differ"
+                    )
+        shape = (*first[: self.axis], _total(xs, self.axis), *first[self.axis + 1:])
+        return shape, xs[0].dtype
+
+    def perform(self, *xs: np.ndarray) -> np.ndarray:
+        return np.concatenate(xs, self.axis)
+
+    def vjp(self, g: Tensor, y: Tensor, *xs: Tensor) -> tuple[Any, ...]:
+        start: Size = 0
+        results: list[Any] = []
+        for x in xs:
+            stop = combine("+", start, x.shape[self.axis])
+            results.append(_cut(g, self.axis, start, stop) if x.requires_grad else None)
+            start = stop
+        return tuple(results)
+
+    def jvp(self, ts: Any, y: Tensor, *xs: Tensor) -> Any:
+        return apply(self, *(
+            filled(x.shape, 0, x.dtype) if t is None else t for t, x in zip(ts, xs, strict=True)
+        ))
+
+    def parts(self, *xs: Any) -> list[loops.Part]:
+        start, result = 0, []
+        for x in xs:
+            offset = tuple(start if a == self.axis else 0 for a in range(len(x.shape)))
+            steps = (1,) * len(x.shape)
+            result.append(loops.Part(offset, steps, x.shape, _reader(x)))
+            start += x.shape[self.axis]
+        return result
+
+
+def _reader(x: Any) -> Any:
+    return lambda at: x(*at)
+
+
+def _cut(x: Tensor, axis: int, start: Any, stop: Any) -> Tensor:
+    """The range [start, stop) of an axis."""
+    key = tuple((start, stop, 1) if a == axis else FULL for a in range(x.ndim))
+    return apply(Slice(key), x)
+
+
+def _joined(tensors: Sequence[Any], axis: Any) -> tuple[Tensor, ...]:
+    if isinstance(axis, (Tensor, np.ndarray, list)):
+        raise TypeError("the tensors to join come first, in one list or tuple, and then the axis: "
+                        "write ([a, b], axis)")
+    tensors = list(tensors)
+    if not tensors:
+        raise ValueError("at least one operand is needed")
+    return common(*(x if type(x) in SCALARS else as_tensor(x) for x in tensors))
+
+
+@public
+def concat(arrays: Sequence[Any], /, axis: int | None = 0, *,
+           out: Tensor | None = None) -> Tensor:
+    """Tensors one behind the other along an axis; flat ones without (``axis=None``).
+
+    Parameters
+    ----------
+    arrays : sequence of array_like
+        Of equal shapes but for the axis; dtypes are promoted.
+    axis : int or None
+        The axis along which they are joined; None flattens them first.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype; the sizes of the axis add up.
+
+    Raises
+    ------
+    ShapeError
+        If shapes differ on another axis, or for numbers, which have no axes.
+    ValueError
+        If there are no arrays.
+    IndexError
+        If the axis is out of range.
+    TypeError
+        If the tensors do not come in one list or tuple.
+
+    See Also
+    --------
+    stack, hstack, vstack, dstack, block, split
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.concat([ag.arange(2), ag.arange(3)])
+    tensor([0, 1, 0, 1, 2])
+    """
+    xs = _joined(arrays, axis)
+    if axis is None:
+        xs, axis = tuple(reshape(x, (-1,)) for x in xs), 0
+    if xs[0].ndim == 0:
+        raise ShapeError("numbers cannot be joined along an axis; use stack")
+    return apply(Concat(shapes.axis_of(axis, xs[0].ndim)), *xs)
+
+
+@public
+def stack(arrays: Sequence[Any], /, axis: int = 0, *, out: Tensor | None = None) -> Tensor:
+    """Tensors of one shape along a new axis.
+
+    Parameters
+    ----------
+    arrays : sequence of array_like
+        Of one shape; dtypes are promoted.
+    axis : int
+        Where the new axis stands in the result.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        With one axis more, as long as ``arrays``.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes differ.
+    ValueError
+        If there are no arrays.
+    IndexError
+        If the axis is out of range.
+    TypeError
+        If the tensors do not come in one list or tuple.
+
+    See Also
+    --------
+    concat, unstack, hstack, vstack, column_stack
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.stack([ag.arange(2), ag.arange(2)], axis=1)
+    tensor([[0, 0],
+            [1, 1]])
+    """
+    xs = _joined(arrays, axis)
+    axis = shapes.axis_of(axis, xs[0].ndim + 1)
+    for x in xs[1:]:
+        if x.shape != xs[0].shape and is_settled((*x.shape, *xs[0].shape)):
+            raise ShapeError(f"shapes {xs[0].shape} and {x.shape} differ; stack takes equal ones")
+    return apply(Concat(axis), *(expand_dims(x, axis) for x in xs))
+
+
+@public
+def hstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
+    """Tensors side by side: along axis 1, or axis 0 of vectors.
+
+    Parameters
+    ----------
+    tensors : sequence of array_like
+        Of equal shapes but for the axis along which they are joined; dtypes are promoted.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If shapes differ on another axis.
+    ValueError
+        If there are no tensors.
+
+    See Also
+    --------
+    vstack, dstack, concat, hsplit, column_stack
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.hstack([ag.ones(1), ag.zeros(1)])
+    tensor([1., 0.])
+    """
+    xs = [atleast_1d(x) for x in tensors]
+    return concat(xs, 0 if xs and xs[0].ndim == 1 else 1)
+
+
+@public
+def vstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
+    """Tensors one above the other: along axis 0, vectors as rows.
+
+    Parameters
+    ----------
+    tensors : sequence of array_like
+        Of equal shapes but for the axis along which they are joined; dtypes are promoted.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If shapes differ on another axis.
+    ValueError
+        If there are no tensors.
+
+    See Also
+    --------
+    hstack, dstack, concat, vsplit
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.vstack([ag.ones(2), ag.zeros(2)])
+    tensor([[1., 1.],
+            [0., 0.]])
+    """
+    return concat([atleast_2d(x) for x in tensors], 0)
+
+
+@public
+def dstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
+    """Tensors one behind the other: along axis 2.
+
+    Parameters
+    ----------
+    tensors : sequence of array_like
+        Of equal shapes but for the axis along which they are joined; dtypes are promoted.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype.
+
+    Raises
+    ------
+    ShapeError
+        If shapes differ on another axis.
+    ValueError
+        If there are no tensors.
+
+    See Also
+    --------
+    hstack, vstack, concat, dsplit
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.dstack([ag.ones((2, 3)), ag.zeros((2, 3))]).shape
+    (2, 3, 2)
+    """
+    return concat([atleast_3d(x) for x in tensors], 2)
+
+
+# -- splitting ----------------------------------------------------------------------------------
+@public
+def split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
+    """Parts of an axis: a number of equal ones, or cut before the indices given (NumPy's).
+
+    Parameters
+    ----------
+    x : array_like
+        To be cut; at least one axis.
+    sections : int or sequence of int
+        A number of equal parts, or the positions before which to cut.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+
+    Returns
+    -------
+    list of Tensor
+        Views.
+
+    Raises
+    ------
+    ValueError
+        If the axis does not divide into so many equal parts.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    array_split, chunk, hsplit, vsplit, dsplit, concat
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.split(ag.arange(4), 2)
+    [tensor([0, 1]), tensor([2, 3])]
+    """
+    x = as_tensor(x)
+    axis = shapes.axis_of(axis, x.ndim)
+    n = x.shape[axis]
+    cuts: list[Any]
+    if isinstance(sections, (list, tuple, np.ndarray)):
+        cuts = [0, *(c if isinstance(c, Dim) else operator.index(c) for c in sections), None]
+    else:
+        count = operator.index(sections)
+        if isinstance(n, int) and (count < 1 or n % count):
+            raise ValueError(f"axis {axis} of size {n} does not divide into {count} equal parts")
+        size = n // count
+        cuts = [size * i for i in range(count)] + [n]
+    return [_cut(x, axis, a, b) for a, b in itertools.pairwise(cuts)]
+
+
+@public
+def chunk(x: TensorLike, chunks: int, axis: int = 0) -> list[Tensor]:
+    """At most so many parts of an axis, the last one possibly smaller (PyTorch's).
+
+    Parameters
+    ----------
+    x : array_like
+        To be cut; at least one axis.
+    chunks : int
+        How many parts at most; each has ``ceil(n / chunks)`` positions but the last.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+
+    Returns
+    -------
+    list of Tensor
+        Views.
+
+    Raises
+    ------
+    ValueError
+        If ``chunks`` is not positive.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    split, array_split, unstack
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.chunk(ag.arange(5), 2)
+    [tensor([0, 1, 2]), tensor([3, 4])]
+    """
+    x = as_tensor(x)
+    axis = shapes.axis_of(axis, x.ndim)
+    n = operator.index(x.shape[axis])
+    if chunks < 1:
+        raise ValueError(f"the number of chunks must be positive, not {chunks}")
+    size = max(-(-n // chunks), 1)
+    return [_cut(x, axis, a, min(a + size, n)) for a in range(0, max(n, 1), size)]
+
+
+@public
+def unstack(x: TensorLike, /, axis: int = 0) -> tuple[Tensor, ...]:
+    """The slices along an axis, which goes.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis, of known size.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+
+    Returns
+    -------
+    tuple of Tensor
+        As many as the axis is long, without it; views.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    stack, split, chunk
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.unstack(ag.tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
+    x = as_tensor(x)
+    axis = shapes.axis_of(axis, x.ndim)
+    return tuple(
+        apply(Slice(tuple(i if a == axis else FULL for a in range(x.ndim))), x)
+        for i in range(operator.index(x.shape[axis]))
+    )
+
+
+#: How ``pad`` fills borders.
+PAD_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
+
+
+# -- borders ------------------------------------------------------------------------------------
+def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
+    """Border before and behind each axis, from NumPy's forms: n, (n,), (a, b), ((a, b), ...)."""
+    given = np.asarray(pad_width)
+    if given.ndim > 2 or given.shape[:-1] not in ((), (1,), (ndim,)) or given.shape[-1:] > (2,):
+        raise ValueError(
+            f"pad_width must be n, (before, after), or such a pair for each of {ndim} dimensions, "
+            f"not {pad_width!r}"
+        )
+    widths = np.broadcast_to(given, (ndim, 2))
+    if widths.dtype.kind not in "iu" or (widths < 0).any():
+        raise ValueError(f"pad_width must hold integers that are not negative, not {pad_width!r}")
+    return [(int(a), int(b)) for a, b in widths]
+
+
+@public
+def pad(x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: Any = 0, *,
+        out: Tensor | None = None) -> Tensor:
+    """With a border around it.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    pad_width : int, (before, after), or one such pair for each axis
+        Elements to put before and behind each axis; not negative.
+    mode : {"constant", "edge", "reflect", "symmetric", "wrap"}
+        What the border holds: ``constant_values``, the nearest element, or the elements mirrored
+        without ("reflect") or with the edge ("symmetric"), or from the other end ("wrap").
+    constant_values : number, (before, after), or one such pair for each axis
+        What the border of mode "constant" holds; corners belong to the later axis.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of ``x``, longer by ``before + after`` on each axis.
+
+    Raises
+    ------
+    ValueError
+        If there is no such mode, or a width is negative.
+
+    See Also
+    --------
+    concat, nn.functional.pad
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.pad(ag.tensor([1, 2, 3]), 2, "reflect")
+    tensor([3, 2, 1, 2, 3, 2, 1])
+    """
+    x = as_tensor(x)
+    widths = _widths(pad_width, x.ndim)
+    if mode not in PAD_MODES:
+        raise ValueError(f"mode {mode!r} is none of {', '.join(PAD_MODES)}")
+    if mode == "constant":
+        return _with_constants(x, widths, constant_values)
+    for axis, (before, after) in enumerate(widths):
+        if not before and not after:
+            continue
+        if isinstance(x.shape[axis], Extent):
+            x = concat(_continued(x, axis, before, after, mode), axis)
+        else:
+            positions: Any = np.arange(operator.index(x.shape[axis]))
+            x = take(x, np.pad(positions, (before, after), mode), axis)  # type: ignore[call-overload]
+    return x
+
+
+def _continued(x: Tensor, axis: int, before: int, after: int, mode: str) -> list[Tensor]:
+    """The borders of an axis of run-time size, and the operand between them."""
+    n = x.shape[axis]
+    if n < before + 2 or n < after + 2:
+        raise UnknownSizeError(f"a border of {before} and {after} on an axis of {n}")
+
+    def part(low: Any, high: Any) -> Tensor:
+        key = [slice(None)] * x.ndim
+        key[axis] = slice(low, high)
+        return x[tuple(key)]
+
+    def repeated(end: Tensor, times: int) -> Tensor:
+        return broadcast_to(end, (*x.shape[:axis], times, *x.shape[axis + 1:]))
+
+    if mode == "edge":
+        ends = repeated(part(0, 1), before), repeated(part(n - 1, n), after)
+    elif mode == "wrap":
+        ends = part(n - before, n), part(0, after)
+    else:
+        by = int(mode == "reflect")  # whether the last element stands alone
+        ends = (flip(part(by, before + by), axis), flip(part(n - after - by, n - by), axis))
+    return [ends[0], x, ends[1]]
+
+
+def _with_constants(x: Tensor, widths: list[tuple[int, int]], given: Any) -> Tensor:
+    if np.ndim(given) == 0:
+        return _bordered(x, widths, given)
+    values = np.broadcast_to(np.asarray(given), (x.ndim, 2))
+    if (values == values.flat[0]).all():
+        return _bordered(x, widths, values.flat[0])
+    for axis, (ends, borders) in enumerate(zip(widths, values, strict=True)):
+        first, last = (
+            filled((*x.shape[:axis], n, *x.shape[axis + 1:]), v, x.dtype)
+            for n, v in zip(ends, borders, strict=True)
+        )
+        x = concat([first, x, last], axis)
+    return x
+
+
+def _bordered(x: Tensor, widths: list[tuple[int, int]], value: Any) -> Tensor:
+    if not any(a or b for a, b in widths):
+        return apply(COPY, x)
+    pairs = list(zip(widths, x.shape, strict=True))
+    shape = tuple(before + n + after for (before, after), n in pairs)
+    key = tuple((before, before + n, 1) for (before, _), n in pairs)
+    if isinstance(value, Tensor) or value != 0:
+        if isinstance(value, Tensor):
+            raise TypeError("constant_values must be a number; use index_put for a tensor")
+        return apply(SlicePut(key), filled(shape, value, x.dtype), x)
+    return apply(Unslice(key, shape), x)
+
+
+# -- rolling ------------------------------------------------------------------------------------
+@public
+def roll(x: TensorLike, /, shift: Any, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """Elements moved on along axes; those that fall off the end come in at the start.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    shift : int or tuple of int
+        By how many positions, to the end where positive; one for each axis or one for all.
+    axis : int or tuple of int, optional
+        By default the flat elements are moved. Also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A copy, of the shape of ``x``.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many shifts as axes.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    flip, rot90
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.roll(ag.arange(4), 1)
+    tensor([3, 0, 1, 2])
+    """
+    x = as_tensor(x)
+    if axis is None:
+        return reshape(roll(reshape(x, (-1,)), shift, 0), x.shape)
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
+    if len(axes) != len(shifts):
+        raise ValueError(f"shift {shift} and axis {axis} must be as many")
+    x = apply(COPY, x)  # where nothing moves, the result is still no view
+    for by, a in zip(shifts, axes, strict=True):
+        a = shapes.axis_of(a, x.ndim)
+        n = x.shape[a]
+        if isinstance(by, Tensor) and not is_known(by):
+            x = take(x, remainder(subtract(arange(n), by), n), a)
+            continue
+        turns = combine("max", n, 1) if is_open(n) else n
+        by = combine("%", integer(by, "shift"), turns) if turns != 0 else 0
+        if isinstance(by, Dim) or by:
+            x = apply(Concat(a), _cut(x, a, n - by, None), _cut(x, a, 0, n - by))
+    return x

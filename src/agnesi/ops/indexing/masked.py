@@ -1,0 +1,305 @@
+"""Elements under a mask whose number nobody knows yet: ``x[mask]`` where a graph is written.
+
+They are computed on the whole tensor as long as that goes, with ones where the mask does not hold,
+so that nothing that comes from there is infinite or not a number, and gradients are right: what is
+changed, put back, or summed up has no need for a size.  All else gets the elements themselves, side
+by side, as many as the run finds (``ops/base/chosen.py``).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.config import LENT
+from agnesi.core.dims import is_settled, product
+from agnesi.core.dispatch import apply, graph_node
+from agnesi.core.errors import ShapeError, TraceError, Where, at, user_where
+from agnesi.core.graph import alike
+from agnesi.core.node import Node
+from agnesi.core.op import Op, called
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.core.tracing import is_known
+from agnesi.ops.base import arith
+from agnesi.ops.base.chosen import places_of
+from agnesi.ops.base.compare import equal
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.elements import Picked
+from agnesi.ops.base.ensure import Ensure
+from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.reduce import NEUTRAL, Reduce, reducer
+from agnesi.ops.base.select import maximum, where
+from agnesi.ops.indexing.index_parsing import complete, entries_of, is_mask
+
+
+@record
+class Part:
+    """The place of ``x[key]``: a view of its source ``x`` and a mask of it, which stands for some
+    axes.
+
+    ``mask`` is the user's, ``lying`` in the view's axes; ``before`` and ``after`` count the axes
+    around it.  ``at`` is the axis of the elements in the result; ``simple`` says that no other
+    entry of the key is an index, so that it is where the mask was.
+    """
+
+    source: Tensor
+    view: Tensor
+    mask: Tensor
+    lying: Tensor
+    before: int
+    after: int
+    at: int
+    simple: bool
+
+    @property
+    def ndim(self) -> int:
+        """Axes of the elements side by side."""
+        return self.before + 1 + self.after
+
+    def filled(self, value: Any) -> Tensor:
+        """The view with a value under the mask."""
+        return where(self.lying, cast(self._beside(value), self.view.dtype), self.view)
+
+    def added(self, value: Any) -> Tensor:
+        """The view with a value added under the mask."""
+        new = arith.add(self.view, cast(self._beside(value), self.view.dtype))
+        return where(self.lying, new, self.view)
+
+    def _beside(self, value: Any) -> Tensor:
+        whole = value.whole_for(self) if isinstance(value, Selection) else None
+        return self.fitted(as_tensor(value)) if whole is None else whole
+
+    def fitted(self, value: Tensor) -> Tensor:
+        """A value for ``x[key]``, in axes that broadcast to the view's."""
+        if value.ndim == 0 or (self.simple and value.ndim <= self.after):
+            return value
+        rest = self.view.shape[self.before + self.mask.ndim:]
+        if not (self.simple and self.before == 0 and value.ndim == self.after + 1):
+            raise ShapeError(f"the value has shape {value.shape}, the indexed region "
+                             f"{self.view.shape[:self.before]}, as many as the mask holds, {rest}")
+        n = value.shape[0]
+        if n == 1:
+            return reshape(value, value.shape[1:])
+        return self._spread(broadcast_to(value, (n, *rest)), rest)
+
+    def _spread(self, value: Tensor, rest: Any) -> Tensor:
+        """Rows of a value, one after the other, at the places where the mask holds."""
+        count = product(self.mask.shape)
+        held = cast(reshape(self.mask, (count,)), dtypes.int64).cumsum(0)
+        n, total = value.shape[0], apply(reducer("maximum", (0,), False), held)
+        fits = equal(total, as_tensor(n))
+        text = f"the value has {n} rows, but the mask does not hold at as many places"
+        value = apply(Ensure(text, "setitem"), value, LENT.behind_effects(fits))
+        return reshape(value.take(maximum(held - 1, 0), 0), (*self.mask.shape, *rest))
+
+
+def part_of(x: Tensor, key: Any) -> Part | None:
+    """The place of ``x[key]``, if a mask that has no value yet decides its size."""
+    if is_known(x) and not _has_symbol(key):
+        return None
+    entries = [e for e in complete(x, entries_of(key)) if e is not Ellipsis]
+    masks = [i for i, e in enumerate(entries) if is_mask(e)]
+    if len(masks) != 1 or not all(
+        e is None or type(e) in (int, slice) for i, e in enumerate(entries) if i not in masks
+    ):
+        return None
+    place, mask = masks[0], entries[masks[0]]
+    if not isinstance(mask, Tensor) or is_known(mask) or mask.ndim == 0:
+        return None
+    others = [*entries[:place], *(slice(None),) * mask.ndim, *entries[place + 1:]]
+    view = x if all(e == slice(None) for e in others) else x[tuple(others)]
+    before = sum(type(e) is not int for e in entries[:place])
+    indices = [i for i, e in enumerate(entries) if type(e) is int or i == place]
+    side = indices[-1] - indices[0] == len(indices) - 1
+    after = view.ndim - before - mask.ndim
+    axes = view.shape[before:before + mask.ndim]
+    if is_settled((*axes, *mask.shape)) and axes != mask.shape:
+        raise IndexError(f"the mask has shape {mask.shape}, the axes it stands for {axes}")
+    lying = reshape(mask, ((1,) * before + mask.shape + (1,) * after))
+    return Part(x, view, mask, lying, before, after, before if side else 0, len(indices) == 1)
+
+
+def _refusal(text: str, where: Where) -> TraceError:
+    """An error that nobody adds the operands' types to: these have none."""
+    error: Any = TraceError(at(text, where))
+    error.located = True
+    found: TraceError = error
+    return found
+
+
+def _has_symbol(key: Any) -> bool:
+    entries = key if isinstance(key, tuple) else (key,)
+    return any(isinstance(e, Tensor) and e.data is None for e in entries)
+
+
+class Selection(Tensor):
+    """``x[mask]`` with a mask that has no value yet.
+
+    Elementwise operations with numbers, with other elements under the same mask, and with what has
+    one element for all of them give another one, which goes where it came from; sums, products and
+    tests of all of them give numbers.  Whatever else looks at it gets the elements themselves.
+    """
+
+    __slots__ = ("part", "taken", "whole", "written")
+
+    part: Part
+    taken: Node | None
+    whole: Any
+    written: Where
+
+    @property
+    def _lazy(self) -> bool:  # type: ignore[override]
+        """Whether it still goes where it came from."""
+        return self.whole is not None
+
+    @property
+    def dtype(self) -> Any:
+        return self.whole.dtype if self._lazy else self.node.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.part.ndim if self._lazy else len(self.node.shape)
+
+    @property
+    def weak(self) -> bool:
+        return False
+
+    @property
+    def node(self) -> Any:
+        """The elements side by side."""
+        if self.taken is None:
+            try:
+                self.taken = graph_node(self._side_by_side())
+            except TraceError as error:
+                operands = called("getitem", (self.part.view, self.part.mask))
+                raise _refusal(f"{operands}: {str(error).partition(chr(10))[0]}",
+                               self.written) from None
+        return self.taken
+
+    @node.setter
+    def node(self, node: Any) -> None:
+        self.taken, self.whole = node, None  # it was changed in place
+
+    def _side_by_side(self) -> Tensor:
+        part, shape = self.part, self.whole.shape
+        last = part.before + part.mask.ndim
+        flat = reshape(self.whole, (*shape[: part.before], product(part.mask.shape), *shape[last:]))
+        return apply(Picked((part.before,), part.at), flat, places_of(part.mask))
+
+    def whole_for(self, part: Part) -> Tensor | None:
+        """The values for another place; None unless it is under the same mask."""
+        same = self._lazy and part.view.shape == self.part.view.shape and (
+            part.mask is self.part.mask
+            or alike(graph_node(part.mask), graph_node(self.part.mask)))
+        return self.whole if same else None
+
+    def with_whole(self, whole: Tensor, part: Part | None = None) -> Selection:
+        """Other values at the same place, or at one that is like it."""
+        found = selection(self.part if part is None else part, whole)
+        found.written = self.written
+        return found
+
+    def beside(self, x: Tensor) -> Tensor | None:
+        """An operand beside the whole; None where it has something for each element."""
+        if x._lazy:
+            return x.whole_for(self.part)  # type: ignore[attr-defined]
+        behind, part = x.ndim - self.part.after - 1, self.part
+        if x.ndim == 0 or (part.simple and behind < 0):
+            return x
+        if not part.simple or x.ndim > part.ndim:
+            return None
+        if type(x.shape[behind]) is not int or x.shape[behind] != 1:
+            return None
+        return reshape(x, (*x.shape[:behind], *(1,) * part.mask.ndim, *x.shape[behind + 1:]))
+
+    def all_of(self, neutral: Any) -> Tensor:
+        """The whole with something else where the mask does not hold."""
+        return where(self.part.lying, self.whole, as_tensor(neutral, self.whole.dtype))
+
+    def count(self, axes: Sequence[int]) -> Tensor:
+        """How many elements there are along axes."""
+        part, rest = self.part, self._rest()
+        held = cast(part.mask, dtypes.int64).sum() if part.at in axes else as_tensor(1)
+        return held * as_tensor(product([rest[a] for a in axes if a != part.at]))
+
+    def _rest(self) -> list[Any]:
+        """Sizes of the axes, with 1 for that of the elements."""
+        part, shape = self.part, self.whole.shape
+        sizes = [*shape[: part.before], *shape[part.before + part.mask.ndim:]]
+        return [*sizes[: part.at], 1, *sizes[part.at:]]
+
+    def through(self, op: Op, xs: Sequence[Tensor]) -> Tensor | None:
+        """What an operation makes of the whole; None where it has to see the elements."""
+        if op.pointwise or op.name == "astype":
+            operands = [self.beside(x) for x in xs]
+            if any(x is None for x in operands):
+                return None
+            shape, dtype = op.infer(*operands)
+            if not shapes.fits(shape, self.whole.shape):  # other axes get longer
+                return None
+            new = apply(op, *operands)  # type: ignore[arg-type]
+            return self.with_whole(where(self.part.lying, new, as_tensor(1, dtype)))
+        if isinstance(op, Reduce) and self.part.simple:
+            return self._reduced(op)
+        return None
+
+    def _reduced(self, op: Reduce) -> Tensor | None:
+        """A reduction; elements of which each stands for several remain a selection."""
+        part, width = self.part, self.part.mask.ndim
+        inside: list[int] = []
+        for a in op.axes:
+            behind = a + width - 1
+            inside += [a] if a < part.before else [behind] if a > part.before else range(
+                part.before, part.before + width)
+        if part.before in op.axes:
+            if op.kind not in NEUTRAL:
+                return None
+            found = apply(reducer(op.kind, tuple(inside), False), self.all_of(NEUTRAL[op.kind]))
+            return reshape(found, shapes.reduced(tuple(self._rest()), op.axes, True)) if (
+                op.keepdims) else found
+        whole = apply(reducer(op.kind, tuple(inside), op.keepdims), self.whole)
+        gone = 0 if op.keepdims else sum(a < part.before for a in op.axes)
+        before = part.before - gone
+        after = whole.ndim - before - width
+        lying = reshape(part.mask, ((1,) * before + part.mask.shape + (1,) * after))
+        return self.with_whole(where(lying, whole, as_tensor(1, whole.dtype)), Part(
+            whole, whole, part.mask, lying, before, after, before, True))
+
+
+def selection(part: Part, whole: Tensor | None = None) -> Selection:
+    """``x[key]``, or other values at its place."""
+    t = Selection.__new__(Selection)
+    t.data = t.taken = None
+    t._grad = t._view = t._version = t._name = None
+    t.part = part
+    t.written = user_where(2)
+    ones = as_tensor(1, part.view.dtype)
+    t.whole = where(part.lying, part.view, ones) if whole is None else whole
+    t.requires_grad = t.whole.requires_grad
+    return t
+
+
+# -- in place -----------------------------------------------------------------------------------
+def _in_place(f: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """An operator that keeps the dtype or complains."""
+    def method(self: Selection, value: Any) -> Any:
+        if not self._lazy:
+            return f(symbol(self.node), value)
+        other = value if isinstance(value, (int, float, complex)) else _beside(self, value)
+        return self.with_whole(f(symbol(graph_node(self.whole)), other))
+
+    return method
+
+
+def _beside(x: Selection, value: Any) -> Tensor:
+    value = as_tensor(value)
+    found = x.beside(value)
+    return x.part.fitted(value) if found is None else found
+
+
+for _name in "add sub mul truediv floordiv mod pow and or xor lshift rshift".split():
+    setattr(Selection, f"__i{_name}__", _in_place(getattr(operator, f"__i{_name}__")))

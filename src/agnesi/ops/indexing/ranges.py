@@ -1,0 +1,438 @@
+"""Tensors of counted and of evenly spaced numbers, and the identity matrix."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, loops
+from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.dims import Dim, Size, combine
+from agnesi.core.dispatch import apply
+from agnesi.core.integers import integer
+from agnesi.core.op import Op, typed
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import is_known, is_tracing
+from agnesi.core.valuedims import size_of
+from agnesi.ops.base.arith import add, divide, floor_divide, multiply, negative, power, subtract
+from agnesi.ops.base.compare import equal
+from agnesi.ops.base.convert import as_tensor, cast, is_live
+from agnesi.ops.base.creation import checked_sizes, constant, float_dtype, made
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.select import ceil, maximum, where
+
+
+@record
+class Arange(Op):
+    """``start + step * i`` for i below ``size``, computed in ``dtype``."""
+
+    start: Any
+    step: Any
+    size: Size
+    dtype: np.dtype
+    name = "arange"
+    differentiable = False
+
+    def infer(self) -> Any:
+        return (self.size,), self.dtype
+
+    def perform(self) -> np.ndarray:
+        start, step = (np.asarray(v).astype(self.dtype) for v in (self.start, self.step))
+        size: Any = self.size
+        return start + step * np.arange(size).astype(self.dtype)
+
+    def lower(self, at: Any) -> Any:
+        name = self.dtype.name
+        if self.dtype.kind in "iu":
+            return loops.cast(loops.index(at[0] * int(self.step) + int(self.start)), name)
+        scaled = loops.call(
+            "multiply", loops.cast(loops.index(at[0]), name), loops.const(self.step, name)
+        )
+        return loops.call("add", scaled, loops.const(self.start, name))
+
+    def resolve(self, known: Any) -> Op:
+        start, step = (known(v) if isinstance(v, Dim) else v for v in (self.start, self.step))
+        return Arange(start, step, known(self.size), self.dtype)
+
+
+@record
+class Linspace(Op):
+    """Evenly spaced numbers; the last one is ``stop`` itself where the end is included."""
+
+    start: float
+    stop: float
+    num: int
+    endpoint: bool
+    dtype: np.dtype
+    name = "linspace"
+    differentiable = False
+
+    def infer(self) -> Any:
+        return (self.num,), self.dtype
+
+    def perform(self) -> np.ndarray:
+        return np.linspace(self.start, self.stop, self.num, self.endpoint, dtype=self.dtype)
+
+    def resolve(self, known: Any) -> Op:
+        return Linspace(self.start, self.stop, known(self.num), self.endpoint, self.dtype)
+
+    def lower(self, at: Any) -> Any:
+        count = combine("max", self.num - 1 if self.endpoint else self.num, 1)
+        if isinstance(count, int):
+            step, end = (loops.const((self.stop - self.start) / count, "float64"),
+                         loops.const(count, "int64"))
+        else:
+            span, end = loops.const(self.stop - self.start, "float64"), loops.size(count)
+            step = loops.call("divide", span, loops.cast(end, "float64"))
+        i = loops.index(at[0])
+        value = loops.call("multiply", loops.cast(i, "float64"), step)
+        value = loops.call("add", value, loops.const(self.start, "float64"))
+        if self.endpoint:
+            last = loops.call("equal", i, end)
+            value = loops.where(last, loops.const(self.stop, "float64"), value)
+        return loops.cast(value, self.dtype.name)
+
+
+@record
+class Eye(Op):
+    """Ones on the diagonal ``k`` of a matrix of zeros."""
+
+    rows: Size
+    columns: Size
+    k: int
+    dtype: np.dtype
+    name = "eye"
+    differentiable = False
+
+    def infer(self) -> Any:
+        return (self.rows, self.columns), self.dtype
+
+    def perform(self) -> np.ndarray:
+        rows: Any = self.rows
+        columns: Any = self.columns
+        return np.eye(rows, columns, self.k, self.dtype)
+
+    def lower(self, at: Any) -> Any:
+        same = loops.call("equal", loops.index(at[0] + self.k), loops.index(at[1]))
+        return loops.cast(same, self.dtype.name)
+
+    def resolve(self, known: Any) -> Op:
+        return Eye(known(self.rows), known(self.columns), self.k, self.dtype)
+
+
+# -- functions ------------------------------------------------------------------------------
+def _number(x: Any) -> Any:
+    """A bound of arange: a Python number or a size."""
+    if isinstance(x, Tensor):
+        x = x.data
+    if isinstance(x, (np.ndarray, np.generic)):
+        x = x.item()
+    if not isinstance(x, (int, float, Dim)):
+        raise TypeError(f"the bounds and the step are numbers, not {typed(x)}")
+    return x
+
+
+@public
+def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: DTypeLike = None, *,
+           device: str | None = None, out: Tensor | None = None) -> Tensor:
+    """Numbers from ``start`` (0 where one bound is given) up to and without ``stop``.
+
+    Parameters
+    ----------
+    start, stop, step : number, size
+        Integers give int64, floats the default float dtype.  Gradients flow to the start and the
+        step; the number of elements that they and ``stop`` decide is piecewise constant.
+    dtype : dtype, optional
+        Type of the elements, whatever that of the bounds.
+    device : str, optional
+        Only "cpu", which is the default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of ``ceil((stop - start) / step)`` elements; none where that is negative.
+
+    Raises
+    ------
+    ValueError
+        If the step is 0.
+    TypeError
+        If a bound is no number.
+
+    See Also
+    --------
+    linspace, logspace, indices
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.arange(2, 8, 2)
+    tensor([2, 4, 6])
+    """
+    if stop is None:
+        start, stop = 0, start
+    given = start, step
+    if any(isinstance(v, Tensor) and not is_known(v) for v in (start, stop, step)):
+        return _between(start, stop, step, dtype)
+    start, stop, step = (_number(v) for v in (start, stop, step))
+    if step == 0 and not isinstance(step, Dim):
+        raise ValueError("the step of arange must not be zero")
+    floats = any(isinstance(v, float) for v in (start, stop, step))
+    kind = (dtypes.config.float_dtype if floats else dtypes.int64) if dtype is None \
+        else dtypes.as_dtype(dtype)
+    size: Any
+    if any(isinstance(v, Dim) for v in (start, stop, step)):
+        size = _extent(start, stop, step)
+    else:
+        size = max(int(np.ceil((stop - start) / step)), 0) if floats \
+            else max(-((start - stop) // step), 0)
+    if kind.kind in "fV" and any(map(is_live, given)):
+        first, between = (cast(as_tensor(v), kind) for v in given)
+        return add(multiply(apply(Arange(0, 1, size, kind)), between), first)
+    return made(Arange(start, step, size, kind), size)
+
+
+def _between(start: Any, stop: Any, step: Any, dtype: Any) -> Tensor:
+    """``arange`` with bounds or a step that values tell."""
+    kind = np.dtype("int64") if dtype is None else dtypes.as_dtype(dtype)
+    ends = [as_tensor(v) for v in (start, stop, step)]
+    floats = any(v.dtype.kind in "fV" for v in ends)
+    if floats and dtype is None:
+        kind = float_dtype(of_ends(start, stop, step))
+    wide = dtypes.float64 if floats else dtypes.int64
+    first, last, between = (cast(v, wide) for v in ends)
+    if floats:
+        count = cast(ceil(divide(subtract(last, first), between)), dtypes.int64)
+    elif type(step) is int and abs(step) == 1:
+        count = multiply(subtract(last, first), step)
+    else:
+        count = negative(floor_divide(subtract(first, last), between))
+    size = size_of(maximum(count, 0), "the size of arange")
+    if type(start) is type(step) is int:
+        return made(Arange(start, step, size, kind), size)
+    places = made(Arange(0, 1, size, kind), size)
+    return add(multiply(places, cast(ends[2], kind)), cast(ends[0], kind))
+
+
+def _extent(start: Any, stop: Any, step: Any) -> Any:
+    """Size of an arange with unknown bounds."""
+    if not isinstance(step, int) or any(isinstance(v, float) for v in (start, stop)):
+        raise TypeError("arange over unknown sizes takes integer bounds and steps")
+    span = stop - start if step > 0 else start - stop
+    count = span if abs(step) == 1 else (span + (abs(step) - 1)) // abs(step)
+    return count if isinstance(count, Dim) and not count.op else combine("max", count, 0)
+
+
+@public
+def linspace(start: Any, stop: Any, /, num: int = 50, dtype: DTypeLike = None, *,
+             device: str | None = None, endpoint: bool = True, out: Tensor | None = None) -> Tensor:
+    """``num`` evenly spaced numbers from ``start`` to ``stop``, which may be tensors.
+
+    Parameters
+    ----------
+    start, stop : number or Tensor
+        The ends, each one number.
+    num : int
+        How many elements.
+    dtype : dtype, optional
+        Type of the elements; by default that of the ends, or the default float dtype. Integer
+        types truncate.
+    device : str, optional
+        Only "cpu", which is the default.
+    endpoint : bool
+        Whether ``stop`` is the last element; otherwise the spacing is ``(stop - start) / num``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of ``num`` elements; gradients flow to the ends.
+
+    Raises
+    ------
+    ValueError
+        If ``num`` is negative, or an end has several elements.
+
+    See Also
+    --------
+    arange, logspace, geomspace
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linspace(0, 1, 3)
+    tensor([0. , 0.5, 1. ])
+    """
+    kind = float_dtype(of_ends(start, stop) if dtype is None else dtype)
+    num = integer(num, "num", 0)
+    if is_live(start) or is_live(stop):
+        return cast(_spaced(start, stop, num, endpoint), kind)
+    return made(Linspace(float(start), float(stop), num, endpoint, kind), num)
+
+
+def _spaced(start: Any, stop: Any, num: int, endpoint: bool) -> Tensor:
+    """``linspace`` of ends that are tensors, in double precision."""
+    first, last = _end(start), _end(stop)
+    step = divide(subtract(last, first), max(num - 1 if endpoint else num, 1))
+    count = arange(num, dtype=dtypes.float64)
+    values = add(multiply(count, step), first)
+    return where(equal(count, num - 1), last, values) if endpoint and num > 1 else values
+
+
+def _end(x: Any) -> Tensor:
+    """One end of a range as a double."""
+    x = as_tensor(x)
+    if x.dtype.kind == "c":
+        raise TypeError(f"the ends are real numbers, not {typed(x)}")
+    return reshape(cast(x, dtypes.float64), ())
+
+
+def of_ends(*ends: Any) -> Any:
+    """The dtype that float tensors among the ends of a range have; None without any."""
+    found = [end.dtype for end in ends if isinstance(end, Tensor) and not end.weak]
+    floats = [d for d in found if d.kind in "fV"]
+    return functools.reduce(dtypes.promote, floats) if floats else None
+
+
+@public
+def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: DTypeLike = None, *,
+             endpoint: bool = True, out: Tensor | None = None) -> Tensor:
+    """``num`` numbers from ``base**start`` to ``base**stop``, evenly spaced in the exponent.
+
+    The ends and the base may be tensors of one element.
+
+    Parameters
+    ----------
+    start, stop : number or Tensor
+        Exponents of the first and the last element.
+    num : int
+        How many elements.
+    base : number or Tensor
+        Base of the powers.
+    dtype : dtype, optional
+        Type of the elements; by default that of the ends, or the default float dtype.
+    endpoint : bool
+        Whether ``base**stop`` is the last element.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of ``num`` elements; gradients flow to the ends and the base.
+
+    Raises
+    ------
+    TypeError
+        If ``base`` is a bool: ``endpoint`` is given by name only.
+    ValueError
+        If ``num`` is negative.
+
+    See Also
+    --------
+    linspace, geomspace, arange
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+    if isinstance(base, bool):
+        raise TypeError(f"base must be a number, not {base}; give endpoint by name")
+    kind = float_dtype(of_ends(start, stop, base) if dtype is None else dtype)
+    if any(map(is_live, (start, stop, base))):
+        exponents = _spaced(start, stop, operator.index(num), endpoint)
+        return cast(power(_end(base), exponents), kind)
+    start, stop, base = float(start), float(stop), float(base)
+    values = np.logspace(start, stop, num, endpoint, base, kind)
+    return constant(values, values.dtype) if is_tracing() else wrap(values)
+
+
+@public
+def eye(n_rows: Any, n_cols: Any = None, /, k: int = 0, dtype: DTypeLike = None, *,
+        device: str | None = None, out: Tensor | None = None) -> Tensor:
+    """Ones on a diagonal of a matrix of zeros.
+
+    Parameters
+    ----------
+    n_rows, n_cols : int
+        Sizes; ``n_cols`` is ``n_rows`` by default.
+    k : int
+        Which diagonal: 0 the main one, positive ones above it, negative ones below.
+    dtype : dtype, optional
+        Type of the elements; by default the default float dtype (``config.default_float``).
+    device : str, optional
+        Only "cpu", which is the default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n_rows, n_cols).
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+
+    See Also
+    --------
+    identity, diag, tri, identity_like
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    rows, columns = checked_sizes((n_rows, n_rows if n_cols is None else n_cols))
+    return made(Eye(rows, columns, k, float_dtype(dtype)), rows, columns)
+
+
+@public
+def identity_like(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """The matrix of the shape and dtype of ``x`` with ones on its diagonal (Theano's name).
+
+    Parameters
+    ----------
+    x : array_like
+        A matrix; only its shape and dtype are read.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ValueError
+        If ``x`` is no matrix.
+
+    See Also
+    --------
+    eye, identity, zeros_like
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.identity_like(ag.zeros((1, 2)))
+    tensor([[1., 0.]])
+    """
+    x = as_tensor(x)
+    if x.ndim != 2:
+        raise ValueError(f"identity_like takes a matrix, not {x.ndim} dimensions")
+    rows, columns = x.shape
+    return eye(rows, columns, dtype=x.dtype)

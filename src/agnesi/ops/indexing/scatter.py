@@ -1,0 +1,667 @@
+"""Indexing for writing: in place, as pure expressions, and adding up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.config import MODE
+from agnesi.core.dims import is_settled, product
+from agnesi.core.dispatch import apply, assign, touch
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import Op, typed
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base import expand
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import filled, made
+from agnesi.ops.base.elements import Index, IndexSum, Picked
+from agnesi.ops.base.gather_scatter import ScatterPut, replaced, selected, spread
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.select import where
+from agnesi.ops.base.slices import FULL, Slice, Unslice
+from agnesi.ops.indexing.index import along, as_index, windowed
+from agnesi.ops.indexing.index_parsing import (
+    Keys,
+    complete,
+    entries_of,
+    is_mask,
+    parse,
+    plain,
+    view_of,
+)
+from agnesi.ops.indexing.masked import part_of
+from agnesi.ops.indexing.ranges import Arange
+from agnesi.ops.indexing.spans import has_bounds
+
+
+# -- operations -----------------------------------------------------------------------------
+@record
+class IndexPut(Op):
+    """The base with the elements at tensors of indices replaced; of repeated ones the last."""
+
+    axes: tuple[int, ...]
+    at: int
+    unique: bool = False
+    name = "setitem"
+
+    @property
+    def keep_inputs(self) -> tuple[int, ...]:  # type: ignore[override]
+        return tuple(range(2, len(self.axes) + 2))
+
+    def infer(self, base: Any, new: Any, *indices: Any) -> Any:
+        region = selected(base.shape, self.axes, self.at, indices)
+        if is_settled((*region, *new.shape)) and region != new.shape:
+            raise ShapeError(f"the value has shape {new.shape}, the indexed region {region}")
+        return base.shape, base.dtype
+
+    def perform(self, base: np.ndarray, new: np.ndarray, *indices: np.ndarray) -> np.ndarray:
+        return replaced(base, self.axes, self.at, new, indices)
+
+    def decompose(self, base: Tensor, new: Tensor, *indices: Tensor) -> Tensor:
+        return spread(ScatterPut, base, new, self.axes, self.at, indices, self.name)
+
+    def vjp(self, g: Tensor, y: Tensor, base: Tensor, new: Tensor,
+            *indices: Tensor) -> tuple[Any, ...]:
+        rest = part = None
+        if base.requires_grad:
+            rest = apply(self, g, filled(new.shape, 0, g.dtype), *indices)
+        if new.requires_grad:
+            part = apply(Index(self.axes, self.at), g, *indices)
+            if not self.unique:
+                part = where(self._last(base, new, indices), part, 0)
+        return rest, part, *(None,) * len(indices)
+
+    def _last(self, base: Tensor, new: Tensor, indices: tuple[Tensor, ...]) -> Tensor:
+        """Which elements of the value stay: of those with equal indices the last."""
+        common = shapes.broadcast(*(i.shape for i in indices))
+        count = product(common)
+        order = reshape(made(Arange(0, 1, count, dtypes.int64), count), common)
+        axes = tuple(range(len(self.axes)))
+        board = filled(tuple(base.shape[a] for a in self.axes), 0, dtypes.int64)
+        written = apply(IndexPut(axes, 0), board, order, *indices)
+        behind = new.ndim - self.at - len(common)
+        stays = apply(Index(axes, 0), written, *indices) == order
+        return reshape(stays, (*common, *(1,) * behind))
+
+    def jvp(self, ts: Any, y: Tensor, base: Tensor, new: Tensor, *indices: Tensor) -> Any:
+        tb = filled(base.shape, 0, base.dtype) if ts[0] is None else ts[0]
+        tn = filled(new.shape, 0, new.dtype) if ts[1] is None else ts[1]
+        return apply(self, tb, tn, *indices)
+
+
+def _points(indices: Any) -> bool:
+    return all(n == 1 for i in indices for n in i.shape)
+
+
+def put(x: Tensor, new: Tensor, axes: tuple[int, ...], at: int, indices: tuple[Tensor, ...],
+        unique: bool = False) -> Tensor:
+    """``x`` with the elements at the indices replaced by ``new``, which is broadcast.
+
+    ``unique`` says that no place is named twice.
+    """
+    region = selected(x.shape, axes, at, indices)
+    op = IndexPut(axes, at, unique or _points(indices))
+    return apply(op, x, expand.broadcast_to(cast(new, x.dtype), region), *indices)
+
+
+# -- in place -------------------------------------------------------------------------------
+def _same_view(value: Any, x: Tensor, keys: Keys) -> bool:
+    """Whether ``value`` is what ``x[key]`` gave before: the end of ``x[key] += v``."""
+    view = value._view if isinstance(value, Tensor) else None
+    return view is not None and view.base is x and view.op == keys.basic and keys.shape is None
+
+
+def _fits(value: Tensor, shape: Any) -> Tensor:
+    """The value broadcast to the region, without leading axes of size 1 that it has too many."""
+    extra = value.ndim - len(shape)
+    if extra > 0 and all(n == 1 for n in value.shape[:extra]):
+        value = reshape(value, value.shape[extra:])
+    if value.shape != shape and is_settled((*value.shape, *shape)):
+        try:
+            fits = shapes.broadcast(value.shape, shape) == shape
+        except ShapeError:
+            fits = False
+        if not fits:
+            raise ShapeError(f"the value has shape {value.shape}, the indexed region {shape}")
+    return expand.broadcast_to(value, shape)
+
+
+def _masked(x: Tensor, key: Any) -> Any:
+    """The mask of ``x[mask] = value``, where the key is one mask of the first axes, no more."""
+    entries = entries_of(key)
+    rest = entries[1:]
+    alone = all(e is Ellipsis for e in rest) and len(rest) < 2
+    return entries[0] if entries and is_mask(entries[0]) and alone else None
+
+
+def _under(mask: Any, x: Tensor) -> Tensor:
+    mask = as_tensor(mask)
+    complete(x, [mask])
+    if not shapes.fits(mask.shape, x.shape[: mask.ndim]):
+        raise IndexError(f"the mask has shape {mask.shape}, the axes it stands for "
+                         f"{x.shape[: mask.ndim]}")
+    return reshape(mask, (*mask.shape, *(1,) * (x.ndim - mask.ndim)))
+
+
+def _directly(x: Tensor, key: Any, value: Any) -> bool:
+    """Write into memory at once, where nothing is recorded and the key is plain; or say False."""
+    data, recording = x.data, MODE.get().recording
+    if data is None or MODE.get().trace is not None or (recording and x.requires_grad):
+        return False
+    if MODE.get().watch is not None:
+        return False
+    if type(value) is Tensor:
+        if value.data is None or value.data.dtype != data.dtype:
+            return False
+        if recording and value.requires_grad:
+            return False
+        value = value.data
+    elif type(value) not in (int, float, bool):
+        return False
+    if plain(key, data.ndim) is None:
+        return False
+    try:
+        data[key] = value
+    except (ValueError, IndexError, OverflowError):
+        return False
+    touch(x)
+    return True
+
+
+def _new_value(x: Tensor, key: Any, value: Any) -> tuple[Tensor, Tensor] | None:
+    """The tensor that is assigned to, and its whole new value; None where nothing is to do."""
+    part = part_of(x, key)
+    if part is not None:
+        return part.view, part.filled(value)
+    value = as_tensor(value, None if isinstance(value, Tensor) else x.dtype)
+    mask = _masked(x, key)
+    if mask is not None and value.ndim == 0:
+        return x, where(_under(mask, x), cast(value, x.dtype), x)
+    keys = parse(x, key)
+    if not keys.indices and _same_view(value, x, keys):
+        return None
+    target = view_of(x, keys)
+    value = cast(value, x.dtype)
+    if keys.indices:
+        region = selected(target.shape, keys.axes, keys.at, keys.indices)
+        new = _fits(value, region)
+        return target, put(target, new, keys.axes, keys.at, keys.indices, keys.unique)
+    return target, _fits(value, target.shape)
+
+
+@public
+def setitem(x: Tensor, key: Any, value: Any, /) -> None:
+    """``x[key] = value`` in place, with NumPy's meaning.
+
+    Parameters
+    ----------
+    x : Tensor
+        Must not be a leaf that requires grad while operations are recorded.
+    key : int, slice, None, Ellipsis, tensor of int or bool, or a tuple of them
+    value : array_like
+        Converted to the dtype of ``x`` and broadcast to the region.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.zeros(4)
+    >>> x[1:3] = 5
+    >>> x
+    tensor([0., 5., 5., 0.])
+    """
+    if MODE.get().fixed:
+        raise TypeError("values of a function that is differentiated here cannot be assigned to; "
+                        "make a new array, as with np.where or np.concatenate")
+    if _directly(x, key, value):
+        return
+    if has_bounds(key):
+        part, rest = windowed(x, key)
+        part = part if rest is None else part[rest]
+        assign(x, Place(part).replaced(_fits(cast(as_tensor(value), x.dtype), part.shape)))
+        return
+    change = _new_value(x, key, value)
+    if change is not None:
+        assign(*change)
+
+
+# -- pure expressions -------------------------------------------------------------------------
+@public
+def index_put(x: TensorLike, key: Any, value: TensorLike, *, accumulate: bool = False,
+              out: Tensor | None = None) -> Tensor:
+    """A new tensor: ``x`` with ``x[key]`` replaced by a value, or with the value added to it.
+
+    Parameters
+    ----------
+    x : array_like
+        It is left as it is.
+    key : int, slice, None, Ellipsis, tensor of int or bool, or a tuple of them
+        Which elements, as in ``x[key]``.
+    value : array_like
+        Broadcast to the region.
+    accumulate : bool
+        Add, also for each of several equal indices.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``; gradients flow to ``x`` outside of the region and to
+        ``value``.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of range, or there are more indices than axes.
+    ShapeError
+        If ``value`` does not broadcast to the region.
+
+    See Also
+    --------
+    index_add, set_subtensor, put_along_axis, scatter, put
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.index_put(ag.zeros(3), [0, 0, 2], 1.0, accumulate=True)
+    tensor([2., 0., 1.])
+    """
+    x = as_tensor(x)
+    part = part_of(x, key)
+    if part is not None and part.view is x:
+        return part.added(value) if accumulate else part.filled(value)
+    value = as_tensor(value, None if isinstance(value, Tensor) else x.dtype)
+    mask = _masked(x, key)
+    if mask is not None and value.ndim == 0:
+        new = cast(value, x.dtype)
+        return where(_under(mask, x), x + new if accumulate else new, x)
+    keys = parse(x, key)
+    target = view_of(x, keys)
+    shape = target.shape
+    if keys.indices:
+        shape = selected(shape, keys.axes, keys.at, keys.indices)
+    new = _fits(cast(value, x.dtype), shape)
+    return _added(x, keys, target, new) if accumulate else _replaced(x, keys, target, new)
+
+
+def _replaced(x: Tensor, keys: Keys, target: Tensor, new: Tensor) -> Tensor:
+    if keys.indices:
+        new = put(target, new, keys.axes, keys.at, keys.indices, keys.unique)
+    if keys.basic is None:
+        return reshape(new, x.shape)
+    return apply(keys.basic.put, x, reshape(new, keys.basic.infer(x)[0]))
+
+
+def _added(x: Tensor, keys: Keys, target: Tensor, new: Tensor) -> Tensor:
+    if keys.indices:
+        new = apply(IndexSum(keys.axes, keys.at, target.shape), new, *keys.indices)
+    if keys.basic is None:
+        return x + reshape(new, x.shape)
+    return x + apply(Unslice(keys.basic.key, x.shape), reshape(new, keys.basic.infer(x)[0]))
+
+
+class Place:
+    """What an indexing expression ``x[key]`` was taken from, step by step.
+
+    A key may take several operations: all but the last are marked as partial.
+    """
+
+    def __init__(self, part: Any) -> None:
+        if not isinstance(part, Tensor):
+            raise TypeError(f"the operand must be an indexed tensor, x[...], not {typed(part)}")
+        #: Operations with their indices, and what they were taken from, the last one first.
+        self.steps: list[tuple[Any, tuple[Tensor, ...], Tensor]] = []
+        while not self.steps or getattr(self._op(part), "partial", False):
+            node: Any = part.node
+            if part._view is not None:
+                self.steps.append((part._view.op, (), part._view.base))
+            elif isinstance(self._op(part), Index):
+                self.steps.append(
+                    (node.op, tuple(map(symbol, node.inputs[1:])), symbol(node.inputs[0])))
+            elif getattr(self._op(part), "partial", False):
+                self.steps.append((node.op, (), symbol(node.inputs[0])))
+            else:
+                raise TypeError(
+                    "the operand must be an indexed tensor, x[...]; the origin of an advanced "
+                    "selection is known in graphs only, so write ag.index_put(x, key, value) here"
+                )
+            part = self.steps[-1][2]
+
+    @staticmethod
+    def _op(part: Tensor) -> Any:
+        """The operation that took a tensor from another one."""
+        if part._view is not None:
+            return part._view.op
+        return part.node.op if part.data is None and part.node is not None else None
+
+    def replaced(self, new: Tensor) -> Tensor:
+        """``x`` with another value at the place."""
+        for op, indices, base in self.steps:
+            if isinstance(op, Index):
+                new = put(base, new, op.axes, op.at, indices, isinstance(op, Picked))
+            elif hasattr(op, "undo"):
+                new = apply(op.undo(base.shape), new)
+            else:
+                new = apply(op.put, base, new)
+        return new
+
+    def alone(self, new: Tensor) -> Tensor:
+        """Zeros in the shape of ``x`` with a value added at the place."""
+        for op, indices, base in self.steps:
+            if isinstance(op, Index):
+                new = apply(IndexSum(op.axes, op.at, base.shape), new, *indices)
+            elif isinstance(op, Slice):
+                new = apply(Unslice(op.key, base.shape), new)
+            else:
+                new = apply(op.undo(base.shape), new)
+        return new
+
+    @property
+    def whole(self) -> Tensor:
+        """``x`` itself."""
+        return self.steps[-1][2]
+
+
+def _beside(part: Tensor, value: Any) -> Tensor:
+    new = as_tensor(value, None if isinstance(value, Tensor) else part.dtype)
+    return _fits(cast(new, part.dtype), part.shape)
+
+
+def _around(part: Any, new: Tensor) -> Tensor:
+    """What elements under a mask were taken from, with another value of the view that has them."""
+    view = part.part.view
+    return new if view is part.part.source else Place(view).replaced(new)
+
+
+@public
+def set_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """A new tensor: where ``part`` is ``x[key]``, ``x`` with that region replaced (Theano's).
+
+    Parameters
+    ----------
+    part : Tensor
+        A tensor made by indexing, ``x[key]``.
+    value : array_like
+        Broadcast to the shape of ``part``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``, which is left as it is.
+
+    Raises
+    ------
+    TypeError
+        If ``part`` is not made by indexing.
+    ShapeError
+        If ``value`` does not broadcast to ``part``.
+
+    See Also
+    --------
+    inc_subtensor, index_put, copyto
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.zeros(3)
+    >>> ag.set_subtensor(x[1:], 2.0), x
+    (tensor([0., 2., 2.]), tensor([0., 0., 0.]))
+    """
+    if part._lazy:
+        return _around(part, part.part.filled(value))  # type: ignore[attr-defined]
+    return Place(part).replaced(_beside(part, value))
+
+
+@public
+def inc_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """A new tensor: where ``part`` is ``x[key]``, ``x`` with a value added there (Theano's).
+
+    Equal indices add up.
+
+    Parameters
+    ----------
+    part : Tensor
+        A tensor made by indexing, ``x[key]``.
+    value : array_like
+        Broadcast to the shape of ``part``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``, which is left as it is.
+
+    Raises
+    ------
+    TypeError
+        If ``part`` is not made by indexing.
+    ShapeError
+        If ``value`` does not broadcast to ``part``.
+
+    See Also
+    --------
+    set_subtensor, index_put, index_add
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.inc_subtensor(ag.ones(3)[1:], 2.0)
+    tensor([1., 3., 3.])
+    """
+    if part._lazy:
+        return _around(part, part.part.added(value))  # type: ignore[attr-defined]
+    place = Place(part)
+    return place.whole + place.alone(_beside(part, value))
+
+
+# -- along an axis ----------------------------------------------------------------------------
+@public
+def put_along_axis(x: TensorLike, indices: TensorLike, values: TensorLike, axis: int, *,
+                   out: Tensor | None = None) -> Tensor:
+    """A new tensor: ``x`` with the elements that ``indices`` names along an axis replaced.
+
+    Parameters
+    ----------
+    x : array_like
+        It is left as it is.
+    indices : array_like of int
+        As many axes as ``x``.
+    values : array_like
+        They broadcast to the shape of ``indices``.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ValueError
+        If ``indices`` has another number of axes than ``x``.
+    IndexError
+        If an index or the axis is out of range.
+
+    See Also
+    --------
+    take_along_axis, scatter, index_put
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.put_along_axis(ag.zeros((2, 2)), ag.tensor([[1], [0]]), 3.0, 1)
+    tensor([[0., 3.],
+            [3., 0.]])
+    """
+    x, index = as_tensor(x), as_index(indices)
+    axis = shapes.axis_of(axis, x.ndim)
+    if index.ndim != x.ndim:
+        raise ValueError(f"indices have {index.ndim} dimensions, the operand {x.ndim}")
+    return put(x, as_tensor(values, x.dtype), tuple(range(x.ndim)), 0, along(x, index, axis))
+
+
+def _corner(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
+    """Like ``along``, over the region from the origin that an index smaller than ``x`` covers."""
+    region = apply(Slice(tuple(
+        FULL if a == axis else (0, n, 1) for a, n in enumerate(index.shape)
+    )), x)
+    return along(region, index, axis)
+
+
+@public
+def scatter(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, *,
+            out: Tensor | None = None) -> Tensor:
+    """A new tensor: ``x`` with elements of ``src`` put where ``index`` says (PyTorch's).
+
+    Parameters
+    ----------
+    x : array_like
+        It is left as it is.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    index : array_like of int
+        As many axes as ``x``; nowhere longer but on ``axis``.
+    src : array_like
+        At least as long as ``index`` everywhere, or broadcast to it.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``: ``src[i, j]`` goes to ``x[index[i, j], j]`` for axis 0.
+
+    Raises
+    ------
+    IndexError
+        If an index or the axis is out of range.
+    ShapeError
+        If ``index`` or ``src`` does not fit.
+
+    See Also
+    --------
+    scatter_add, gather, put_along_axis, index_put
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.scatter(ag.zeros(3), 0, ag.tensor([2, 0]), ag.tensor([5.0, 6.0]))
+    tensor([6., 0., 5.])
+    """
+    x, index = as_tensor(x), as_index(index)
+    axis = shapes.axis_of(axis, x.ndim)
+    every = _corner(x, index, axis)
+    return put(x, _source(src, index, x), tuple(range(x.ndim)), 0, every)
+
+
+@public
+def scatter_add(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, *,
+                out: Tensor | None = None) -> Tensor:
+    """A new tensor: ``x`` with elements of ``src`` added where ``index`` says (PyTorch's).
+
+    Parameters
+    ----------
+    x : array_like
+        It is left as it is.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    index : array_like of int
+        As many axes as ``x``; nowhere longer but on ``axis``.
+    src : array_like
+        At least as long as ``index`` everywhere, or broadcast to it.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``: ``src[i, j]`` goes to ``x[index[i, j], j]`` for axis 0.
+
+    Raises
+    ------
+    IndexError
+        If an index or the axis is out of range.
+    ShapeError
+        If ``index`` or ``src`` does not fit.
+
+    See Also
+    --------
+    scatter, gather, index_add, bincount
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.scatter_add(ag.zeros(3), 0, ag.tensor([2, 2]), ag.tensor([5.0, 6.0]))
+    tensor([ 0.,  0., 11.])
+    """
+    x, index = as_tensor(x), as_index(index)
+    axis = shapes.axis_of(axis, x.ndim)
+    every = _corner(x, index, axis)
+    op = IndexSum(tuple(range(x.ndim)), 0, x.shape)
+    return x + apply(op, _source(src, index, x), *every)
+
+
+def _source(src: Any, index: Tensor, x: Tensor) -> Tensor:
+    src = cast(as_tensor(src, None if isinstance(src, Tensor) else x.dtype), x.dtype)
+    if src.ndim == index.ndim and src.ndim:
+        src = apply(Slice(tuple((0, n, 1) for n in index.shape)), src)
+    return expand.broadcast_to(src, index.shape)
+
+
+@public
+def index_add(x: TensorLike, axis: int, index: TensorLike, source: TensorLike, *,
+              out: Tensor | None = None) -> Tensor:
+    """A new tensor: ``x`` with slices of ``source`` added at indices of an axis (PyTorch's).
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis; it is left as it is.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    index : array_like of int
+        A vector of positions along the axis; equal ones add up.
+    source : array_like
+        As ``x``, but on the axis as long as ``index``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    IndexError
+        If an index or the axis is out of range.
+    ShapeError
+        If ``source`` does not fit.
+
+    See Also
+    --------
+    index_put, scatter_add, index_select, inc_subtensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.index_add(ag.zeros((2, 2)), 0, ag.tensor([1, 1]), ag.ones((2, 2)))
+    tensor([[0., 0.],
+            [2., 2.]])
+    """
+    x = as_tensor(x)
+    axis = shapes.axis_of(axis, x.ndim)
+    op = IndexSum((axis,), axis, x.shape)
+    new = cast(as_tensor(source, None if isinstance(source, Tensor) else x.dtype), x.dtype)
+    return x + apply(op, new, as_index(index))

@@ -1,0 +1,388 @@
+"""Matrices of a special form, and what else is made of singular vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.errors import ShapeError, TraceError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base import arith
+from agnesi.ops.base.convert import as_tensor, common, number
+from agnesi.ops.base.creation import zeros
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.slices import flip
+from agnesi.ops.indexing.index import take
+from agnesi.ops.indexing.join import concat
+from agnesi.ops.indexing.ranges import arange, eye
+from agnesi.ops.linalg.base import adjoint, matrix
+from agnesi.ops.linalg.pinv import default_rtol
+from agnesi.ops.linalg.svd import svd
+
+
+def _vector(x: Any) -> Tensor:
+    x = as_tensor(x)
+    if len(x.shape) != 1:
+        raise ShapeError(f"the operand must be a vector, not of shape {x.shape}")
+    return x
+
+
+@public
+def block_diag(*arrays: Any) -> Tensor:
+    """Matrices along the diagonal of one matrix, and zeros elsewhere.
+
+    Parameters
+    ----------
+    *arrays : array_like
+        Matrices; a vector is one row, a number one element.
+
+    Returns
+    -------
+    Tensor
+        A matrix of the promoted dtype.
+
+    Raises
+    ------
+    ValueError
+        If there are no arrays.
+    ShapeError
+        If one has more than 2 axes.
+
+    See Also
+    --------
+    block, diag, linalg.kron
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.block_diag(ag.tensor([[1, 2]]), 3)
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """
+    if not arrays:
+        raise ValueError("block_diag takes at least one matrix")
+    blocks = []
+    for x in common(*arrays):
+        if len(x.shape) > 2:
+            raise ShapeError(f"the operands have at most 2 dimensions, this has shape {x.shape}")
+        blocks.append(reshape(x, (*(1,) * (2 - len(x.shape)), *x.shape)))
+    width = sum(x.shape[1] for x in blocks)
+    lines, before = [], 0
+    for x in blocks:
+        m, n = x.shape
+        left = zeros((m, before), dtype=x.dtype)
+        right = zeros((m, width - before - n), dtype=x.dtype)
+        lines.append(concat([left, x, right], axis=1))
+        before = before + n
+    return concat(lines, axis=0)
+
+
+@public
+def toeplitz(c: TensorLike, r: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The matrix with first column ``c`` and first row ``r`` that is constant along diagonals.
+
+    Parameters
+    ----------
+    c : array_like
+        A vector.
+    r : array_like, optional
+        A vector, whose first element does not count; the conjugate of ``c`` by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (len(c), len(r)).
+
+    Raises
+    ------
+    ShapeError
+        If one is no vector.
+
+    See Also
+    --------
+    linalg.hankel, linalg.circulant, linalg.matmul_toeplitz
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.toeplitz([1, 2], [1, 5, 6])
+    tensor([[1, 5, 6],
+            [2, 1, 5]])
+    """
+    c = _vector(c)
+    c, r = common(c, arith.conj(c) if r is None else _vector(r))
+    m, n = c.shape[0], r.shape[0]
+    i, j = reshape(arange(m), (m, 1)), arange(n)
+    return take(concat([flip(c), r[1:]]), arith.add(arith.subtract(j, i), m - 1))
+
+
+@public
+def hankel(c: TensorLike, r: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The matrix with first column ``c`` and last row ``r``, constant along antidiagonals.
+
+    Parameters
+    ----------
+    c : array_like
+        A vector.
+    r : array_like, optional
+        A vector, whose first element does not count; zeros by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (len(c), len(r)).
+
+    Raises
+    ------
+    ShapeError
+        If one is no vector.
+
+    See Also
+    --------
+    linalg.toeplitz, linalg.circulant
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.hankel([1, 2], [9, 5, 6])
+    tensor([[1, 2, 5],
+            [2, 5, 6]])
+    """
+    c = _vector(c)
+    c, r = common(c, arith.multiply(c, 0) if r is None else _vector(r))
+    m, n = c.shape[0], r.shape[0]
+    return take(concat([c, r[1:]]), arith.add(reshape(arange(m), (m, 1)), arange(n)))
+
+
+@public
+def circulant(c: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """The square matrix with first column ``c`` whose columns are turned by one each.
+
+    Parameters
+    ----------
+    c : array_like
+        A vector of n elements.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, n).
+
+    Raises
+    ------
+    ShapeError
+        If ``c`` is no vector.
+
+    See Also
+    --------
+    linalg.toeplitz, linalg.hankel, linalg.solve_circulant
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.circulant([1, 2, 3])
+    tensor([[1, 3, 2],
+            [2, 1, 3],
+            [3, 2, 1]])
+    """
+    c = _vector(c)
+    n = c.shape[0]
+    turned = arith.subtract(reshape(arange(n), (n, 1)), arange(n))
+    return take(c, arith.remainder(turned, n))
+
+
+@public
+def companion(a: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """The matrix whose eigenvalues are the roots of the polynomial with coefficients ``a``.
+
+    Parameters
+    ----------
+    a : array_like
+        A vector of at least two coefficients, the highest power first.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n - 1, n - 1).
+
+    Raises
+    ------
+    ShapeError
+        If ``a`` is no vector of two elements or more.
+
+    See Also
+    --------
+    roots, poly
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.companion([1.0, -3.0, 2.0])
+    tensor([[ 3., -2.],
+            [ 1.,  0.]])
+    """
+    a = _vector(a)
+    n = a.shape[0]
+    if isinstance(n, int) and n < 2:
+        raise ShapeError(f"a polynomial has at least 2 coefficients here, not {n}")
+    first = arith.negative(arith.divide(a[1:], a[0]))
+    return concat([reshape(first, (1, n - 1)), eye(n - 2, n - 1, dtype=first.dtype)], axis=0)
+
+
+@public
+def hilbert(n: int) -> Tensor:
+    """Hilbert's matrix: ``1 / (i + j + 1)``.
+
+    Parameters
+    ----------
+    n : int
+        Size of both axes.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, n).
+
+    See Also
+    --------
+    linalg.invhilbert
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.hilbert(2)
+    tensor([[1.        , 0.5       ],
+            [0.5       , 0.33333334]])
+    """
+    i = arange(n, dtype=dtypes.config.float_dtype)
+    one = number(1.0, dtypes.config.float_dtype)
+    return arith.divide(one, arith.add(arith.add(reshape(i, (n, 1)), i), 1))
+
+
+@public
+def khatri_rao(a: TensorLike, b: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """Kronecker's product of each column of ``a`` with the same column of ``b``.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Matrices of shapes (m, k) and (n, k).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (m * n, k).
+
+    Raises
+    ------
+    ShapeError
+        If one is no matrix, or the numbers of columns differ.
+
+    See Also
+    --------
+    linalg.kron
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.khatri_rao([[1, 2]], [[3, 4], [5, 6]])
+    tensor([[ 3,  8],
+            [ 5, 12]])
+    """
+    a, b = common(a, b)
+    if len(a.shape) != 2 or len(b.shape) != 2:
+        raise ShapeError(f"the operands must be matrices, not of shapes {a.shape} and {b.shape}")
+    (m, k), (n, _) = a.shape, b.shape
+    return reshape(arith.multiply(reshape(a, (m, 1, k)), b), (m * n, k))
+
+
+# -- singular vectors ---------------------------------------------------------------------------
+def _rank(x: Tensor, s: Tensor, rcond: float | None) -> int:
+    if s.data is None:
+        raise TraceError("how many vectors there are depends on values that are not known yet")
+    share = default_rtol(x) if rcond is None else rcond
+    return int((s.data > share * s.data.max(initial=0)).sum())
+
+
+@public
+def orth(a: TensorLike, rcond: float | None = None) -> Tensor:
+    """An orthonormal basis of what the columns of a matrix span.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape (m, n).
+    rcond : float, optional
+        Singular values up to this share of the greatest are taken for 0.
+
+    Returns
+    -------
+    Tensor
+        Of shape (m, rank).
+
+    Raises
+    ------
+    TraceError
+        While a graph is written: the rank decides the shape.
+
+    See Also
+    --------
+    linalg.null_space, linalg.qr
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.orth(ag.ones((4, 3))).shape
+    (4, 1)
+    """
+    x = matrix(a)
+    u, s, _ = svd(x, full_matrices=False)
+    return u[:, : _rank(x, s, rcond)]
+
+
+@public
+def null_space(a: TensorLike, rcond: float | None = None) -> Tensor:
+    """An orthonormal basis of the vectors that a matrix takes to 0.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape (m, n).
+    rcond : float, optional
+        Singular values up to this share of the greatest are taken for 0.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, n - rank).
+
+    Raises
+    ------
+    TraceError
+        While a graph is written: the rank decides the shape.
+
+    See Also
+    --------
+    linalg.orth, linalg.svd
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.null_space(ag.ones((4, 3))).shape
+    (3, 2)
+    """
+    x = matrix(a)
+    _, s, vh = svd(x)
+    return adjoint(vh[_rank(x, s, rcond):, :])

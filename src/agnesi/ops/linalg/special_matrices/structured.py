@@ -1,0 +1,412 @@
+"""SciPy's functions that are short in terms of others: factors, checks, Toeplitz matrices."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from agnesi.core.accepted import TensorLike
+from agnesi.core.dims import is_settled
+from agnesi.core.errors import ShapeError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base import arith
+from agnesi.ops.base.compare import equal, greater, less_equal
+from agnesi.ops.base.convert import as_tensor, common
+from agnesi.ops.base.movement import matrix_transpose
+from agnesi.ops.base.reduce import all as every
+from agnesi.ops.base.reduce import max as greatest
+from agnesi.ops.base.select import clip, where
+from agnesi.ops.base.slices import flip
+from agnesi.ops.elementwise.trig import acos, asin
+from agnesi.ops.indexing.join import concat
+from agnesi.ops.linalg.base import adjoint, floating, hermitian, matrix, square, times
+from agnesi.ops.linalg.eigh import eigvalsh
+from agnesi.ops.linalg.pinv import default_rtol, inverse_of
+from agnesi.ops.linalg.qr import QRResult, qr
+from agnesi.ops.linalg.solve import solve
+from agnesi.ops.linalg.special_matrices.special import orth, toeplitz
+from agnesi.ops.linalg.svd import svdvals
+from agnesi.ops.signal.fft import fft, ifft
+
+
+@public
+def rq(a: TensorLike, mode: Literal["full", "economic", "r"] = "full") -> Any:
+    """Factors ``R``, upper triangular, and ``Q`` with orthonormal rows: ``a = R @ Q``.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape (..., m, n).
+    mode : {"full", "economic", "r"}
+        Give n rows in ``Q``; or min(m, n); or ``R`` alone, of the first kind.
+
+    Returns
+    -------
+    R, Q : Tensor
+        Of shapes (..., m, n) and (..., n, n), or (..., m, k) and (..., k, n), where k = min(m,
+        n).
+
+    Raises
+    ------
+    ValueError
+        If there is no such mode.
+
+    See Also
+    --------
+    linalg.qr
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> r, q = ag.linalg.rq(ag.tensor([[3.0, 1.0], [4.0, 2.0]]))
+    >>> ag.round(r @ q, decimals=4)
+    tensor([[3., 1.],
+            [4., 2.]])
+    """
+    if mode not in ("full", "economic", "r"):
+        raise ValueError(f"mode must be 'full', 'economic' or 'r', not {mode!r}")
+    turned = adjoint(flip(matrix(a), axis=-2))
+    q, r = qr(turned, "reduced" if mode == "economic" else "complete")
+    upper = flip(adjoint(r), axis=(-2, -1))
+    return upper if mode == "r" else (upper, flip(adjoint(q), axis=-2))
+
+
+@public
+def qr_multiply(a: TensorLike, c: TensorLike, mode: Literal["left", "right"] = "right") -> QRResult:
+    """``c @ Q`` (or ``Q @ c`` for "left") and ``R`` of the reduced factors of ``a``.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape (..., m, n).
+    c : array_like
+        What ``Q`` is multiplied with.
+    mode : {"left", "right"}
+        "right" gives ``c @ Q``, "left" gives ``Q @ c``.
+
+    Returns
+    -------
+    product, R : Tensor
+        The product, and the upper triangular factor.
+
+    Raises
+    ------
+    ValueError
+        If ``mode`` is another.
+    ShapeError
+        If the sizes do not fit.
+
+    See Also
+    --------
+    linalg.qr, linalg.rq
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.qr_multiply(ag.eye(2), ag.eye(2)).R.shape
+    (2, 2)
+    """
+    q, r = qr(a)
+    if mode not in ("left", "right"):
+        raise ValueError(f"mode must be 'left' or 'right', not {mode!r}")
+    c = as_tensor(c)
+    return QRResult(times(q, c) if mode == "left" else times(c, q), r)
+
+
+@public
+def pinvh(a: TensorLike, atol: float | None = None, rtol: float | None = None, *,
+          out: Tensor | None = None) -> Tensor:
+    """Pseudo-inverses of Hermitian matrices, or of the Hermitian parts of others.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape (..., n, n).
+    atol, rtol : float, optional
+        Eigenvalues up to ``atol + rtol`` times the greatest are taken for 0; by default ``n``
+        times the dtype's eps for ``rtol``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``a``.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.pinv, linalg.eigh
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.pinvh(ag.tensor([[2.0, 0.0], [0.0, 0.0]]))
+    tensor([[0.5, 0. ],
+            [0. , 0. ]])
+    """
+    a = hermitian(square(a))
+    share: Any = default_rtol(a) if rtol is None else rtol
+    if atol:
+        share = share + atol / greatest(arith.abs(eigvalsh(a)), axis=-1)
+    return inverse_of(a, share)
+
+
+def _close_to(a: Tensor, b: Tensor, atol: Any, rtol: Any) -> Tensor:
+    if atol is None and rtol is None:
+        return every(equal(a, b))
+    bound = arith.add(arith.multiply(arith.abs(b), rtol or 0.0), atol or 0.0)
+    return every(less_equal(arith.abs(arith.subtract(a, b)), bound))
+
+
+@public
+def issymmetric(a: TensorLike, atol: float | None = None, rtol: float | None = None) -> Tensor:
+    """Whether a matrix is equal to its transpose, exactly or within tolerances.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape (..., n, n).
+    atol, rtol : float, optional
+        Tolerances: absolute, and relative to the elements; without both the elements must be
+        equal.
+
+    Returns
+    -------
+    Tensor
+        One bool; True where every element agrees.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.ishermitian
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.issymmetric(ag.tensor([[1.0, 2.0], [2.0, 1.0]])).item()
+    True
+    """
+    a = square(a)
+    return _close_to(a, matrix_transpose(a), atol, rtol)
+
+
+@public
+def ishermitian(a: TensorLike, atol: float | None = None, rtol: float | None = None) -> Tensor:
+    """Whether a matrix is equal to its adjoint, exactly or within tolerances.
+
+    Parameters
+    ----------
+    a : array_like
+        Of shape (..., n, n).
+    atol, rtol : float, optional
+        Tolerances: absolute, and relative to the elements; without both the elements must be
+        equal.
+
+    Returns
+    -------
+    Tensor
+        One bool; True where every element agrees.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+
+    See Also
+    --------
+    linalg.issymmetric, linalg.eigh
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.ishermitian(ag.tensor([[1.0, 2j], [-2j, 1.0]])).item()
+    True
+    """
+    a = square(a)
+    return _close_to(a, adjoint(a), atol, rtol)
+
+
+@public
+def subspace_angles(a: TensorLike, b: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """Angles between the spaces of columns of two matrices, the greatest first.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Matrices with as many rows.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of angles in radians, in [0, pi/2].
+
+    Raises
+    ------
+    TraceError
+        While a graph is written: ranks decide shapes.
+
+    See Also
+    --------
+    linalg.orth, linalg.svd
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.subspace_angles(ag.tensor([[1.0], [0.0]]), ag.tensor([[0.0], [1.0]]))
+    tensor([1.5707964])
+    """
+    first, second = orth(a), orth(b)
+    inner = times(adjoint(first), second)
+    cosines = svdvals(inner)
+    if first.shape[-1] >= second.shape[-1]:
+        rest = arith.subtract(second, times(first, inner))
+    else:
+        rest = arith.subtract(first, times(second, adjoint(inner)))
+    sines = flip(svdvals(rest), axis=-1)[..., -cosines.shape[-1]:]
+    small = greater(arith.multiply(cosines, cosines), 0.5)
+    angles = where(small, asin(clip(sines, -1, 1)), acos(clip(cosines, -1, 1)))
+    return flip(angles, axis=-1)
+
+
+# -- special structure ------------------------------------------------------------------------
+@public
+def solve_circulant(c: TensorLike, b: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """The solution of ``circulant(c) @ x = b``, by Fourier transforms.
+
+    Parameters
+    ----------
+    c : array_like
+        Of shape (n,).
+    b : array_like
+        Of shape (n,) or (n, k).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``b``; infinite or NaN for singular matrices.
+
+    Raises
+    ------
+    ShapeError
+        If the sizes do not fit.
+
+    See Also
+    --------
+    linalg.circulant, linalg.solve_toeplitz
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.solve_circulant(ag.tensor([2.0, 0.0]), ag.tensor([4.0, 6.0]))
+    tensor([2., 3.])
+    """
+    c, b = map(floating, common(c, b))
+    spectrum = fft(c)
+    if len(b.shape) > 1:
+        spectrum = spectrum[:, None]
+    x = ifft(arith.divide(fft(b, axis=0), spectrum), axis=0)
+    return x if c.dtype.kind == "c" else arith.real(x)
+
+
+def _toeplitz(c_or_cr: Any) -> Tensor:
+    return toeplitz(*c_or_cr) if isinstance(c_or_cr, tuple) else toeplitz(c_or_cr)
+
+
+@public
+def solve_toeplitz(c_or_cr: TensorLike, b: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """The solution of ``toeplitz(c, r) @ x = b``.
+
+    Parameters
+    ----------
+    c_or_cr : array_like or tuple of array_like
+        The first column, or that and the first row.
+    b : array_like
+        Of shape (n,) or (n, k).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``b``.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrix is singular.
+    ShapeError
+        If the sizes do not fit.
+
+    See Also
+    --------
+    linalg.toeplitz, linalg.matmul_toeplitz, linalg.solve
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.solve_toeplitz(ag.tensor([2.0, 0.0]), ag.tensor([4.0, 6.0]))
+    tensor([2., 3.])
+    """
+    return solve(_toeplitz(c_or_cr), b)
+
+
+@public
+def matmul_toeplitz(c_or_cr: TensorLike, x: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """``toeplitz(c, r) @ x``, by Fourier transforms.
+
+    Parameters
+    ----------
+    c_or_cr : array_like or tuple of array_like
+        The first column, of m elements, or that and the first row, of n; without one it is the
+        conjugate of the column.
+    x : array_like
+        Of shape (n,) or (n, k).
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (m,) or (m, k).
+
+    Raises
+    ------
+    ShapeError
+        If the sizes do not fit.
+
+    See Also
+    --------
+    linalg.toeplitz, linalg.solve_toeplitz
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.round(ag.linalg.matmul_toeplitz(ag.tensor([2.0, 1.0]), ag.tensor([1.0, 0.0])))
+    tensor([2., 1.])
+    """
+    c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
+    c = as_tensor(c)
+    r = arith.conj(c) if r is None else as_tensor(r)
+    c, r, x = map(floating, common(c, r, x))
+    m, n = c.shape[0], r.shape[0]
+    if is_settled((n, x.shape[0])) and x.shape[0] != n:
+        raise ShapeError(f"a row of {n} numbers does not fit {x.shape[0]} rows")
+    size = m + n - 1
+    spectrum = fft(concat([c, flip(r[1:], axis=0)]))
+    if len(x.shape) > 1:
+        spectrum = spectrum[:, None]
+    y = ifft(arith.multiply(spectrum, fft(x, size, axis=0)), axis=0)[:m]
+    return y if c.dtype.kind == "c" else arith.real(y)

@@ -1,0 +1,453 @@
+"""Matrices that a size, or a few numbers, determine."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.dims import is_settled
+from agnesi.core.errors import ShapeError
+from agnesi.core.public import public
+from agnesi.core.roots import roots
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base import arith
+from agnesi.ops.base.convert import as_tensor, common
+from agnesi.ops.base.creation import tensor, zeros
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.indexing.join import concat, pad
+from agnesi.ops.indexing.ranges import eye
+from agnesi.ops.linalg.base import smaller
+from agnesi.ops.linalg.special_matrices.special import toeplitz
+
+Kind = Literal["symmetric", "lower", "upper"]
+
+
+def _made(x: np.ndarray, complex: bool = False) -> Tensor:
+    dtype = dtypes.config.float_dtype
+    return tensor(x, dtype=dtypes.complex_of(dtype) if complex else dtype)
+
+
+def _vector(x: Any) -> Tensor:
+    x = as_tensor(x)
+    if len(x.shape) != 1:
+        raise ShapeError(f"the operand must be a vector, not of shape {x.shape}")
+    return x
+
+
+@public
+def dft(n: int, scale: Literal["sqrtn", "n"] | None = None) -> Tensor:
+    """The matrix of the discrete Fourier transform, divided by ``n`` or its root.
+
+    Parameters
+    ----------
+    n : int
+        Size of both axes.
+    scale : {"sqrtn", "n"}, optional
+        Divided by: nothing, the root of ``n``, or ``n``.
+
+    Returns
+    -------
+    Tensor
+        Complex, of shape (n, n).
+
+    Raises
+    ------
+    ValueError
+        If there is no such scale.
+
+    See Also
+    --------
+    fft.fft
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.dft(2).real
+    tensor([[ 1.,  1.],
+            [ 1., -1.]])
+    """
+    if scale not in (None, "sqrtn", "n"):
+        raise ValueError(f"scale must be None, 'sqrtn' or 'n', not {scale!r}")
+    places = np.arange(n)
+    divisor = {None: 1.0, "sqrtn": math.sqrt(n), "n": n}[scale]
+    return _made(roots(n, places[:, None] * places) / divisor, True)
+
+
+@public
+def hadamard(n: int, dtype: DTypeLike = "int64") -> Tensor:
+    """Hadamard's matrix of size ``n``, a power of 2.
+
+    Parameters
+    ----------
+    n : int
+        A power of 2.
+    dtype : dtype
+        Type of the elements.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, n): 1 and -1.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is no power of 2.
+
+    See Also
+    --------
+    linalg.helmert, linalg.dft
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.hadamard(2)
+    tensor([[ 1,  1],
+            [ 1, -1]])
+    """
+    if n < 1 or n & (n - 1):
+        raise ValueError(f"n must be a power of 2, not {n}")
+    places = np.arange(n)
+    odd = np.bitwise_count(places[:, None] & places) % 2
+    return tensor(1 - 2 * odd.astype(np.int64), dtype=dtype)
+
+
+@public
+def helmert(n: int, full: bool = False) -> Tensor:
+    """Helmert's matrix of orthonormal rows, without its first one unless ``full``.
+
+    Parameters
+    ----------
+    n : int
+        Size of the matrix.
+    full : bool
+        Whether to give the constant row, too.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n - 1, n), or (n, n).
+
+    See Also
+    --------
+    linalg.hadamard
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.round(ag.linalg.helmert(2), decimals=4)
+    tensor([[ 0.7071, -0.7071]])
+    """
+    x = np.tril(np.ones((n, n)), -1) - np.diag(np.arange(n))
+    x[0] = 1
+    lengths = np.arange(n) * np.arange(1, n + 1)
+    lengths[0] = n
+    x /= np.sqrt(lengths)[:, None]
+    return _made(x if full else x[1:])
+
+
+def _pascal(n: int) -> list[list[int]]:
+    return [[math.comb(i, j) for j in range(n)] for i in range(n)]
+
+
+@public
+def pascal(n: int, kind: Kind = "symmetric") -> Tensor:
+    """Pascal's matrix of binomial coefficients, as float64 where int64 does not hold them.
+
+    Parameters
+    ----------
+    n : int
+        Size of both axes.
+    kind : {"symmetric", "lower", "upper"}
+        The whole matrix, or one of its triangular factors.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, n); int64, or float64 where that does not hold the numbers.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind.
+
+    See Also
+    --------
+    linalg.invpascal, special.binom
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.pascal(3)
+    tensor([[1, 1, 1],
+            [1, 2, 3],
+            [1, 3, 6]])
+    """
+    return _whole(_of_kind(_pascal(n), kind))
+
+
+@public
+def invpascal(n: int, kind: Kind = "symmetric") -> Tensor:
+    """The inverse of Pascal's matrix.
+
+    Parameters
+    ----------
+    n : int
+        Size of both axes.
+    kind : {"symmetric", "lower", "upper"}
+        The whole matrix, or one of its triangular factors.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, n); int64, or float64 where that does not hold the numbers.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind.
+
+    See Also
+    --------
+    linalg.pascal
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.invpascal(2)
+    tensor([[ 2, -1],
+            [-1,  1]])
+    """
+    signed = [[(-1) ** (i + j) * v for j, v in enumerate(row)] for i, row in enumerate(_pascal(n))]
+    if kind == "symmetric":
+        return _whole([[sum(row[i] * row[j] for row in signed) for j in range(n)]
+                       for i in range(n)])
+    return _whole(_of_kind(signed, kind))
+
+
+def _of_kind(lower: list[list[int]], kind: str) -> list[list[int]]:
+    n = len(lower)
+    if kind not in ("symmetric", "lower", "upper"):
+        raise ValueError(f"kind must be 'symmetric', 'lower' or 'upper', not {kind!r}")
+    if kind == "lower":
+        return lower
+    if kind == "upper":
+        return [[lower[j][i] for j in range(n)] for i in range(n)]
+    return [[math.comb(i + j, i) for j in range(n)] for i in range(n)]
+
+
+def _whole(x: list[list[int]]) -> Tensor:
+    most = max((abs(v) for row in x for v in row), default=0)
+    kind = "int64" if most < 2**63 else "float64"
+    return tensor(np.array(x, kind).reshape(len(x), len(x)))
+
+
+@public
+def invhilbert(n: int) -> Tensor:
+    """The inverse of Hilbert's matrix, whose elements are whole numbers.
+
+    Parameters
+    ----------
+    n : int
+        Size of both axes.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, n).
+
+    See Also
+    --------
+    linalg.hilbert, linalg.invpascal
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.invhilbert(2)
+    tensor([[ 4., -6.],
+            [-6., 12.]])
+    """
+    def element(i: int, j: int) -> int:
+        size = (i + j + 1) * math.comb(n + i, n - j - 1) * math.comb(n + j, n - i - 1)
+        return (-1) ** (i + j) * size * math.comb(i + j, i) ** 2
+
+    return _made(np.array([[float(element(i, j)) for j in range(n)] for i in range(n)]
+                          ).reshape(n, n))
+
+
+@public
+def leslie(f: TensorLike, s: TensorLike) -> Tensor:
+    """Leslie's matrix of birth rates ``f`` and rates of survival ``s``, which are one less.
+
+    Parameters
+    ----------
+    f, s : array_like
+        Vectors of n and n - 1 elements.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, n).
+
+    Raises
+    ------
+    ShapeError
+        If one is no vector, or ``s`` has not one element less.
+
+    See Also
+    --------
+    linalg.companion
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.leslie([1.0, 2.0], [0.5])
+    tensor([[1. , 2. ],
+            [0.5, 0. ]])
+    """
+    f, s = map(_vector, common(f, s))
+    n = f.shape[0]
+    if is_settled((n, s.shape[0])) and s.shape[0] != n - 1:
+        raise ShapeError(f"there must be {n - 1} rates of survival, not {s.shape[0]}")
+    below = arith.multiply(reshape(s, (s.shape[0], 1)), eye(s.shape[0], n, dtype=s.dtype))
+    return concat([reshape(f, (1, n)), below], axis=0)
+
+
+@public
+def fiedler(a: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """Fiedler's matrix: ``abs(a[i] - a[j])``.
+
+    Parameters
+    ----------
+    a : array_like
+        A vector of n elements.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (n, n).
+
+    Raises
+    ------
+    ShapeError
+        If ``a`` is no vector.
+
+    See Also
+    --------
+    linalg.toeplitz, linalg.circulant
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.fiedler(ag.tensor([1.0, 3.0]))
+    tensor([[0., 2.],
+            [2., 0.]])
+    """
+    a = _vector(a)
+    return arith.abs(arith.subtract(reshape(a, (a.shape[0], 1)), a))
+
+
+@public
+def convolution_matrix(a: TensorLike, n: int, mode: Literal["full", "same", "valid"] = "full", *,
+                       out: Tensor | None = None) -> Tensor:
+    """The matrix whose product with ``n`` numbers is their convolution with ``a``.
+
+    Parameters
+    ----------
+    a : array_like
+        A vector of m elements.
+    n : int
+        How many numbers the matrix takes.
+    mode : {"full", "same", "valid"}
+        Which elements of the convolution it gives, as :func:`agnesi.convolve`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        With ``n`` columns; ``m + n - 1`` rows for "full", ``max(m, n)`` for "same".
+
+    Raises
+    ------
+    ValueError
+        If ``a`` is empty, ``n`` not positive, or there is no such mode.
+    ShapeError
+        If ``a`` is no vector.
+
+    See Also
+    --------
+    convolve, linalg.toeplitz
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.convolution_matrix(ag.tensor([1.0, 2.0]), 2)
+    tensor([[1., 0.],
+            [2., 1.],
+            [0., 2.]])
+    """
+    a = _vector(a)
+    m = a.shape[0]
+    if n < 1 or m == 0:
+        raise ValueError("a convolution takes at least one number on both sides")
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(f"mode must be 'full', 'same' or 'valid', not {mode!r}")
+    column = concat([a, zeros((n - 1,), dtype=a.dtype)])
+    row = concat([a[:1], zeros((n - 1,), dtype=a.dtype)])
+    whole = toeplitz(column, row)
+    if mode == "full":
+        return whole
+    less = smaller(m, n)
+    first = (less - 1) // 2 if mode == "same" else less - 1
+    length = m + n - less if mode == "same" else m + n - 2 * less + 1
+    return whole[first : first + length]
+
+
+@public
+def diagsvd(s: TensorLike, M: int, N: int, *, out: Tensor | None = None) -> Tensor:
+    """Singular values on the diagonal of a matrix of ``M`` by ``N`` elements.
+
+    Parameters
+    ----------
+    s : array_like
+        A vector of ``min(M, N)`` values.
+    M, N : int
+        Numbers of rows and of columns.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (M, N).
+
+    Raises
+    ------
+    ShapeError
+        If there are not so many values, or ``s`` is no vector.
+
+    See Also
+    --------
+    linalg.svd, diag
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.linalg.diagsvd(ag.tensor([2.0, 1.0]), 2, 3)
+    tensor([[2., 0., 0.],
+            [0., 1., 0.]])
+    """
+    s = _vector(s)
+    k = s.shape[0]
+    if is_settled((k,)) and (k not in (M, N) or k > min(M, N)):
+        raise ShapeError(f"{k} singular values do not fit a matrix of {M} by {N} elements")
+    k = min(M, N)
+    square = arith.multiply(reshape(s, (k, 1)), eye(k, dtype=s.dtype))
+    return pad(square, [(0, M - k), (0, N - k)])

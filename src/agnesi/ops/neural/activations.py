@@ -1,0 +1,186 @@
+"""Functions between layers that are made of others: gelu, silu, leaky_relu, elu, relu6."""
+
+from __future__ import annotations
+
+import math
+
+from agnesi.core.accepted import TensorLike
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.select import clip, minimum, where
+from agnesi.ops.elementwise.explog import expm1, sigmoid
+from agnesi.ops.elementwise.hyperbolic import tanh
+from agnesi.ops.special.special import erf
+
+_ROOT_TWO_OVER_PI = math.sqrt(2 / math.pi)
+
+
+@public
+def gelu(x: TensorLike, /, approximate: str = "none", *, out: Tensor | None = None) -> Tensor:
+    """``x`` times the chance that a normal number is below it (Hendrycks and Gimpel 2016).
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    approximate : {"none", "tanh"}
+        "tanh" is their approximation by a hyperbolic tangent, which some models were trained
+        with.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``, floating.
+
+    Raises
+    ------
+    ValueError
+        If ``approximate`` is another.
+
+    See Also
+    --------
+    nn.GELU, nn.functional.silu, relu
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.gelu(ag.tensor([0.0, 10.0]))
+    tensor([ 0., 10.])
+    """
+    x = as_tensor(x)
+    if approximate == "tanh":
+        chance = tanh((x + x * x * x * 0.044715) * _ROOT_TWO_OVER_PI)
+    elif approximate == "none":
+        chance = erf(x * math.sqrt(0.5))
+    else:
+        raise ValueError(f"approximate must be 'none' or 'tanh', not {approximate!r}")
+    result: Tensor = x * (chance * 0.5 + 0.5)
+    return result
+
+
+@public
+def silu(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """``x * sigmoid(x)``, also called swish.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``, floating.
+
+    See Also
+    --------
+    nn.SiLU, nn.functional.gelu, sigmoid
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.silu(ag.tensor([0.0, 20.0]))
+    tensor([ 0., 20.])
+    """
+    x = as_tensor(x)
+    result: Tensor = x * sigmoid(x)
+    return result
+
+
+@public
+def relu6(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """``x`` limited to [0, 6].
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    See Also
+    --------
+    relu, clip
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.relu6(ag.tensor([-1.0, 3.0, 8.0]))
+    tensor([0., 3., 6.])
+    """
+    return clip(x, 0, 6)
+
+
+@public
+def leaky_relu(x: TensorLike, /, negative_slope: float = 0.01, *, out: Tensor | None = None
+               ) -> Tensor:
+    """Each element, or ``negative_slope`` times it where it is not positive.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    negative_slope : float
+        Slope on the negative side.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    See Also
+    --------
+    nn.LeakyReLU, nn.functional.elu, relu
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.leaky_relu(ag.tensor([-2.0, 2.0]), 0.5)
+    tensor([-1.,  2.])
+    """
+    x = as_tensor(x)
+    return where(x > 0, x, x * negative_slope)
+
+
+@public
+def elu(x: TensorLike, /, alpha: float = 1.0, *, out: Tensor | None = None) -> Tensor:
+    """Each element, or ``alpha * (exp(x) - 1)`` where it is not positive (Clevert et al. 2016).
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    alpha : float
+        The negative limit, with its sign changed.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``, floating.
+
+    See Also
+    --------
+    nn.ELU, nn.functional.leaky_relu, relu
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.elu(ag.tensor([-100.0, 2.0]))
+    tensor([-1.,  2.])
+    """
+    x = as_tensor(x)
+    return where(x > 0, x, expm1(minimum(x, 0)) * alpha)  # no infinity in what is not chosen

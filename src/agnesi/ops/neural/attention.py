@@ -1,0 +1,111 @@
+"""Attention: values mixed by how well their keys answer to queries."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agnesi.core import shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.arith import add, multiply
+from agnesi.ops.base.compare import greater_equal
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.movement import matrix_transpose, reshape
+from agnesi.ops.base.select import where
+from agnesi.ops.contractions.matmul import matmul
+from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.neural.softmax import softmax
+from agnesi.ops.random.generators import Generator
+from agnesi.ops.random.random import growth, survivors
+
+
+def _check_mask(name: str, mask: Tensor, scores: Tensor) -> None:
+    """Refuse a mask that does not broadcast to the scores, which nobody else knows of."""
+    try:
+        fits_all = shapes.broadcast(mask.shape, scores.shape) == scores.shape
+    except ShapeError:
+        fits_all = False
+    if not fits_all:
+        raise ShapeError(f"{name} must broadcast to the scores' shape (..., queries, keys), "
+                         f"{scores.shape}, which {typed(mask)} does not")
+
+
+def attention_weights(query: Tensor, key: Tensor, mask: Any, is_causal: bool,
+                      scale: float | None) -> Tensor:
+    """How much each query takes of each key's value; a mask is True where that may be anything."""
+    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = multiply(matmul(query, matrix_transpose(key)), factor)
+    if is_causal:
+        rows, columns = (arange(n) for n in scores.shape[-2:])
+        scores = where(greater_equal(reshape(rows, (-1, 1)), columns), scores, -math.inf)
+    if mask is not None:
+        mask = as_tensor(mask)
+        _check_mask("attn_mask", mask, scores)
+        scores = where(mask, scores, -math.inf) if mask.dtype.kind == "b" else add(scores, mask)
+    return softmax(scores, -1)
+
+
+@public
+def scaled_dot_product_attention(query: TensorLike, key: TensorLike, value: TensorLike,
+                                 attn_mask: TensorLike | None = None, dropout_p: float = 0.0,
+                                 is_causal: bool = False, scale: float | None = None, *,
+                                 generator: Generator | None = None, out: Tensor | None = None
+                                 ) -> Tensor:
+    """``softmax(query @ key.T * scale) @ value`` (PyTorch's).
+
+    Parameters
+    ----------
+    query : array_like
+        Of shape (..., queries, features).
+    key, value : array_like
+        Of shapes (..., keys, features) and (..., keys, values).
+    attn_mask : array_like, optional
+        Of a shape that broadcasts to (..., queries, keys): bool, True where a query may look, or
+        numbers that are added to the scores.
+    dropout_p : float
+        Share of the weights that become zero; the others grow accordingly.
+    is_causal : bool
+        Whether query i looks at the keys 0 to i only.
+    scale : float, optional
+        ``1 / sqrt(features)`` by default.
+    generator : Generator, optional
+        Source of dropout's randomness.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., queries, values).
+
+    Raises
+    ------
+    ShapeError
+        If an operand has fewer than 2 axes, or they do not fit.
+
+    See Also
+    --------
+    nn.MultiheadAttention, softmax
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> attend = ag.nn.functional.scaled_dot_product_attention
+    >>> x = ag.tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> attend(x, x, x, is_causal=True)[0]
+    tensor([1., 0.])
+    """
+    query, key, value = map(as_tensor, (query, key, value))
+    if min(query.ndim, key.ndim, value.ndim) < 2:
+        raise ShapeError(
+            f"queries, keys and values have at least 2 axes: {typed([query, key, value])}"
+        )
+    weights = attention_weights(query, key, attn_mask, is_causal, scale)
+    if dropout_p:
+        kept = survivors(weights.shape, dropout_p, generator)
+        weights = where(kept, multiply(weights, growth(dropout_p, weights.dtype)), 0)
+    return matmul(weights, value)

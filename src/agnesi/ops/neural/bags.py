@@ -1,0 +1,134 @@
+"""Bags of rows of a table: their sum, mean or maximum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.core.accepted import TensorLike
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.compare import not_equal
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import zeros
+from agnesi.ops.base.movement import expand_dims
+from agnesi.ops.base.parameter_checks import demanded
+from agnesi.ops.base.reduce import any as any_of
+from agnesi.ops.base.reduce import max as max_of
+from agnesi.ops.base.reduce import sum as sum_of
+from agnesi.ops.base.select import maximum, where
+from agnesi.ops.indexing.index import as_index
+from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.indexing.scatter import index_add
+from agnesi.ops.neural.embedding import embedding
+from agnesi.ops.sorting.sort import searchsorted
+
+MODES = ("mean", "sum", "max")
+
+
+@public
+def embedding_bag(ids: TensorLike, weight: TensorLike, offsets: TensorLike | None = None, *,
+                  mode: str = "mean", per_sample_weights: TensorLike | None = None,
+                  padding_idx: int | None = None, out: Tensor | None = None) -> Tensor:
+    """The mean, sum or maximum of the rows of ``weight`` in each bag (PyTorch's).
+
+    Parameters
+    ----------
+    ids : array_like of int
+        Numbers of rows: a bag in each row, or, with ``offsets``, all bags one behind the other.
+    weight : array_like
+        The table, of shape (rows, features).
+    offsets : array_like of int, optional
+        Where each bag begins in ``ids``; the first at 0.
+    mode : {"mean", "sum", "max"}
+        What becomes of the rows of a bag; "max" goes without ``offsets``.
+    per_sample_weights : array_like, optional
+        With "sum", a factor for each of ``ids``.
+    padding_idx : int, optional
+        A row that does not count, with which bags of unequal sizes are filled up.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (bags, features); 0 for what is empty.
+
+    Raises
+    ------
+    ShapeError
+        If ``ids`` have not one axis with ``offsets`` and two without.
+    ValueError
+        If ``offsets`` do not begin with 0 or fall, or ways do not go together.
+
+    See Also
+    --------
+    nn.EmbeddingBag, nn.functional.embedding
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> table = ag.tensor([[0.0, 1.0], [2.0, 3.0]])
+    >>> ag.nn.functional.embedding_bag([[0, 1], [1, 1]], table)
+    tensor([[1., 2.],
+            [2., 3.]])
+    >>> ag.nn.functional.embedding_bag([0, 1, 1], table, [0, 1], mode="sum")
+    tensor([[0., 1.],
+            [4., 6.]])
+    """
+    ids, weight = as_index(ids), as_tensor(weight)
+    _refuse(ids, offsets, mode, per_sample_weights)
+    found = embedding(ids, weight, padding_idx)
+    if per_sample_weights is not None:
+        found = found * expand_dims(as_tensor(per_sample_weights, found.dtype), -1)
+    if offsets is None and padding_idx is None and mode == "mean":
+        return found.mean(1)
+    kept = _kept(ids, weight, padding_idx)
+    if mode == "max":
+        most = max_of(found if kept is None else where(kept, found, -float("inf")), 1)
+        return most if kept is None else where(any_of(kept, 1), most, 0)
+    if kept is not None:
+        found = where(kept, found, 0)
+    counted = cast(as_tensor(True) if kept is None else kept, found.dtype)
+    if offsets is None:
+        total, count = sum_of(found, 1), sum_of(counted, 1) if kept is not None else counted
+    else:
+        total, count = _by_bag(found, counted, offsets)
+    return total if mode == "sum" else total / maximum(count, 1)
+
+
+def _refuse(ids: Tensor, offsets: Any, mode: str, factors: Any) -> None:
+    if mode not in MODES:
+        raise ValueError(f"mode must be 'mean', 'sum' or 'max', not {mode!r}")
+    if factors is not None and mode != "sum":
+        raise ValueError(f"per_sample_weights need mode='sum', not {mode!r}")
+    if ids.ndim != (2 if offsets is None else 1):
+        meant = "(bags, size of a bag)" if offsets is None else "one behind the other, with offsets"
+        raise ShapeError(f"indices must be {meant}, not {typed(ids)}")
+    if offsets is not None and mode == "max":
+        raise ValueError("mode='max' goes without offsets: fill bags up, with padding_idx")
+
+
+def _kept(ids: Tensor, weight: Tensor, padding_idx: int | None) -> Tensor | None:
+    """Which of the ids count, with an axis for the features; None where all do."""
+    if padding_idx is None:
+        return None
+    row = padding_idx + weight.shape[0] if padding_idx < 0 else padding_idx
+    return expand_dims(not_equal(ids, row), -1)
+
+
+def _by_bag(found: Tensor, counted: Tensor, offsets: Any) -> tuple[Tensor, Tensor]:
+    """Sums over the bags that begin at ``offsets``, and how many rows each holds."""
+    starts: Any = as_index(offsets)
+    if starts.ndim != 1:
+        raise ShapeError(f"offsets must be (bags,), not {typed(starts)}")
+    (starts,) = demanded(
+        "embedding_bag", "offsets must begin with 0 and not fall",
+        lambda o: (o[:1] == 0).all() & (o[1:] >= o[:-1]).all(), offsets=starts,
+    )
+    rows, bags = found.shape[0], starts.shape[0]
+    bag = searchsorted(starts, arange(rows), side="right") - 1
+    total = index_add(zeros((bags, found.shape[1]), found.dtype), 0, bag, found)
+    ones = counted if counted.ndim else zeros((rows, 1), found.dtype) + 1
+    return total, index_add(zeros((bags, 1), found.dtype), 0, bag, ones)

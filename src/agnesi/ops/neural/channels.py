@@ -1,0 +1,83 @@
+"""Dropout of whole channels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.core.accepted import TensorLike
+from agnesi.core.errors import warn
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.parameter_checks import chance
+from agnesi.ops.base.select import where
+from agnesi.ops.convolution.images import as_images
+from agnesi.ops.random.generators import Generator
+from agnesi.ops.random.random import growth, survivors
+
+#: The text of each, indented as that of others.
+_DOC = """A share ``p`` of the channels of images zero, the others divided by ``1 - p``.
+
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels{size}), or one image without a batch; matrices with a warning.
+    p : float
+        Chance of a channel to become zero.
+    training : bool
+        Otherwise ``x`` stays as it is.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+    ShapeError
+        If ``x`` has another number of axes.
+
+    See Also
+    --------
+    dropout, agnesi.nn.{layer}
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> y = ag.nn.functional.{name}(ag.ones((8, 4{ones})), 0.75)
+    >>> bool(((y == 0) | (y == 4)).all())
+    True
+    """
+
+
+def _ranked(rank: int) -> Any:
+    """Dropout of the channels of images of ``rank`` axes, with or without a batch."""
+
+    def dropout(x: TensorLike, p: float = 0.5, training: bool = True, *,
+                generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+        x = as_tensor(x)
+        matrix = rank > 1 and x.ndim == 2
+        if matrix:
+            warn(f"{name} of a matrix lets single elements be zero, as in PyTorch; use dropout")
+        else:
+            x = as_images(x, rank)
+        (p,) = chance(name, p=p)
+        if not training or (not isinstance(p, Tensor) and p == 0):
+            return x
+        shape = x.shape if matrix else (*x.shape[: x.ndim - rank], *(1,) * rank)
+        return where(survivors(shape, p, generator), x * growth(p, x.dtype), 0)
+
+    name = f"dropout{rank}d"
+    dropout.__name__ = dropout.__qualname__ = name
+    dropout.__doc__ = _DOC.format(
+        name=name, layer=f"Dropout{rank}d", size=", size" * rank, ones=", 1" * rank)
+    return public(dropout)
+
+
+dropout1d, dropout2d, dropout3d = (_ranked(n) for n in (1, 2, 3))

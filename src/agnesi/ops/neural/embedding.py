@@ -1,0 +1,107 @@
+"""Rows of a table, looked up by number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.accepted import TensorLike
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import Op, called, typed
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.elements import IndexSum
+from agnesi.ops.base.gather_scatter import Gather, within
+from agnesi.ops.base.movement import expand_dims
+from agnesi.ops.base.select import where
+from agnesi.ops.indexing.index import as_index
+
+
+@record
+class Lookup(Op):
+    """Rows of the first operand by number; the row ``padding`` gets no gradient."""
+
+    padding: int | None = None
+    name = "embedding"
+    keep_inputs = (1,)
+
+    def infer(self, weight: Any, ids: Any) -> Any:
+        return (*ids.shape, *weight.shape[1:]), weight.dtype
+
+    def perform(self, weight: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        n = len(weight)
+        if ids.size and (ids.min() < 0 or ids.max() >= n):
+            wrong = ids[(ids < 0) | (ids >= n)][0]
+            raise IndexError(f"id {wrong} is out of range for {n} rows: ids run from 0 to {n - 1}")
+        return weight.take(ids, 0)
+
+    def vjp(self, g: Tensor, y: Tensor, weight: Tensor, ids: Tensor) -> tuple[Any, ...]:
+        return apply(IndexSum((0,), 0, weight.shape), self._without_padding(g, ids), ids), None
+
+    def jvp(self, ts: Any, y: Tensor, weight: Tensor, ids: Tensor) -> Any:
+        return self._without_padding(apply(self, ts[0], ids), ids)
+
+    def _without_padding(self, g: Tensor, ids: Tensor) -> Tensor:
+        if self.padding is None:
+            return g
+        return where(expand_dims(ids, -1) == self.padding, 0, g)
+
+    def decompose(self, weight: Tensor, ids: Tensor) -> Tensor:
+        known = within(ids, weight.shape[0], called(self.name, (weight, ids)), least=0,
+                       what="an id")
+        return apply(Gather((0,), 0), weight, known)
+
+
+@public
+def embedding(ids: TensorLike, weight: TensorLike, padding_idx: int | None = None, *,
+              out: Tensor | None = None) -> Tensor:
+    """Rows of ``weight`` by number (PyTorch's); its gradient adds up in the rows that were used.
+
+    Parameters
+    ----------
+    ids : array_like of int
+        Numbers of rows, from 0.
+    weight : array_like
+        The table, of shape (rows, features).
+    padding_idx : int, optional
+        A row that gets no gradient.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``ids`` and (features,).
+
+    Raises
+    ------
+    IndexError
+        If there is no such row; compiled code tells so too.
+    DTypeError
+        If ids are not integers.
+    ShapeError
+        If ``weight`` is no matrix.
+
+    See Also
+    --------
+    nn.Embedding, nn.functional.embedding_bag, take
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> table = ag.tensor([[0.0, 1.0], [2.0, 3.0]])
+    >>> ag.nn.functional.embedding(ag.tensor([1, 1, 0]), table)
+    tensor([[2., 3.],
+            [2., 3.],
+            [0., 1.]])
+    """
+    ids, weight = as_index(ids), as_tensor(weight)
+    if weight.ndim != 2:
+        raise ShapeError(f"the table must be a matrix, not {typed(weight)}")
+    if padding_idx is not None and padding_idx < 0:
+        padding_idx += weight.shape[0]
+    return apply(Lookup(padding_idx), weight, ids)

@@ -1,0 +1,64 @@
+"""What LSTM cells do element by element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.core.accepted import TensorLike
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.arith import add, multiply
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.elementwise.explog import sigmoid
+from agnesi.ops.elementwise.hyperbolic import tanh
+from agnesi.ops.indexing.join import split
+
+
+def lstm_gates(c: Any, a: Any, i: Any, f: Any, o: Any) -> tuple[Tensor, Tensor]:
+    """The next ``h`` and ``c`` of an LSTM from the last ``c`` and what goes into its gates."""
+    c = add(multiply(sigmoid(f), c), multiply(sigmoid(i), tanh(a)))
+    return multiply(sigmoid(o), tanh(c)), c
+
+
+@public
+def lstm(c_prev: TensorLike, x: TensorLike) -> tuple[Tensor, Tensor]:
+    """An LSTM's gates (Chainer's): ``x`` split on axis 1 into a, i, f, o, in this order.
+
+    ``c = tanh(a) sigmoid(i) + c_prev sigmoid(f)`` and ``h = tanh(c) sigmoid(o)``.
+
+    Parameters
+    ----------
+    c_prev : array_like
+        The last state of the cells, of shape (batch, units, ...).
+    x : array_like
+        What goes into the gates, of shape (batch, 4 units, ...): first all of a, then all of i,
+        and so on.
+
+    Returns
+    -------
+    c, h : Tensor
+        Of the shape of ``c_prev``.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` is not four times as wide as ``c_prev``.
+
+    See Also
+    --------
+    nn.LSTMCell, nn.LSTM
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> c, h = ag.nn.functional.lstm(ag.zeros((1, 2)), ag.zeros((1, 8)))
+    >>> c
+    tensor([[0., 0.]])
+    """
+    c_prev, x = as_tensor(c_prev), as_tensor(x)
+    if c_prev.ndim < 2 or x.ndim != c_prev.ndim or x.shape[1] != 4 * c_prev.shape[1]:
+        raise ShapeError(f"axis 1 of x must be four times as long as that of {typed(c_prev)}")
+    h, c = lstm_gates(c_prev, *split(x, 4, 1))
+    return c, h

@@ -1,0 +1,307 @@
+"""Building blocks of log-densities, with stable tails and right limits."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.arith import abs as magnitude
+from agnesi.ops.base.arith import negative, safe_divide, sqrt, square
+from agnesi.ops.base.compare import isinf
+from agnesi.ops.base.convert import as_tensor, cast, pair
+from agnesi.ops.base.elementwise import Function
+from agnesi.ops.base.reduce import max as greatest
+from agnesi.ops.base.reduce import sum as total
+from agnesi.ops.base.select import clip, maximum, where
+from agnesi.ops.elementwise.explog import exp, log, log1p, softplus
+from agnesi.ops.elementwise.formula import binary, horner, row, unary
+from agnesi.ops.neural import softmax as softmaxes
+
+
+# -- probabilities and entropies ----------------------------------------------------------------
+def _logit(m: Any, x: Any) -> Any:
+    low = m.minimum(x, 0.25)
+    return m.where(x < 0.25, m.log(low / (1.0 - low)), 2.0 * m.atanh(2.0 * x - 1.0))
+
+
+def _xlog1py(m: Any, x: Any, y: Any) -> Any:
+    nothing = m.logical_and(m.equal(x, 0.0), m.equal(y, y))
+    return m.where(nothing, 0.0, x * m.log1p(y))
+
+
+def _entr(m: Any, x: Any) -> Any:
+    found = m.where(m.equal(x, 0.0), 0.0, -x * m.log(x))
+    return m.where(x < 0.0, -math.inf, found)
+
+
+def _rel_entr(m: Any, x: Any, y: Any) -> Any:
+    known = m.logical_and(m.equal(x, x), m.equal(y, y))
+    found = m.where(m.logical_and(x > 0.0, y > 0.0), x * m.log(x / y), math.inf)
+    found = m.where(m.logical_and(m.equal(x, 0.0), y >= 0.0), 0.0, found)
+    return m.where(known, found, math.nan)
+
+
+def _kl_div(m: Any, x: Any, y: Any) -> Any:
+    found = m.rel_entr(x, y)
+    return m.where(m.isinf(found), found, found - x + y)
+
+
+LOGIT = row("logit", _logit, (lambda g, x: safe_divide(g, x * (1 - x)),), __name__, scipy="logit")
+XLOG1PY = row(
+    "xlog1py", _xlog1py, (lambda g, b: g * log1p(b), lambda g, a, b: safe_divide(g * a, b + 1)),
+    __name__, scipy="xlog1py",
+)
+ENTR = row("entr", _entr, (lambda g, x: -g * (log(x) + 1),), __name__, scipy="entr")
+REL_ENTR = row(
+    "rel_entr", _rel_entr,
+    (lambda g, a, b: g * (log(safe_divide(a, b)) + 1), lambda g, a, b: -safe_divide(g * a, b)),
+    __name__, scipy="rel_entr",
+)
+KL_DIV = row(
+    "kl_div", _kl_div,
+    (lambda g, a, b: g * log(safe_divide(a, b)), lambda g, a, b: g - safe_divide(g * a, b)),
+    __name__,
+)
+
+
+# -- losses -------------------------------------------------------------------------------------
+def _huber(m: Any, delta: Any, r: Any) -> Any:
+    size = m.abs(r)
+    found = m.where(size <= delta, 0.5 * r * r, delta * (size - 0.5 * delta))
+    return m.where(delta < 0.0, math.inf, found)
+
+
+def _pseudo_huber(m: Any, delta: Any, r: Any) -> Any:
+    u = r / delta
+    found = r * u * delta / (1.0 + m.sqrt(1.0 + u * u))
+    found = m.where(m.logical_or(m.equal(delta, 0.0), m.equal(r, 0.0)), 0.0, found)
+    return m.where(delta < 0.0, math.inf, found)
+
+
+def _steepness(delta: Tensor, r: Tensor) -> Tensor:
+    return sqrt(1 + square(r / delta))
+
+
+HUBER = row(
+    "huber", _huber,
+    (lambda g, a, b: g * maximum(magnitude(b) - a, 0), lambda g, a, b: g * clip(b, -a, a)),
+    __name__, scipy="huber",
+)
+PSEUDO_HUBER = row(
+    "pseudo_huber", _pseudo_huber,
+    (lambda g, a, b, y: g * (2 * y / a - b * b / (a * _steepness(a, b))),
+     lambda g, a, b: g * (b / _steepness(a, b))), __name__,
+)
+
+
+def _exprel(m: Any, x: Any) -> Any:
+    return m.where(m.equal(x, 0.0), 1.0, m.where(m.isinf(x), m.maximum(x, 0.0), m.expm1(x) / x))
+
+
+#: The derivative of exprel in a power series: 1 / (k! (k + 2)).
+_EXPREL = tuple(1 / (math.factorial(k) * (k + 2)) for k in range(12))
+
+
+def _exprel_slope(x: Tensor, y: Tensor) -> Tensor:
+    near = magnitude(x) < 0.5
+    return where(near, horner(where(near, x, 0), _EXPREL), (exp(x) - y) / where(near, 1, x))
+
+
+EXPREL = row(
+    "exprel", _exprel, (lambda g, x, y: g * _exprel_slope(x, y),), __name__, scipy="exprel"
+)
+
+logit: Function = unary(LOGIT, "``log(x / (1 - x))``.", "[0.5, 1.0]", "[ 0., inf]")
+xlog1py: Function = binary(
+    XLOG1PY, "``x1 * log1p(x2)``, and 0 where ``x1`` is 0.", "[0.0], [-1.0]", "[0.]"
+)
+entr = unary(ENTR, "``-x * log(x)``, 0 at 0, and -inf below.", "[0.0, -1.0]", "[  0., -inf]")
+rel_entr = binary(REL_ENTR, "``x1 * log(x1 / x2)``, 0 where ``x1`` is 0.", "[1.0], [1.0]", "[0.]")
+kl_div = binary(KL_DIV, "``x1 * log(x1 / x2) - x1 + x2``.", "[0.0], [1.0]", "[1.]")
+huber = binary(
+    HUBER, "``x2**2 / 2`` up to ``abs(x2) = x1``, and linear beyond.", "[1.0], [3.0]", "[2.5]"
+)
+pseudo_huber = binary(
+    PSEUDO_HUBER, "``x1**2 * (sqrt(1 + (x2 / x1)**2) - 1)``.", "[1.0], [0.0]", "[0.]"
+)
+exprel = unary(EXPREL, "``(exp(x) - 1) / x``, and 1 at 0.", "[0.0]", "[1.]")
+
+
+@public
+def log_expit(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """Logarithm of :func:`expit`, without underflow.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; not positive.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    special.expit, softplus, special.logit
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.log_expit(ag.tensor([-1000.0]))
+    tensor([-1000.])
+    """
+    return negative(softplus(negative(x)))
+
+
+# -- over axes ----------------------------------------------------------------------------------
+def _all_axes(x: Tensor, axis: Any) -> Any:
+    return tuple(range(x.ndim)) if axis is None else axis
+
+
+def _floating(x: Any) -> Tensor:
+    x = as_tensor(x)
+    return cast(x, dtypes.floating(x.dtype))
+
+
+@public
+def softmax(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """``exp(x)`` over its sum, over all axes by default.
+
+    Parameters
+    ----------
+    x : array_like
+        Scores; integers become the default float dtype.
+    axis : int or tuple of int, optional
+        All by default; also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; positive numbers that sum to 1.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    special.log_softmax
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.softmax(ag.tensor([[1.0, 1.0], [1.0, 1.0]]))[0]
+    tensor([0.25, 0.25])
+    """
+    x = _floating(x)
+    return softmaxes.softmax(x, axis=_all_axes(x, axis))
+
+
+@public
+def log_softmax(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """Logarithm of :func:`softmax`.
+
+    Parameters
+    ----------
+    x : array_like
+        Scores; integers become the default float dtype.
+    axis : int or tuple of int, optional
+        All by default; also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; not positive.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    special.softmax, special.logsumexp
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.log_softmax(ag.tensor([0.0, 1000.0]))
+    tensor([-1000.,     0.])
+    """
+    x = _floating(x)
+    return softmaxes.log_softmax(x, axis=_all_axes(x, axis))
+
+
+@public
+def logsumexp(a: TensorLike, /, axis: Any = None, b: TensorLike | None = None,
+              keepdims: bool = False, return_sign: bool = False) -> Any:
+    """``log(sum(b * exp(a)))`` without overflow.
+
+    Parameters
+    ----------
+    a : array_like
+        Real numbers; integers become the default float dtype.
+    axis : int or tuple of int, optional
+        All by default.
+    b : array_like, optional
+        Weights; a negative sum is NaN, unless its sign is asked for.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    return_sign : bool
+        Whether to give the logarithm of the sum's absolute value, and the sign.
+
+    Returns
+    -------
+    Tensor, or a tuple of two
+        The shape of ``a`` without the axes; -inf for no elements.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the weights do not broadcast.
+
+    See Also
+    --------
+    special.softmax, logaddexp
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.logsumexp(ag.tensor([1000.0, 1000.0]), b=ag.tensor([2.0, -1.0]))
+    tensor(1000.)
+    """
+    a = _floating(a)
+    if b is None and not return_sign:
+        return softmaxes.logsumexp(a, axis=_all_axes(a, axis), keepdims=keepdims)
+    a, weights = pair(a, 1.0 if b is None else b)
+    chosen = where(weights == 0, -math.inf, a) + 0 * weights
+    top = greatest(chosen, axis=_all_axes(chosen, axis), keepdims=True)
+    top = where(isinf(top), 0, top)  # what it adds to the gradient cancels
+    found = total(weights * exp(chosen - top), axis=axis, keepdims=keepdims)
+    top = top if keepdims else total(top, axis=axis)
+    if return_sign:
+        return log(magnitude(found)) + top, found.sign()
+    return log(found) + top

@@ -1,0 +1,444 @@
+"""Normalization: mean 0 and variance 1, or mean square 1, over some axes; local response."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.dims import is_static
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.integers import number
+from agnesi.core.op import Op, typed
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops.arrays.replicate import repeat
+from agnesi.ops.base import arith
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.elementwise import silently
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.reduce import mean
+from agnesi.ops.indexing.join import pad
+
+
+@record
+class Standardize(Op):
+    """``(x - mean) / sqrt(variance + eps)`` over axes."""
+
+    axes: tuple[int, ...]
+    eps: float
+    name = "standardize"
+    by_types = True
+    keep_inputs = (0,)
+    keep_output = True
+
+    def infer(self, x: Any) -> Any:
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return silently(self._compute, x) if x.size else x.copy()
+
+    def _compute(self, x: np.ndarray) -> np.ndarray:
+        wide = x.astype(_computed(x.dtype))
+        off: Any = wide - wide.mean(self.axes, keepdims=True)
+        off /= np.sqrt(np.square(off).mean(self.axes, keepdims=True) + self.eps)
+        return np.asarray(off, x.dtype)
+
+    def decompose(self, x: Tensor) -> Tensor:
+        wide = widened(x)
+        return cast(_centred(wide, self.axes) * self.scale(wide), x.dtype)
+
+    def scale(self, x: Tensor) -> Tensor:
+        """What differences from the mean are multiplied by."""
+        _, variance = moments(x, self.axes)
+        return arith.rsqrt(variance + self.eps)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (self.jvp((g,), y, x),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        t = widened(ts[0])
+        if x.dtype != t.dtype:  # what is rounded to 16 bits tells too little about differences
+            x = widened(x)
+            y = _centred(x, self.axes) * self.scale(x)
+        along = y * mean(t * y, self.axes, keepdims=True)
+        slope = (t - mean(t, self.axes, keepdims=True) - along) * self.scale(x)
+        return cast(slope, ts[0].dtype)
+
+
+def _computed(dtype: np.dtype) -> np.dtype:
+    """The dtype in which means and variances are computed."""
+    return dtypes.float32 if dtype in dtypes.HALVES else dtype
+
+
+def widened(x: Tensor) -> Tensor:
+    """``x`` in that dtype: squares of 16 bits would soon be infinite."""
+    return cast(x, _computed(x.dtype))
+
+
+def _centred(x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    return x - mean(x, axes, keepdims=True)
+
+
+def moments(x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """Mean and variance over axes, which are kept with size 1."""
+    return (mean(x, axes, keepdims=True),
+            mean(arith.square(_centred(x, axes)), axes, keepdims=True))
+
+
+def _floats(x: Any) -> Tensor:
+    x = as_tensor(x)
+    if x.dtype.kind == "c":
+        raise DTypeError(f"complex numbers are not normalized: {typed(x)}")
+    return cast(x, dtypes.floating(x.dtype))
+
+
+def _scaled(y: Tensor, weight: Any, bias: Any) -> Tensor:
+    """``y * weight + bias`` channel by channel."""
+    for factor, operation in ((weight, arith.multiply), (bias, arith.add)):
+        if factor is not None:
+            factor = as_tensor(factor)
+            if factor.shape != y.shape[1:2] and is_static(factor.shape) and is_static(y.shape[1:2]):
+                raise ShapeError(
+                    f"weight and bias need one number per channel of {y.shape}, not shape "
+                    f"{factor.shape}"
+                )
+            y = operation(y, reshape(factor, _per_channel(factor.shape[0], y.ndim)))
+    return y
+
+
+def _per_channel(channels: Any, ndim: int) -> tuple[Any, ...]:
+    return (1, channels, *(1,) * (ndim - 2))
+
+
+@public
+def batch_norm(x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None,
+               bias: Any = None, training: bool = False, eps: float = 1e-5, *,
+               out: Tensor | None = None) -> Tensor:
+    """Mean 0 and variance 1 of every channel over batch and places, then ``* weight + bias``.
+
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels, ...).
+    running_mean, running_var : array_like, optional
+        Mean and variance of each channel to use instead of those of ``x``, unless ``training``.
+    weight, bias : array_like, optional
+        A number for each channel.
+    training : bool
+        Whether to use the mean and variance of ``x``; so it is without running ones, too.
+    eps : float
+        Added to the variance.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.batch_norm(ag.tensor([[1.0], [3.0]]), training=True, eps=0.0)
+    tensor([[-1.],
+            [ 1.]])
+    """
+    x = _floats(x)
+    if x.ndim < 2:
+        raise ShapeError(f"the operand {x.shape} must be (batch, channels, ...)")
+    axes = (0, *range(2, x.ndim))
+    if training or running_mean is None or running_var is None:
+        return _scaled(apply(Standardize(axes, number(eps, "eps")), x), weight, bias)
+    sizes = _per_channel(x.shape[1], x.ndim)
+    off = x - reshape(as_tensor(running_mean), sizes)
+    return _scaled(off * arith.rsqrt(reshape(as_tensor(running_var), sizes) + eps), weight, bias)
+
+
+@public
+def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, *,
+                  out: Tensor | None = None) -> Tensor:
+    """Mean 0 and variance 1 of every channel of every image, then ``* weight + bias``.
+
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels, places, ...).
+    weight, bias : array_like, optional
+        A number for each channel.
+    eps : float
+        Added to the variance.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.instance_norm(ag.tensor([[[1.0, 3.0]]]), eps=0.0)
+    tensor([[[-1.,  1.]]])
+    """
+    x = _floats(x)
+    if x.ndim < 3:
+        raise ShapeError(f"the operand {x.shape} must be (batch, channels, places, ...)")
+    return _scaled(apply(Standardize(tuple(range(2, x.ndim)), number(eps, "eps")), x), weight, bias)
+
+
+@public
+def group_norm(x: TensorLike, groups: int, weight: TensorLike | None = None,
+               bias: TensorLike | None = None, eps: float = 1e-5, *, out: Tensor | None = None
+               ) -> Tensor:
+    """Mean 0 and variance 1 of every group of channels of every image, then ``* weight + bias``.
+
+    Parameters
+    ----------
+    x : array_like
+        (batch, channels, ...).
+    groups : int
+        Channels fall into so many groups.
+    weight, bias : array_like, optional
+        A number for each channel.
+    eps : float
+        Added to the variance.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If the channels do not fall into so many groups.
+    DTypeError
+        If ``x`` is not floating.
+
+    See Also
+    --------
+    nn.GroupNorm, nn.functional.instance_norm, nn.functional.layer_norm
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.group_norm(ag.tensor([[1.0, 3.0, 5.0, 9.0]]), 2, eps=0.0)
+    tensor([[-1.,  1., -1.,  1.]])
+    """
+    x = _floats(x)
+    if x.ndim < 2 or not isinstance(x.shape[1], int) or x.shape[1] % groups:
+        raise ShapeError(f"the channels of {typed(x)} do not fall into {groups} groups")
+    each = x.shape[1] // groups
+    wide = widened(x)
+    parts = reshape(wide, (x.shape[0], groups, each, *x.shape[2:]))
+    axes = tuple(range(2, parts.ndim))
+    centre, variance = moments(parts, axes)
+
+    def by_channel(v: Tensor) -> Tensor:
+        rows = reshape(v, (x.shape[0], groups))
+        return reshape(repeat(rows, each, axis=1), (*x.shape[:2], *(1,) * (x.ndim - 2)))
+
+    y = (wide - by_channel(centre)) * by_channel(arith.rsqrt(variance + eps))
+    return _scaled(cast(y, x.dtype), weight, bias)
+
+
+@public
+def layer_norm(x: TensorLike, normalized_shape: int | tuple[int, ...],
+               weight: TensorLike | None = None, bias: TensorLike | None = None, eps: float = 1e-5,
+               *, out: Tensor | None = None) -> Tensor:
+    """Mean 0 and variance 1 over the last axes, then ``* weight + bias``.
+
+    Parameters
+    ----------
+    x : array_like
+        Floats, of shape (..., *normalized_shape).
+    normalized_shape : int or tuple of int
+        Sizes of the last axes, over which mean and variance are taken.
+    weight, bias : array_like, optional
+        Of that shape.
+    eps : float
+        Added to the variance.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the last axes of ``x`` have another shape.
+
+    See Also
+    --------
+    nn.LayerNorm, nn.functional.rms_norm, nn.functional.group_norm
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.layer_norm(ag.tensor([1.0, 3.0]), (2,), eps=0.0)
+    tensor([-1.,  1.])
+    """
+    x = _floats(x)
+    y = apply(Standardize(_last(x, normalized_shape), number(eps, "eps")), x)
+    y = y if weight is None else y * weight
+    result: Tensor = y if bias is None else y + bias
+    return result
+
+
+def _last(x: Tensor, normalized_shape: int | tuple[int, ...]) -> tuple[int, ...]:
+    """The last axes of ``x``, which have these sizes."""
+    sizes = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    last = x.shape[max(x.ndim - len(sizes), 0):]
+    if len(last) != len(sizes) or any(
+        m != n for m, n in zip(last, sizes, strict=True) if isinstance(m, int)
+    ):
+        raise ShapeError(f"the last axes of x must have the sizes {sizes}, and {typed(x)} has "
+                         f"{tuple(last)}")
+    return tuple(range(x.ndim - len(sizes), x.ndim))
+
+
+@public
+def rms_norm(x: TensorLike, normalized_shape: int | tuple[int, ...],
+             weight: TensorLike | None = None, eps: float | None = None, *,
+             out: Tensor | None = None) -> Tensor:
+    """Mean square 1 over the last axes, then ``* weight`` (Zhang and Sennrich 2019).
+
+    Parameters
+    ----------
+    x : array_like
+        Floats, of shape (..., *normalized_shape).
+    normalized_shape : int or tuple of int
+        Sizes of the last axes, over which the mean is taken.
+    weight : array_like, optional
+        Of that shape.
+    eps : float, optional
+        Added to the mean square; by default the distance from 1 to the next number of the dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the last axes of ``x`` have another shape.
+
+    See Also
+    --------
+    nn.RMSNorm, nn.functional.layer_norm
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.rms_norm(ag.tensor([1.0, 7.0]), (2,))
+    tensor([0.2, 1.4])
+    """
+    x = _floats(x)
+    axes = _last(x, normalized_shape)
+    if eps is None:
+        eps = float(dtypes.limits(x.dtype).eps)
+    wide = widened(x)
+    y = cast(wide * arith.rsqrt(mean(arith.square(wide), axes, keepdims=True) + eps), x.dtype)
+    result: Tensor = y if weight is None else y * weight
+    return result
+
+
+@public
+def local_response_norm(x: TensorLike, size: int = 5, alpha: float = 1e-4, beta: float = 0.75,
+                        k: float = 1.0, *, out: Tensor | None = None) -> Tensor:
+    """Each element divided by ``(k + alpha / size * squares)**beta``, summed over near channels.
+
+    The sum goes over ``size`` channels around the element's, as many as there are; of an even
+    number one more before it.  This is PyTorch's; Krizhevsky et al. (2012) do not divide ``alpha``.
+
+    Parameters
+    ----------
+    x : array_like
+        Floats, (batch, channels, ...).
+    size : int or tuple of int, optional
+        How many channels the sum goes over.
+    alpha : float
+        Factor of the mean of squares.
+    beta : float
+        Exponent.
+    k : float
+        Added before the power is taken.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has fewer than 2 axes, or ``size`` is not positive.
+    DTypeError
+        If ``x`` is not floating.
+
+    See Also
+    --------
+    nn.LocalResponseNorm, nn.functional.batch_norm
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.tensor([[1.0, 2.0, 2.0]])
+    >>> ag.nn.functional.local_response_norm(x, 3, alpha=3.0, beta=1.0, k=0.0)
+    tensor([[0.2       , 0.22222222, 0.25      ]])
+    """
+    x = _floats(x)
+    if x.ndim < 2 or size < 1:
+        raise ShapeError(f"the operand {x.shape} must be (batch, channels, ...), size {size} > 0")
+    near = apply(ChannelSum(size // 2, (size - 1) // 2), arith.square(x))
+    return x * arith.power(near * (alpha / size) + k, -beta)
+
+
+@record
+class ChannelSum(Op):
+    """For each channel the sum of those from ``low`` before it to ``high`` behind it."""
+
+    low: int
+    high: int
+    name = "channel_sum"
+    keep_inputs = ()
+
+    def infer(self, x: Any) -> Any:
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        result = x.copy()
+        for step in range(1, self.low + 1):
+            result[:, step:] += x[:, :-step]
+        for step in range(1, self.high + 1):
+            result[:, :-step] += x[:, step:]
+        return result
+
+    def decompose(self, x: Tensor) -> Tensor:
+        border = [(0, 0), (self.low, self.high), *[(0, 0)] * (x.ndim - 2)]
+        padded = pad(x, border)
+        channels = x.shape[1]
+        total = padded[:, :channels]
+        for step in range(1, self.low + self.high + 1):
+            total = total + padded[:, step: step + channels]
+        return total
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(ChannelSum(self.high, self.low), g),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(self, ts[0])

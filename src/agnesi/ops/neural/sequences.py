@@ -1,0 +1,110 @@
+"""Sequences of unequal lengths as one tensor, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agnesi.core.accepted import TensorLike
+from agnesi.core.dims import is_static
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.movement import swapaxes
+from agnesi.ops.indexing.join import pad, stack
+
+
+@public
+def pad_sequence(sequences: Sequence[Any], batch_first: bool = False, padding_value: Any = 0, *,
+                 out: Tensor | None = None) -> Tensor:
+    """Sequences of unequal lengths side by side, filled up to the longest (PyTorch's).
+
+    Parameters
+    ----------
+    sequences : sequence of array_like
+        Of shapes (length, ...), equal but for the lengths; recurrent layers take these as
+        ``lengths``.
+    batch_first : bool
+        Whether the result is (batch, length, ...) instead of (length, batch, ...).
+    padding_value : number
+        What fills up.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        (longest, sequences, ...), or (sequences, longest, ...) with ``batch_first``.
+
+    Raises
+    ------
+    ShapeError
+        If there is no sequence, or they differ in more than their lengths.
+
+    See Also
+    --------
+    nn.functional.unpad_sequence, stack, nn.RNN
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> words = [ag.tensor([3, 1, 4]), ag.tensor([1])]
+    >>> ag.nn.functional.pad_sequence(words, batch_first=True)
+    tensor([[3, 1, 4],
+            [1, 0, 0]])
+    """
+    rows = [as_tensor(s) for s in sequences]
+    if not rows or any(r.ndim == 0 or r.shape[1:] != rows[0].shape[1:] for r in rows):
+        raise ShapeError(f"sequences must be (length, ...), equal behind it, not {typed(rows)}")
+    lengths: Any = [r.shape[0] for r in rows]
+    if not is_static(lengths):
+        raise ShapeError(f"the lengths {lengths} must be known")
+    most = max(lengths)
+    filled = [pad(r, [(0, most - n), *[(0, 0)] * (r.ndim - 1)], constant_values=padding_value)
+              for r, n in zip(rows, lengths, strict=True)]
+    return stack(filled, 0 if batch_first else 1)
+
+
+@public
+def unpad_sequence(padded: TensorLike, lengths: Any, batch_first: bool = False) -> list[Tensor]:
+    """The sequences that :func:`pad_sequence` put side by side, without what filled them up.
+
+    Parameters
+    ----------
+    padded : array_like
+        (longest, sequences, ...), or (sequences, longest, ...) with ``batch_first``.
+    lengths : sequence of int
+        The length of each sequence.
+    batch_first : bool
+        Whether the sequences are on axis 0 instead of axis 1.
+
+    Returns
+    -------
+    list of Tensor
+        Of shapes (length, ...).
+
+    Raises
+    ------
+    ShapeError
+        If there is not a length for each sequence.
+
+    See Also
+    --------
+    nn.functional.pad_sequence, unstack
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.unpad_sequence([[3, 1, 4], [1, 0, 0]], [3, 1], batch_first=True)
+    [tensor([3, 1, 4]), tensor([1])]
+    """
+    padded = as_tensor(padded)
+    counts = [int(n) for n in lengths]
+    if padded.ndim < 2 or padded.shape[not batch_first] != len(counts):
+        order = "(batch, length, ...)" if batch_first else "(length, batch, ...)"
+        raise ShapeError(f"{typed(padded)} must be {order} with one of the {len(counts)} lengths "
+                         "for each sequence")
+    rows = padded if batch_first else swapaxes(padded, 0, 1)
+    return [row[:n] for row, n in zip(rows, counts, strict=True)]

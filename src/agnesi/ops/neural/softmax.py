@@ -1,0 +1,459 @@
+"""Softmax, its logarithm, and the operations of their losses; all stable for large and infinite
+inputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.aside import elements
+from agnesi.core.dims import product
+from agnesi.core.dispatch import apply, symbolic
+from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.op import Op, called, typed
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
+from agnesi.ops.base import arith, compare, select
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.elementwise import silently
+from agnesi.ops.base.gather_scatter import located, within
+from agnesi.ops.base.movement import expand_dims
+from agnesi.ops.base.reduce import Axis, reducer
+from agnesi.ops.base.reduce import mean as mean_of
+from agnesi.ops.elementwise.explog import exp, log
+from agnesi.ops.indexing.ranges import Arange
+
+# -- logsumexp ----------------------------------------------------------------------------------
+
+
+def total(x: Tensor, axes: tuple[int, ...], keepdims: bool = True) -> Tensor:
+    """The sum over axes, which stay with size 1."""
+    return apply(reducer("add", axes, keepdims), x)
+
+
+def _peak(x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """Greatest element along axes, made finite so that it can be subtracted; 0 of none."""
+    if 0 in [x.shape[a] for a in axes]:
+        return total(x, axes)
+    top = apply(reducer("maximum", axes, True), x)
+    return select.where(compare.isfinite(top), top, 0)
+
+
+def _numpy_peak(x: np.ndarray, axes: Any) -> np.ndarray:
+    if not x.size:
+        return np.asarray(np.add.reduce(x, axis=axes, keepdims=True))
+    top = np.maximum.reduce(x, axis=axes, keepdims=True)
+    finite = np.isfinite(top)
+    return top if finite.all() else np.where(finite, top, 0)
+
+
+def _wide(x: np.ndarray) -> np.ndarray:
+    return x.astype(np.float32) if x.dtype in dtypes.HALVES else x
+
+
+def _below_peak(x: np.ndarray, axes: Any) -> np.ndarray:
+    """A new array: ``x`` less its greatest element along axes."""
+    x = _wide(x)
+    return np.asarray(x - _numpy_peak(x, axes))
+
+
+@record
+class LogSumExp(Op):
+    """Logarithm of the sum of exponentials along axes."""
+
+    axes: tuple[int, ...]
+    keepdims: bool = False
+    name = "logsumexp"
+    work = elements(8)
+    by_types = True
+    keep_output = True
+
+    def infer(self, x: Any) -> Any:
+        return shapes.reduced(x.shape, self.axes, self.keepdims), x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return silently(self._compute, x)
+
+    def _compute(self, x: np.ndarray) -> np.ndarray:
+        wide = _wide(x)
+        top = _numpy_peak(wide, self.axes)
+        add: Any = np.add.reduce
+        total = add(np.exp(wide - top), axis=self.axes, keepdims=self.keepdims)
+        y = np.log(total) + (top if self.keepdims else top.reshape(np.shape(total)))
+        return np.asarray(y, x.dtype)
+
+    def decompose(self, x: Tensor) -> Tensor:
+        if x.dtype in dtypes.HALVES:
+            return cast(self.decompose(cast(x, dtypes.float32)), x.dtype)
+        top = _peak(x, self.axes)
+        y = arith.add(log(total(exp(arith.subtract(x, top)), self.axes)), top)
+        return y if self.keepdims else total(y, self.axes, False)
+
+    def shares(self, y: Tensor, x: Tensor) -> Tensor:
+        """The part of each element in the sum; 0 where all are -inf."""
+        # Not exp(x - y): all of them would carry the rounding of y, which is large where y is.
+        none = reducer("add", self.axes, self.keepdims).spread(compare.equal(y, -np.inf), x.shape)
+        return select.where(none, 0, apply(Softmax(self.axes), x))
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        g = reducer("add", self.axes, self.keepdims).spread(g, x.shape)
+        return (arith.multiply(g, self.shares(y, x)),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return total(arith.multiply(ts[0], self.shares(y, x)), self.axes, self.keepdims)
+
+
+@public
+def logsumexp(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+              out: Tensor | None = None) -> Tensor:
+    """``log(sum(exp(x)))`` over axes (all by default), without overflow.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes; -inf for no elements.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    logaddexp, log_softmax, softmax
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.logsumexp(ag.tensor([1000.0, 1000.0]))
+    tensor(1000.6932)
+    """
+    x = floats(x)
+    return apply(LogSumExp(shapes.axes_of(axis, x.ndim), keepdims), x)
+
+
+def floats(x: Any) -> Tensor:
+    """The operand as floats; complex numbers are refused."""
+    x = as_tensor(x)
+    if x.dtype.kind == "c":
+        raise DTypeError(f"complex numbers have no order: {typed(x)}")
+    return cast(x, dtypes.floating(x.dtype))
+
+
+# -- softmax ------------------------------------------------------------------------------------
+@record
+class Shares(Op):
+    """Base of softmax and its logarithm, whose derivatives read nothing but the result."""
+
+    axes: tuple[int, ...]
+    keep_inputs = ()
+    keep_output = True
+
+    def infer(self, x: Any) -> Any:
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return silently(self.compute, x)
+
+    def compute(self, x: np.ndarray) -> np.ndarray:
+        """The result, with warnings where numbers overflow."""
+        raise NotImplementedError
+
+
+@record
+class Softmax(Shares):
+    """Exponentials divided by their sum."""
+
+    name = "softmax"
+    work = elements(8)
+    by_types = True
+
+    def compute(self, x: np.ndarray) -> np.ndarray:
+        e = _below_peak(x, self.axes)
+        np.exp(e, out=e)
+        e /= np.add.reduce(e, axis=self.axes, keepdims=True)
+        return e.astype(x.dtype, copy=False)
+
+    def decompose(self, x: Tensor) -> Tensor:
+        if x.dtype in dtypes.HALVES:
+            return cast(self.decompose(cast(x, dtypes.float32)), x.dtype)
+        e = exp(arith.subtract(x, _peak(x, self.axes)))
+        return arith.multiply(e, arith.reciprocal(total(e, self.axes)))
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (self.jvp((g,), y, x),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        part = arith.multiply(ts[0], y)
+        return arith.subtract(part, arith.multiply(y, total(part, self.axes)))
+
+
+@record
+class LogSoftmax(Shares):
+    """Logarithm of the softmax."""
+
+    name = "log_softmax"
+    work = elements(8)
+    by_types = True
+
+    def compute(self, x: np.ndarray) -> np.ndarray:
+        off = _below_peak(x, self.axes)
+        off -= np.log(np.add.reduce(np.exp(off), axis=self.axes, keepdims=True))
+        return off.astype(x.dtype, copy=False)
+
+    def decompose(self, x: Tensor) -> Tensor:
+        if x.dtype in dtypes.HALVES:
+            return cast(self.decompose(cast(x, dtypes.float32)), x.dtype)
+        off = arith.subtract(x, _peak(x, self.axes))
+        return arith.subtract(off, log(total(exp(off), self.axes)))
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (arith.subtract(g, arith.multiply(exp(y), total(g, self.axes))),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        t = ts[0]
+        return arith.subtract(t, total(arith.multiply(t, exp(y)), self.axes))
+
+
+@public
+def softmax(x: TensorLike, /, axis: Axis = -1, *, out: Tensor | None = None) -> Tensor:
+    """Exponentials divided by their sum over ``axis``.
+
+    Parameters
+    ----------
+    x : array_like
+        Scores; integers become the default float dtype.
+    axis : int or tuple of int
+        Axes over which exponentials are summed; also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; positive numbers that sum to 1 along the axis, without overflow.
+        NaN spreads along the axis.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    log_softmax, logsumexp, sigmoid, nn.Softmax, nn.functional.cross_entropy
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.softmax(ag.tensor([0.0, 0.0]))
+    tensor([0.5, 0.5])
+    """
+    x = floats(x)
+    return apply(Softmax(shapes.axes_of(axis, x.ndim)), x)
+
+
+@public
+def log_softmax(x: TensorLike, /, axis: Axis = -1, *, out: Tensor | None = None) -> Tensor:
+    """Logarithm of :func:`softmax`, without its rounding.
+
+    Parameters
+    ----------
+    x : array_like
+        Scores; integers become the default float dtype.
+    axis : int or tuple of int
+        Axes over which exponentials are summed; also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; not positive. NaN spreads along the axis.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    softmax, logsumexp, nn.LogSoftmax, nn.functional.nll_loss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.log_softmax(ag.tensor([0.0, 0.0]))
+    tensor([-0.6931472, -0.6931472])
+    """
+    x = floats(x)
+    return apply(LogSoftmax(shapes.axes_of(axis, x.ndim)), x)
+
+
+# -- losses -------------------------------------------------------------------------------------
+@record
+class Pick(Op):
+    """For each row, the element of the last axis that its label names."""
+
+    name = "pick"
+    keep_inputs = (1,)
+
+    def infer(self, x: Any, labels: Any) -> Any:
+        rows = x.shape[:-1]
+        if len(rows) != len(labels.shape) or any(
+            m != n and type(m) is type(n) is int for m, n in zip(rows, labels.shape, strict=True)
+        ):
+            rest = len(x.shape) > 2 and (x.shape[0], x.shape[-1], *x.shape[1:-2]) == labels.shape
+            hint = "; write axis=-1 for classes in the last axis" if rest else ""
+            raise ShapeError(f"labels need one entry per row of classes: shape {rows}, not "
+                             f"{labels.shape}{hint}")
+        return rows, x.dtype
+
+    def perform(self, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        rows = np.arange(labels.size).reshape(labels.shape)
+        flat = x.reshape(labels.size, x.shape[-1])
+        try:
+            if labels.min(initial=0) >= 0:
+                return flat[rows, labels]
+        except IndexError:
+            pass
+        classes = x.shape[-1]
+        wrong = labels[(labels < 0) | (labels >= classes)][0]
+        raise IndexError(f"label {wrong} is out of range for {classes} classes: labels run from "
+                         f"0 to {classes - 1}")
+
+    def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
+        return apply(Chosen(), x, _in_range(x, labels))
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, labels: Tensor) -> tuple[Any, ...]:
+        if not is_known(labels):  # the value may not be computed at all
+            labels = _in_range(x, labels)
+        return select.where(is_label(labels, x.shape[-1]), expand_dims(g, -1), 0), None
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor, labels: Tensor) -> Any:
+        return None if ts[0] is None else apply(self, ts[0], labels)
+
+
+def _in_range(x: Tensor, labels: Tensor) -> Tensor:
+    """Labels of the last axis of ``x``, checked when the code runs; all share one check."""
+    return within(labels, x.shape[-1], called(Pick.name, (x, labels)), least=0, what="a label")
+
+
+@record
+class Chosen(Op):
+    """``Pick``, compiled: the labels are known to be in range."""
+
+    name = "chosen"
+    keep_inputs = (1,)
+
+    def infer(self, x: Any, labels: Any) -> Any:
+        return x.shape[:-1], x.dtype
+
+    def reduction(self, x: Any, labels: Any) -> tuple[int, ...]:
+        return (len(x.shape) - 1,)
+
+    def perform(self, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return Pick().perform(x, labels)
+
+    def lower(self, at: Any, x: Any, labels: Any) -> Any:
+        return x(*at, located(labels(*at), x.shape[-1]))
+
+
+def is_label(labels: Tensor, classes: Any) -> Tensor:
+    """One True per row, at its label."""
+    if isinstance(classes, int) and classes < 1 << 31 and labels.dtype.kind in "iu":
+        labels = cast(labels, dtypes.int32)  # more of them at a time
+    numbers = Arange(0, 1, classes, labels.dtype)
+    # In a graph the numbers stay an operation, so that they need no memory.
+    columns = symbolic(numbers, ()) if labels.data is None else apply(numbers)
+    return compare.equal(expand_dims(labels, -1), columns)
+
+
+@record
+class SoftmaxLessLabel(Op):
+    """Probabilities less one at the label: the derivative of the cross-entropy."""
+
+    name = "softmax_less_label"
+    keep_inputs = (0,)
+
+    def infer(self, x: Any, labels: Any) -> Any:
+        Pick().infer(x, labels)
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        p = np.ascontiguousarray(Softmax((x.ndim - 1,)).perform(x))
+        flat = p.reshape(labels.size, x.shape[-1])
+        flat[np.arange(labels.size), labels.reshape(-1)] -= 1
+        return p
+
+    def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
+        p = apply(Softmax((len(x.shape) - 1,)), x)
+        labels = _in_range(x, labels)
+        return arith.subtract(p, cast(is_label(labels, x.shape[-1]), x.dtype))
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, labels: Tensor) -> tuple[Any, ...]:
+        return self.jvp((g,), y, x, labels), None
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor, labels: Tensor) -> Any:
+        if ts[0] is None:
+            return None
+        softmax = Softmax((len(x.shape) - 1,))
+        return softmax.jvp(ts, apply(softmax, x), x)
+
+
+@record
+class LabelLoss(Op):
+    """Cross-entropy of softmax along the last axis with labels: row by row, or its mean."""
+
+    mean: bool = False
+    name = "cross_entropy"
+
+    def infer(self, x: Any, labels: Any) -> Any:
+        rows, dtype = Pick().infer(x, labels)
+        return () if self.mean else rows, dtype
+
+    def perform(self, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return silently(self._compute, x, labels)
+
+    def _compute(self, x: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        off = _below_peak(x, -1)
+        rows: Any = np.log(np.exp(off).sum(-1)) - Pick().perform(off, labels)
+        return np.asarray(np.divide(rows.sum(), rows.size) if self.mean else rows, x.dtype)
+
+    def decompose(self, x: Tensor, labels: Tensor) -> Tensor:
+        rows = arith.negative(apply(Pick(), apply(LogSoftmax((len(x.shape) - 1,)), x), labels))
+        return mean_of(rows) if self.mean else rows
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, labels: Tensor) -> tuple[Any, ...]:
+        g = arith.divide(g, product(labels.shape)) if self.mean else expand_dims(g, -1)
+        return arith.multiply(g, apply(SoftmaxLessLabel(), x, labels)), None
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor, labels: Tensor) -> Any:
+        if ts[0] is None:
+            return None
+        part = arith.multiply(ts[0], apply(SoftmaxLessLabel(), x, labels))
+        rows = total(part, (len(x.shape) - 1,), False)
+        return mean_of(rows) if self.mean else rows

@@ -1,0 +1,298 @@
+"""Derivatives, areas and values between samples of functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.errors import ShapeError
+from agnesi.core.extents import need_elements
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.arith import abs as magnitude
+from agnesi.ops.base.compare import greater, less, logical_and
+from agnesi.ops.base.convert import as_tensor, cast, pair
+from agnesi.ops.base.movement import moveaxis, reshape
+from agnesi.ops.base.reduce import sum as total
+from agnesi.ops.base.select import clip, where
+from agnesi.ops.contractions.composite import diff
+from agnesi.ops.indexing.index import take
+from agnesi.ops.indexing.join import concat
+from agnesi.ops.reductions.running import cumsum
+from agnesi.ops.sorting.sort import argsort, searchsorted
+
+__all__ = ["gradient", "interp", "trapezoid", "trapz", "unwrap"]
+
+
+def _floating(x: Any) -> Tensor:
+    x = as_tensor(x)
+    return cast(x, dtypes.floating(x.dtype))
+
+
+@public
+def trapezoid(y: TensorLike, x: TensorLike | None = None, dx: float = 1.0, axis: int = -1, *,
+              out: Tensor | None = None) -> Tensor:
+    """The area under samples along an axis, by trapezoids.
+
+    Parameters
+    ----------
+    y : array_like
+        Samples; integers become the default float dtype.
+    x : array_like, optional
+        Where the samples are; ``dx`` apart by default.
+    dx : float
+        Distance of the samples where ``x`` is not given.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``y`` without the axis; 0 for one sample.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+    ShapeError
+        If ``x`` does not fit.
+
+    See Also
+    --------
+    cumsum, gradient, polyint
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.trapezoid(ag.tensor([1.0, 2.0, 3.0]))
+    tensor(4.)
+    """
+    y = _floating(y)
+    axis = shapes.axis_of(axis, y.ndim)
+    width: Any = dx
+    if x is not None:
+        x = as_tensor(x)
+        width = diff(x, axis=axis) if x.ndim > 1 else \
+            reshape(diff(x), tuple(-1 if a == axis else 1 for a in range(y.ndim)))
+    front = (slice(None),) * axis
+    heights = y[(*front, slice(1, None))] + y[(*front, slice(None, -1))]
+    return total(heights * width / 2.0, axis)
+
+
+trapz = trapezoid
+
+
+@public
+def gradient(f: TensorLike, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """Derivatives of samples by differences: central ones inside, one-sided ones at the ends.
+
+    Parameters
+    ----------
+    f : array_like
+        Samples; integers become the default float dtype.
+    *varargs : float or array_like
+        Distances of the samples, one for all axes or one for each; or vectors of their places.
+    axis : int, sequence of int, optional
+        All axes by default.
+    edge_order : {1, 2}
+        Order of the differences at the ends.
+
+    Returns
+    -------
+    Tensor, or tuple of Tensor for several axes
+        Of the shape of ``f``.
+
+    Raises
+    ------
+    ValueError
+        If ``edge_order`` is another.
+    TypeError
+        If there are not as many distances as axes.
+    ShapeError
+        If an axis has too few samples, or places do not fit.
+
+    See Also
+    --------
+    diff, trapezoid, grad
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.gradient(ag.tensor([1.0, 2.0, 4.0, 7.0]))
+    tensor([1. , 1.5, 2.5, 3. ])
+    """
+    f = _floating(f)
+    axes = shapes.axes_of(tuple(axis) if isinstance(axis, list) else axis, f.ndim)
+    if edge_order not in (1, 2):
+        raise ValueError(f"edge_order must be 1 or 2, not {edge_order}")
+    if len(varargs) not in (0, 1, len(axes)):
+        raise TypeError(f"{len(varargs)} distances for {len(axes)} axes")
+    steps = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
+    found = tuple(_slope(f, s, a, edge_order) for s, a in zip(steps, axes, strict=True))
+    return found if isinstance(axis, (tuple, list)) or len(axes) > 1 else found[0]
+
+
+def _slope(f: Tensor, step: Any, axis: int, edge_order: int) -> Tensor:
+    f = moveaxis(f, axis, -1)
+    n = f.shape[-1]
+    if n < edge_order + 1:
+        raise ShapeError(f"axis {axis} has {n} elements; edge_order needs {edge_order + 1}")
+    d: Any = step if isinstance(step, (int, float)) else as_tensor(step)
+    if isinstance(d, Tensor):
+        d = cast(d, dtypes.real_of(f.dtype)) if d.dtype.kind in "biu" else d
+        if d.ndim == 1 and d.shape[0] != n:
+            raise ShapeError(f"{d.shape[0]} places for {n} samples on axis {axis}")
+        d = diff(d) if d.ndim else d
+    uneven = isinstance(d, Tensor) and d.ndim > 0
+    h = (lambda i: d[i]) if uneven else (lambda i: d)
+    inner = _uneven(f, d) if uneven else (f[..., 2:] - f[..., :-2]) / (2.0 * d)
+    if edge_order == 1:
+        first = (f[..., 1:2] - f[..., :1]) / h(0)
+        last = (f[..., -1:] - f[..., -2:-1]) / h(-1)
+    else:
+        first = _edge([f[..., i: i + 1] for i in range(3)], h(0), h(1 if uneven else 0))
+        last = -_edge([f[..., n - 1 - i: n - i] for i in range(3)], h(-1), h(-2 if uneven else 0))
+    return moveaxis(concat([first, inner, last], -1), -1, axis)
+
+
+def _uneven(f: Tensor, d: Tensor) -> Tensor:
+    """Central differences of second order with distances ``d``: Fornberg (1988)."""
+    before, behind = d[:-1], d[1:]
+    a = -behind / (before * (before + behind))
+    b = (behind - before) / (before * behind)
+    c = before / (behind * (before + behind))
+    return a * f[..., :-2] + b * f[..., 1:-1] + c * f[..., 2:]
+
+
+def _edge(f: list[Tensor], d1: Any, d2: Any) -> Tensor:
+    """The one-sided difference of second order."""
+    a = -(2.0 * d1 + d2) / (d1 * (d1 + d2))
+    return f[0] * a + f[1] * ((d1 + d2) / (d1 * d2)) - f[2] * (d1 / (d2 * (d1 + d2)))
+
+
+@public
+def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: Any = None, right: Any = None,
+           period: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """Values between samples, linearly.
+
+    Parameters
+    ----------
+    x : array_like
+        Where values are wanted.
+    xp, fp : array_like
+        Where samples are, in rising order, and their values.
+    left, right : number, optional
+        Values below the first and above the last; theirs by default.
+    period : float, optional
+        With a period, places are taken modulo it, and need no order.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; differentiable in all three.
+
+    Raises
+    ------
+    ShapeError
+        If samples are not two vectors of one size, or none.
+
+    See Also
+    --------
+    lerp, searchsorted, nn.functional.interpolate
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.interp(ag.tensor([0.5, 5.0]), ag.tensor([0.0, 1.0]), ag.tensor([10.0, 20.0]))
+    tensor([15., 20.])
+    """
+    x, xp = pair(_floating(x), _floating(xp))
+    fp = _floating(fp)
+    need_elements(xp.size)
+    if xp.ndim != 1 or not shapes.fits(xp.shape, fp.shape) or xp.size == 0:
+        raise ShapeError(f"samples must be two vectors of one size, not {xp.shape}, {fp.shape}")
+    if period is not None:
+        x, xp, fp = _wrapped(x, xp, fp, abs(period))
+        left = right = None
+    n = xp.shape[0]
+    if n == 1:
+        value = fp[0] + x * 0
+    else:
+        i = clip(searchsorted(xp, x, "right"), 1, n - 1)
+        x0, x1, f0, f1 = (take(v, j) for v, j in ((xp, i - 1), (xp, i), (fp, i - 1), (fp, i)))
+        flat = x1 == x0
+        share = (x - x0) / where(flat, as_tensor(1, x.dtype), x1 - x0)
+        value = where(x == x1, f1, f0 + (f1 - f0) * share)
+    value = where(less(x, xp[0]), fp[0] if left is None else as_tensor(left, fp.dtype), value)
+    return where(greater(x, xp[-1]), fp[-1] if right is None else as_tensor(right, fp.dtype),
+                 value)
+
+
+def _wrapped(x: Tensor, xp: Tensor, fp: Tensor, period: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Samples of one period in order, with a neighbour on either side."""
+    x, xp = x % period, xp % period
+    order = argsort(xp)
+    xp, fp = take(xp, order), take(fp, order)
+    places = concat([xp[-1:] - period, xp, xp[:1] + period], 0)
+    return x, places, concat([fp[-1:], fp, fp[:1]], 0)
+
+
+@public
+def unwrap(p: TensorLike, discont: float | None = None, axis: int = -1, *,
+           period: float = 2 * math.pi, out: Tensor | None = None) -> Tensor:
+    """Multiples of a period added so that neighbours differ by half a period at most.
+
+    Parameters
+    ----------
+    p : array_like
+        Angles, or other periodic numbers.
+    discont : float, optional
+        The least difference that is corrected; half a period by default.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    period : float
+        The period.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``p``.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    angle, remainder, diff
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.unwrap(ag.tensor([0.0, 3.0, 5.0, 0.5]), period=4.0)
+    tensor([ 0. , -1. ,  1. ,  0.5])
+    """
+    p = as_tensor(p)
+    whole = p.dtype.kind in "iu" and isinstance(period, int)
+    p = p if whole else _floating(p)
+    steps = diff(p, axis=axis)
+    half = period / 2 if not whole else period // 2
+    low = -half if not whole or period % 2 == 0 else -half - 1
+    corrected = (steps - low) % period + low
+    if not whole or period % 2 == 0:  # a jump of exactly half a period keeps its sign
+        corrected = where(logical_and(corrected == low, steps > 0), -low, corrected)
+    least = half if discont is None else max(discont, half)
+    change = where(less(magnitude(steps), least), 0, corrected - steps)
+    axis = shapes.axis_of(axis, p.ndim)
+    front = (slice(None),) * axis
+    kept = p[(*front, slice(0, 1))]
+    return concat([kept, p[(*front, slice(1, None))] + cumsum(change, axis)], axis)

@@ -1,0 +1,238 @@
+"""Functions of PyTorch's that NumPy has not, and its keywords of arithmetic."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from agnesi.core import shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.op import EXPLAINED, explain, retold
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base import arith, compare, select
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.elementwise import Binary, with_methods
+from agnesi.ops.base.movement import expand_dims
+from agnesi.ops.contractions.matmul import matmul
+from agnesi.ops.indexing.index import take
+from agnesi.ops.reductions.vectornorms import norm
+
+__all__ = ["add", "addmm", "cdist", "divide", "equal", "index_select", "subtract"]
+
+_ROUNDINGS: dict[str, Callable[[Any, Any], Tensor]] = {
+    "floor": arith.floor_divide, "trunc": lambda a, b: select.trunc(arith.divide(a, b)),
+}
+
+
+def _scaled(row: Binary) -> Binary:
+    """A sum or difference whose second operand may have a factor ``alpha``."""
+
+    def function(input: TensorLike, other: TensorLike, *, alpha: Any = 1, out: Tensor | None = None
+                 ) -> Tensor:
+        if type(alpha) is not int or alpha != 1:
+            try:
+                other = arith.multiply(other, alpha)
+            except EXPLAINED as error:
+                raise retold(error, row.__name__, (input, other, alpha)) from None
+        return row(input, other, out=out)
+
+    return _named(function, row, "alpha : number or Tensor\n    A factor of ``x2``.")
+
+
+def _divided(row: Binary) -> Binary:
+    """A quotient that may be rounded."""
+
+    def function(input: TensorLike, other: TensorLike, *, rounding_mode: str | None = None,
+                 out: Tensor | None = None) -> Tensor:
+        if rounding_mode is None:
+            return row(input, other) if out is None else row(input, other, out=out)
+        if not isinstance(rounding_mode, str) or rounding_mode not in _ROUNDINGS:
+            wrong = ValueError("rounding_mode must be None, 'floor' or 'trunc', not "
+                               f"{rounding_mode!r}")
+            raise explain(wrong, row.__name__, (input, other))
+        return _ROUNDINGS[rounding_mode](input, other)
+
+    return _named(function, row, "rounding_mode : {None, 'floor', 'trunc'}\n    How the quotient "
+                                 "is rounded: not at all, down or towards zero.")
+
+
+def _named(function: Callable[..., Any], row: Binary, parameter: str) -> Binary:
+    function.__name__ = function.__qualname__ = row.__name__
+    function.__module__ = __name__
+    shown = inspect.signature(row)  # with the keyword of PyTorch's before the last
+    own = inspect.signature(function).parameters
+    *operands, out = shown.parameters.values()
+    extra = [own[n] for n in own if n not in ("input", "other", "out")]
+    function.__signature__ = shown.replace(  # type: ignore[attr-defined]
+        parameters=[*operands, *extra, out])
+    function.__doc__ = str(row.__doc__).replace("out : Tensor", f"{parameter}\nout : Tensor")
+    return with_methods(function)
+
+
+add = _scaled(arith.add)
+subtract = _scaled(arith.subtract)
+divide = _divided(arith.divide)
+
+
+def equal(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are equal, one by one, as in NumPy; the method ``x.equal(y)`` is PyTorch's.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        They broadcast; NaN equals nothing.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        bool, of the broadcast shape.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    not_equal, isclose, array_equal, Tensor.equal
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.equal([1, 2], [1, 3])
+    tensor([ True, False])
+    """
+    return compare.equal(x1, x2, out=out)
+
+
+with_methods(equal)
+
+
+@public
+def addmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, *, beta: Any = 1, alpha: Any = 1,
+          out: Tensor | None = None) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)``: one operation when compiled.
+
+    Parameters
+    ----------
+    input : array_like
+        What is added; broadcast.
+    mat1, mat2 : array_like
+        The matrices.
+    beta, alpha : number
+        The factors.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape (n, m) of the product.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+
+    See Also
+    --------
+    matmul, addcmul, linear
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.addmm(ag.ones(2), ag.eye(2), ag.eye(2), alpha=3)
+    tensor([[4., 1.],
+            [1., 4.]])
+    """
+    product = matmul(mat1, mat2)
+    product = product if alpha == 1 else product * alpha
+    added = as_tensor(input)
+    return product + (added if beta == 1 else added * beta)
+
+
+@public
+def index_select(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | None = None
+                 ) -> Tensor:
+    """The slices of an axis at the places that a vector names.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    index : array_like of int
+        A vector, or a number for one slice.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        As ``x``, but on the axis as long as ``index``.
+
+    Raises
+    ------
+    ValueError
+        If ``index`` has several axes.
+    IndexError
+        If an index or the axis is out of range.
+
+    See Also
+    --------
+    take, index_add, narrow
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.index_select(ag.tensor([[1, 2, 3]]), 1, [2, 0])
+    tensor([[3, 1]])
+    """
+    places = as_tensor(index)
+    if places.ndim > 1:
+        raise ValueError(f"index must be a vector, not of shape {places.shape}")
+    x = as_tensor(x)
+    return take(x, expand_dims(places, 0) if places.ndim == 0 else places,
+                shapes.axis_of(axis, x.ndim))
+
+
+@public
+def cdist(x1: TensorLike, x2: TensorLike, p: float = 2.0, *, out: Tensor | None = None) -> Tensor:
+    """Distances between all rows of two matrices, or of stacks of matrices.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Of shapes (..., n, k) and (..., m, k).
+    p : float
+        Of the norm.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of shape (..., n, m).  Its gradient is 0 where a distance is 0.
+
+    Raises
+    ------
+    ShapeError
+        If the rows have different lengths.
+
+    See Also
+    --------
+    nn.PairwiseDistance, dist, norm
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cdist(ag.tensor([[0.0, 0.0]]), ag.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5., 1.]])
+    """
+    a, b = as_tensor(x1), as_tensor(x2)
+    return norm(expand_dims(a, -2) - expand_dims(b, -3), p, -1)

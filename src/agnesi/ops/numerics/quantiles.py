@@ -1,0 +1,432 @@
+"""Quantiles by every method of Hyndman and Fan (1996), with or without NaN."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.dims import Dim, product
+from agnesi.core.errors import DTypeError, TraceError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
+from agnesi.ops.arrays.replicate import broadcast_to
+from agnesi.ops.base.compare import isnan, logical_not
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import full
+from agnesi.ops.base.movement import moveaxis, reshape
+from agnesi.ops.base.parameter_checks import demanded
+from agnesi.ops.base.reduce import Axis
+from agnesi.ops.base.reduce import sum as total
+from agnesi.ops.base.select import ceil, clip, floor, where
+from agnesi.ops.base.select import round as nearest
+from agnesi.ops.indexing.index import take, take_along_axis
+from agnesi.ops.sorting.sort import sort
+
+__all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
+
+#: Methods with a continuous place among the elements: its two parameters.
+_CONTINUOUS = {
+    "interpolated_inverted_cdf": (0.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0),
+    "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
+}
+METHODS = (
+    "linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf",
+    "closest_observation", *_CONTINUOUS,
+)
+
+
+def _place(method: str, n: Any, q: Tensor) -> Tensor:
+    """Where a quantile lies among ``n`` elements in order, counted from 0."""
+    if method in _CONTINUOUS:
+        alpha, beta = _CONTINUOUS[method]
+        return q * n + (q * (1 - alpha - beta) + alpha) - 1
+    if method in ("inverted_cdf", "averaged_inverted_cdf", "closest_observation"):
+        at = q * n - (1.5 if method == "closest_observation" else 1)
+        low = floor(at)
+        if method == "inverted_cdf":
+            return ceil(at)
+        if method == "averaged_inverted_cdf":
+            return where(at == low, low + 0.5, low + 1)
+        return where((at == low) & (low % 2 == 1), low, low + 1)
+    at = q * (n - 1)
+    if method == "midpoint":
+        return (floor(at) + ceil(at)) * 0.5
+    return {"linear": at, "lower": floor(at), "higher": ceil(at), "nearest": nearest(at)}[method]
+
+
+def _between(ordered: Tensor, place: Tensor, n: Any) -> Tensor:
+    """Elements of the last axis at places, between two of them linearly."""
+    place = clip(place, 0, n - 1)
+    low = floor(place)
+    share = cast(place - low, ordered.dtype)
+    below = cast(low, dtypes.int64)
+    above = cast(ceil(place), dtypes.int64)
+    if place.ndim == 1:
+        first, second = take(ordered, below, -1), take(ordered, above, -1)
+    else:
+        below, above = (broadcast_to(i, (*ordered.shape[:-1], i.shape[-1])) for i in (below, above))
+        first, second = (take_along_axis(ordered, i, -1) for i in (below, above))
+    return where(share == 0, first, first + (second - first) * share)
+
+
+def _rows(x: Tensor, axis: Axis) -> tuple[Tensor, tuple[int, ...]]:
+    """The elements of ``axis`` as the last axis, and which axes they were."""
+    axes = shapes.axes_of(axis, x.ndim)
+    moved = moveaxis(x, axes, tuple(range(-len(axes), 0))) if axes else x
+    kept = tuple(moved.shape[: x.ndim - len(axes)])
+    return reshape(moved, (*kept, product(moved.shape[len(kept):]))), axes
+
+
+def _shares(q: Any) -> Any:
+    t = as_tensor(q)
+    t = cast(as_tensor(np.asarray(q, np.float64)), dtypes.float64) if not isinstance(q, Tensor) \
+        else cast(t, dtypes.float64)
+    if isinstance(q, Tensor) and not is_known(q):
+        return demanded("quantile", "q must lie between 0 and 1", _is_share, q=t)[0]
+    if not _is_share(t.data).all():
+        raise ValueError(f"q must lie between 0 and 1, not {q}")
+    return t
+
+
+def _is_share(q: Any) -> Any:
+    return (q >= 0) & (q <= 1)
+
+
+def _quantile(x: Any, q: Tensor, axis: Axis, method: str, keepdims: bool, skip: bool) -> Tensor:
+    x = as_tensor(x)
+    if x.dtype.kind == "c":
+        raise DTypeError("complex numbers have no order")
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+    x = cast(x, dtypes.floating(x.dtype))
+    rows, axes = _rows(x, axis)
+    n = rows.shape[-1]
+    if isinstance(n, Dim):
+        raise TraceError(f"quantile needs to know the size {n} of the axis")
+    if n == 0:  # nothing is in its middle
+        kept = shapes.reduced(x.shape, axes, keepdims)
+        return full((*q.shape, *kept), math.nan, x.dtype)
+    ordered = sort(rows, -1)
+    shares = reshape(q, (q.size,))
+    if skip:
+        count = total(cast(logical_not(isnan(rows)), dtypes.float64), -1, keepdims=True)
+        found = _between(ordered, _place(method, count, shares), count.clip(1))
+    else:
+        found = _between(ordered, _place(method, float(n), shares), n)
+        last = ordered[..., -1:]
+        found = where(isnan(last), last, found)
+    found = moveaxis(found, -1, 0)
+    kept = shapes.reduced(x.shape, axes, keepdims)
+    return reshape(found, (*q.shape, *kept))
+
+
+@public
+def quantile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "linear",
+             keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    """The value below which a share ``q`` of the elements lies.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    q : float or array_like
+        Between 0 and 1; the axes of several come first in the result.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    method : str
+        What to take between two elements, in NumPy's words: "linear", "lower", "higher",
+        "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf", "closest_observation",
+        "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased"
+        (Hyndman and Fan, Sample quantiles in statistical packages, 1996).
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``q``, then that of ``x`` without the axes; NaN where an element is NaN.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ValueError
+        If ``q`` is out of its range, or there is no such method.
+    TraceError
+        If NaN must be left out of an axis whose size is not known.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    percentile, median, nanquantile, histogram
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.quantile(ag.tensor([1.0, 2.0, 4.0]), 0.25).item()
+    1.5
+    >>> ag.quantile(ag.tensor([1.0, 2.0, 4.0]), [0.0, 0.6], method="lower")
+    tensor([1., 2.])
+    """
+    return _quantile(x, _shares(q), axis, method, keepdims, False)
+
+
+@public
+def percentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "linear",
+               keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    """:func:`quantile` of ``q`` percent.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    q : float or array_like
+        Between 0 and 100; the axes of several come first in the result.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    method : str
+        What to take between two elements: "linear", "lower", "higher", "midpoint", "nearest", and
+        others, as for :func:`quantile`.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``q``, then that of ``x`` without the axes, floating; NaN for no elements.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ValueError
+        If ``q`` is out of its range, or there is no such method.
+    TraceError
+        If NaN must be left out of an axis whose size is not known.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    quantile, median, nanpercentile
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.percentile(ag.tensor([1.0, 2.0, 4.0]), 25).item()
+    1.5
+    """
+    return _quantile(x, _hundredth(q), axis, method, keepdims, False)
+
+
+def _hundredth(q: Any) -> Tensor:
+    if not isinstance(q, Tensor) and not _is_share(np.asarray(q, np.float64) / 100).all():
+        raise ValueError(f"q must lie between 0 and 100, not {q}")
+    return _shares(cast(q, dtypes.float64) / 100 if isinstance(q, Tensor)
+                   else np.asarray(q, np.float64) / 100)
+
+
+@public
+def median(x: TensorLike, axis: Axis = None, *, keepdims: bool = False,
+           out: Tensor | None = None) -> Tensor:
+    """The middle element, or the mean of the two in the middle; NaN where an element is NaN.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes, floating; NaN for no elements.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ValueError
+        If an axis is named twice.
+    TraceError
+        If NaN must be left out of an axis whose size is not known.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    nanmedian, mean, quantile, kthvalue
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.median(ag.tensor([3.0, 1.0, 2.0])).item()
+    2.0
+    """
+    return _quantile(x, _shares(0.5), axis, "linear", keepdims, False)
+
+
+@public
+def nanquantile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "linear",
+                keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    """:func:`quantile` of the elements that are not NaN; NaN where there are none.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    q : float or array_like
+        Between 0 and 1; the axes of several come first in the result.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    method : str
+        What to take between two elements: "linear", "lower", "higher", "midpoint", "nearest", and
+        others, as for :func:`quantile`.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``q``, then that of ``x`` without the axes, floating; NaN for no elements.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ValueError
+        If ``q`` is out of its range, or there is no such method.
+    TraceError
+        If NaN must be left out of an axis whose size is not known.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    quantile, nanpercentile, nanmedian
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nanquantile(ag.tensor([1.0, ag.nan, 3.0]), 0.5).item()
+    2.0
+    """
+    return _quantile(x, _shares(q), axis, method, keepdims, True)
+
+
+@public
+def nanpercentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "linear",
+                  keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    """:func:`percentile` of the elements that are not NaN; NaN where there are none.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    q : float or array_like
+        Between 0 and 100; the axes of several come first in the result.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    method : str
+        What to take between two elements: "linear", "lower", "higher", "midpoint", "nearest", and
+        others, as for :func:`quantile`.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``q``, then that of ``x`` without the axes, floating; NaN for no elements.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ValueError
+        If ``q`` is out of its range, or there is no such method.
+    TraceError
+        If NaN must be left out of an axis whose size is not known.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    percentile, nanquantile
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nanpercentile(ag.tensor([1.0, ag.nan, 3.0]), 50).item()
+    2.0
+    """
+    return _quantile(x, _hundredth(q), axis, method, keepdims, True)
+
+
+@public
+def nanmedian(x: TensorLike, axis: Axis = None, *, keepdims: bool = False,
+              out: Tensor | None = None) -> Tensor:
+    """:func:`median` of the elements that are not NaN; NaN where there are none.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes, floating; NaN for no elements.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ValueError
+        If an axis is named twice.
+    TraceError
+        If NaN must be left out of an axis whose size is not known.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    median, nanmean, nanquantile
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nanmedian(ag.tensor([1.0, ag.nan, 3.0])).item()
+    2.0
+    """
+    return _quantile(x, _shares(0.5), axis, "linear", keepdims, True)

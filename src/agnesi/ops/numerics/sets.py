@@ -1,0 +1,556 @@
+"""Sets: the different elements of a tensor, and whether elements are among others.
+
+Compiled, they are the elements in order of which each differs from the one before; how many there
+are is a size that data decides (``ops/base/chosen.py``), or what ``size=`` says.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.aside import aside
+from agnesi.core.dims import product
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import ShapeError, TraceError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import is_known
+from agnesi.ops.arrays.nonzeros import first_places, nonzero
+from agnesi.ops.base.chosen import Chosen, places_of
+from agnesi.ops.base.compare import equal, greater, logical_and, logical_not, logical_or
+from agnesi.ops.base.convert import as_tensor, cast, pair
+from agnesi.ops.base.creation import filled
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.scans import Shift
+from agnesi.ops.base.select import where
+from agnesi.ops.indexing.index import take
+from agnesi.ops.indexing.join import concat
+from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.indexing.scatter import index_put
+from agnesi.ops.reductions.running import cumsum
+from agnesi.ops.sorting.order import comparable
+from agnesi.ops.sorting.sort import argsort, searchsorted, sort
+
+
+class UniqueAll(NamedTuple):
+    """The different elements, where each is found first, which one each element is, how often."""
+
+    values: Tensor
+    indices: Tensor
+    inverse_indices: Tensor
+    counts: Tensor
+
+
+class UniqueCounts(NamedTuple):
+    """The different elements, and how often each is there."""
+
+    values: Tensor
+    counts: Tensor
+
+
+class UniqueInverse(NamedTuple):
+    """The different elements, and which of them each element is."""
+
+    values: Tensor
+    inverse_indices: Tensor
+
+
+def _unique(data: np.ndarray, **options: Any) -> Any:
+    """NumPy's function, which can be interrupted."""
+    found = aside(16 * data.size, functools.partial(np.unique, comparable(data), **options))
+    return found if options.get("return_index") else found.astype(data.dtype, copy=False)
+
+
+def _values(x: Tensor, first: np.ndarray) -> Tensor:
+    """The elements at the places ``first``: gradients go there."""
+    return take(reshape(x, (-1,)) if x.size else x.reshape((0,)), wrap(first))
+
+
+@public
+def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = False,
+           return_counts: bool = False, axis: int | None = None, size: int | None = None,
+           fill_value: Any = None) -> Any:
+    """The different elements, in order; optionally where they are and how often.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    return_index, return_inverse, return_counts : bool
+        Whether to tell where each is found first, which of them each element is, and how often
+        each is there.
+    axis : int, optional
+        Gives the different slices at positions of an axis instead of elements.
+    size : int, optional
+        How many to give: further ones are left out, missing ones are ``fill_value`` (the least
+        element by default), with count 0.
+    fill_value : number, optional
+        What stands for missing ones to ``size``.
+
+    Returns
+    -------
+    Tensor, or tuple of Tensor
+        All NaN are one.  Gradients go to the element that is found first.
+
+    Raises
+    ------
+    TraceError
+        With ``axis`` for several axes in compiled code; without ``size`` in the body of a loop.
+    ValueError
+        If ``size`` is given with an axis.
+    ShapeError
+        If slices shall be told apart that have no elements.
+
+    See Also
+    --------
+    unique_all, unique_values, unique_counts, isin, union1d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.unique(ag.tensor([3, 1, 3]))
+    tensor([1, 3])
+    >>> ag.unique(ag.tensor([3, 1, 3]), size=3, return_counts=True)
+    (tensor([1, 3, 1]), tensor([1, 2, 0]))
+    """
+    asked = (return_index, return_inverse, return_counts)
+    if size is not None:
+        if axis is not None:
+            raise ValueError("size is for elements; slices along an axis are not bounded")
+        return _bounded(as_tensor(x), size, fill_value, asked)
+    x = as_tensor(x)
+    if axis is not None:
+        axis = shapes.axis_of(axis, x.ndim)
+    if not is_known(x):
+        if axis is not None and x.ndim > 1:
+            raise TraceError("the different slices along an axis are not compiled; give elements a "
+                             "number each, and take those that are different")
+        found = _found(x, asked)
+        return found if len(found) > 1 else found[0]
+    data: Any = x.data
+    if not (any(asked) or x.requires_grad):
+        return wrap(_unique(data, axis=axis))
+    _, first, inverse, counts = _unique(
+        data, return_index=True, return_inverse=True, return_counts=True, axis=axis
+    )
+    rest = [wrap(f) for a, f in zip(asked, (first, inverse, counts), strict=True) if a]
+    values = _values(x, first) if axis is None else take(x, wrap(first), axis)
+    return (values, *rest) if rest else values
+
+
+def _found(x: Tensor, asked: tuple[bool, ...], equal_nan: bool = True) -> tuple[Tensor, ...]:
+    """The different elements, and what else is asked for, from the elements in order."""
+    flat = reshape(x, (product(x.shape),))
+    n = flat.shape[0]
+    order: Any = argsort(flat) if asked[0] or asked[1] else None
+    ordered = sort(flat) if order is None else take(flat, order)
+    starts = _starts(ordered, equal_nan)
+    place = places_of(starts)
+    last = equal(arange(n), as_tensor(n) - 1)
+    more = (
+        lambda: take(order, place),
+        lambda: reshape(index_put(filled((n,), 0, dtypes.int64), order, _numbers(starts)), x.shape),
+        lambda: apply(Chosen(place.shape[0]),
+                      logical_or(last, apply(Shift(0, True), starts))) - place + 1,
+    )
+    return take(ordered, place), *(make() for w, make in zip(asked, more, strict=True) if w)
+
+
+def _numbers(starts: Tensor) -> Tensor:
+    """Of each element in order which of the different ones it is."""
+    return cumsum(cast(starts, dtypes.int64)) - 1
+
+
+def _bounded(x: Tensor, size: int, fill_value: Any, asked: tuple[bool, ...]) -> Any:
+    """So many different elements, from the elements in order."""
+    flat = reshape(x, (x.size,))
+    n = flat.shape[0]
+    if n == 0:
+        raise ShapeError("there are no elements, and so none to give with a size")
+    order = argsort(flat)
+    ordered = take(flat, order)
+    starts = _starts(ordered)
+    place = first_places(starts, size, -1)
+    there = place >= 0
+    fill = ordered[0] if fill_value is None else as_tensor(fill_value, x.dtype)
+    values = where(there, take(ordered, place), fill)
+    number = _numbers(starts)
+    more = (
+        lambda: where(there, take(order, place), take(order, 0)),
+        lambda: reshape(index_put(filled((n,), 0, number.dtype), order, number), x.shape),
+        lambda: index_put(filled((size + 1,), 0, number.dtype), number.clip(0, size), 1,
+                          accumulate=True)[:size],
+    )
+    rest = [make() for wanted, make in zip(asked, more, strict=True) if wanted]
+    return (values, *rest) if rest else values
+
+
+def _starts(ordered: Tensor, equal_nan: bool = True) -> Tensor:
+    """Whether each element of a row in order differs from the one before; all NaN are one."""
+    before = apply(Shift(0), ordered)
+    differs = logical_not(equal(ordered, before))
+    if equal_nan and ordered.dtype.kind in "fcV":
+        differs = logical_and(differs, equal(before, before))
+    return logical_or(differs, equal(arange(ordered.shape[0]), 0))
+
+
+@public
+def unique_all(x: TensorLike, /) -> UniqueAll:
+    """The different elements, where each is found first, which one each element is, how often.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+
+    Returns
+    -------
+    values, indices, inverse_indices, counts : Tensor
+        Every NaN is an element of its own.  ``values[inverse_indices]`` is ``x``.
+
+    Raises
+    ------
+    TraceError
+        In the body of a loop or of ``vmap``, where sizes cannot change.
+
+    See Also
+    --------
+    unique, unique_counts, unique_inverse, unique_values
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.unique_all(ag.tensor([3, 1, 3])).counts
+    tensor([1, 2])
+    """
+    x = as_tensor(x)
+    if not is_known(x):
+        return UniqueAll(*_found(x, (True, True, True), equal_nan=False))
+    data: Any = x.data
+    _, first, inverse, counts = _unique(
+        data, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+    )
+    return UniqueAll(_values(x, first), wrap(first), wrap(inverse.reshape(data.shape)),
+                     wrap(counts))
+
+
+@public
+def unique_counts(x: TensorLike, /) -> UniqueCounts:
+    """The different elements, and how often each is there; every NaN is one of its own.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+
+    Returns
+    -------
+    values, counts : Tensor
+        Vectors, in ascending order; the counts are int64.
+
+    Raises
+    ------
+    TraceError
+        In the body of a loop or of ``vmap``, where sizes cannot change.
+
+    See Also
+    --------
+    unique, unique_all, bincount, mode
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.unique_counts(ag.tensor([3, 1, 3]))
+    UniqueCounts(values=tensor([1, 3]), counts=tensor([1, 2]))
+    """
+    found = unique_all(x)
+    return UniqueCounts(found.values, found.counts)
+
+
+@public
+def unique_inverse(x: TensorLike, /) -> UniqueInverse:
+    """The different elements, and which of them each element is; every NaN is one of its own.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+
+    Returns
+    -------
+    values, inverse_indices : Tensor
+        ``values[inverse_indices]`` is ``x``.
+
+    Raises
+    ------
+    TraceError
+        In the body of a loop or of ``vmap``, where sizes cannot change.
+
+    See Also
+    --------
+    unique, unique_all
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.unique_inverse(ag.tensor([3, 1, 3])).inverse_indices
+    tensor([1, 0, 1])
+    """
+    found = unique_all(x)
+    return UniqueInverse(found.values, found.inverse_indices)
+
+
+@public
+def unique_values(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """The different elements, in order; every NaN is one of its own.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of the dtype of ``x``.
+
+    Raises
+    ------
+    TraceError
+        In the body of a loop or of ``vmap``, where sizes cannot change.
+
+    See Also
+    --------
+    unique, unique_all, sort
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.unique_values(ag.tensor([3, 1, 3]))
+    tensor([1, 3])
+    """
+    return unique_all(x).values
+
+
+@public
+def isin(x1: TensorLike, x2: TensorLike, /, *, invert: bool = False, out: Tensor | None = None
+         ) -> Tensor:
+    """Whether each element of ``x1`` is among the elements of ``x2``.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        NaN is never among others.
+    invert : bool
+        Whether to tell the opposite.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        bool, of the shape of ``x1``.
+
+    See Also
+    --------
+    intersect1d, searchsorted, unique
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.isin(ag.tensor([1, 2, 3]), ag.tensor([3, 1]))
+    tensor([ True, False,  True])
+    """
+    x, among = pair(x1, x2)
+    row = sort(reshape(among, (among.size,)))
+    found = greater(searchsorted(row, x, "right"), searchsorted(row, x, "left"))
+    if x.dtype.kind in "fcV":
+        found = logical_and(found, equal(x, x))
+    return logical_not(found) if invert else found
+
+
+# -- operations of sets -------------------------------------------------------------------------
+def _row(x: Any) -> Tensor:
+    x = as_tensor(x)
+    return reshape(x, (x.size,))
+
+
+def _different(x: Tensor, chosen: Any, size: int | None, fill_value: Any) -> Tensor:
+    """The different elements of a vector for which ``chosen`` holds, in order."""
+    ordered = sort(x)
+    starts = logical_and(_starts(ordered), chosen(ordered))
+    if size is None:
+        return take(ordered, nonzero(starts)[0])
+    place = first_places(starts, size, -1)
+    fill = ordered[0] if fill_value is None else as_tensor(fill_value, x.dtype)
+    return where(place >= 0, take(ordered, place), fill)
+
+
+@public
+def union1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_value: Any = None,
+            out: Tensor | None = None) -> Tensor:
+    """The different elements of both, in order.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Of any shapes; taken flat.
+    size : int or tuple of int, optional
+        How many to give: further ones are left out, missing ones are ``fill_value``.
+    fill_value : number, optional
+        What stands for missing ones; the least element by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of the promoted dtype, in ascending order.
+
+    Raises
+    ------
+    TraceError
+        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
+
+    See Also
+    --------
+    intersect1d, setdiff1d, unique
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.union1d([3, 1], [2, 3])
+    tensor([1, 2, 3])
+    """
+    a, b = pair(x1, x2)
+    return unique(concat([_row(a), _row(b)], 0), size=size, fill_value=fill_value)
+
+
+@public
+def intersect1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_value: Any = None,
+                out: Tensor | None = None) -> Tensor:
+    """The different elements that are in both, in order.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Of any shapes; taken flat.
+    size : int or tuple of int, optional
+        How many to give: further ones are left out, missing ones are ``fill_value``.
+    fill_value : number, optional
+        What stands for missing ones; the least element by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of the promoted dtype, in ascending order.
+
+    Raises
+    ------
+    TraceError
+        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
+
+    See Also
+    --------
+    union1d, setdiff1d, setxor1d, isin, unique
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.intersect1d([3, 1, 3], [2, 3])
+    tensor([3])
+    """
+    a, b = pair(x1, x2)
+    return _different(_row(a), lambda x: isin(x, b), size, fill_value)
+
+
+@public
+def setdiff1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_value: Any = None,
+              out: Tensor | None = None) -> Tensor:
+    """The different elements of the first that are not in the second, in order.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Of any shapes; taken flat.
+    size : int or tuple of int, optional
+        How many to give: further ones are left out, missing ones are ``fill_value``.
+    fill_value : number, optional
+        What stands for missing ones; the least element by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of the promoted dtype, in ascending order.
+
+    Raises
+    ------
+    TraceError
+        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
+
+    See Also
+    --------
+    intersect1d, union1d, setxor1d, isin
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.setdiff1d([3, 1, 3], [2, 3])
+    tensor([1])
+    """
+    a, b = pair(x1, x2)
+    return _different(_row(a), lambda x: isin(x, b, invert=True), size, fill_value)
+
+
+@public
+def setxor1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_value: Any = None,
+             out: Tensor | None = None) -> Tensor:
+    """The different elements that are in one of the two only, in order.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Of any shapes; taken flat.
+    size : int or tuple of int, optional
+        How many to give: further ones are left out, missing ones are ``fill_value``.
+    fill_value : number, optional
+        What stands for missing ones; the least element by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of the promoted dtype, in ascending order.
+
+    Raises
+    ------
+    TraceError
+        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
+
+    See Also
+    --------
+    intersect1d, union1d, setdiff1d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.setxor1d([3, 1], [2, 3])
+    tensor([1, 2])
+    """
+    a, b = (_row(v) for v in pair(x1, x2))
+    both = concat([a, b], 0)
+    return _different(
+        both, lambda x: logical_not(logical_and(isin(x, a), isin(x, b))), size, fill_value
+    )

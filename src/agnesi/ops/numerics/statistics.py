@@ -1,0 +1,695 @@
+"""Averages, covariances, and counts in bins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.errors import ShapeError, TraceError, typed
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.core.tracing import is_known
+from agnesi.ops.arrays.replicate import broadcast_to
+from agnesi.ops.base.arith import conj, imag, real, sqrt
+from agnesi.ops.base.compare import isnan, logical_and, logical_not
+from agnesi.ops.base.convert import as_tensor, cast, pair
+from agnesi.ops.base.creation import filled
+from agnesi.ops.base.ensure import ensure
+from agnesi.ops.base.movement import atleast_2d, matrix_transpose, reshape
+from agnesi.ops.base.parameter_checks import demanded
+from agnesi.ops.base.reduce import Axis, mean
+from agnesi.ops.base.reduce import max as greatest
+from agnesi.ops.base.reduce import min as least
+from agnesi.ops.base.reduce import sum as total
+from agnesi.ops.base.select import clip, where
+from agnesi.ops.contractions.matmul import matmul
+from agnesi.ops.indexing.diagonal import diagonal
+from agnesi.ops.indexing.join import concat, stack
+from agnesi.ops.indexing.scatter import index_put
+from agnesi.ops.sorting.sort import searchsorted
+
+__all__ = [
+    "average", "bincount", "corrcoef", "cov", "digitize", "histogram", "histogram2d",
+    "histogram_bin_edges", "histogramdd", "ptp",
+]
+
+
+def _floating(x: Any) -> Tensor:
+    x = as_tensor(x)
+    return cast(x, dtypes.floating(x.dtype))
+
+
+# -- averages and covariances -------------------------------------------------------------------
+@public
+def average(x: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
+            returned: bool = False, *, keepdims: bool = False) -> Any:
+    """Mean over axes, weighted.
+
+    Parameters
+    ----------
+    x : array_like
+        Integers become the default float dtype.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    weights : array_like, optional
+        Of the shape of ``x``, or of its axes ``axis``.
+    returned : bool
+        Whether to give the sum of the weights too.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+
+    Returns
+    -------
+    Tensor, or pair of Tensor
+        The shape of ``x`` without the axes; NaN where the weights sum to 0.
+
+    Raises
+    ------
+    ShapeError
+        If the weights do not fit.
+
+    See Also
+    --------
+    mean, median, nanmean
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.average(ag.tensor([1.0, 3.0]), weights=ag.tensor([3.0, 1.0]))
+    tensor(1.5)
+    """
+    x = _floating(x)
+    if weights is None:
+        result = mean(x, axis, keepdims=keepdims)
+        count = shapes.count(x.shape, shapes.axes_of(axis, x.ndim))
+        return (result, broadcast_to(as_tensor(count, result.dtype), result.shape)) \
+            if returned else result
+    x, w = pair(x, weights)
+    if not shapes.fits(w.shape, x.shape):
+        w = _spread(w, x, shapes.axes_of(axis, x.ndim))
+    scale = broadcast_to(total(w, axis, keepdims=keepdims), ())\
+        if axis is None and not keepdims else total(w, axis, keepdims=keepdims)
+    result = total(x * w, axis, keepdims=keepdims) / scale
+    return (result, broadcast_to(scale, result.shape)) if returned else result
+
+
+def _spread(w: Tensor, x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """Weights of some axes as those of all."""
+    if tuple(x.shape[a] for a in axes) != w.shape:
+        raise ShapeError(
+            f"weights have shape {w.shape}, but the axes {axes} of the operand "
+            f"{tuple(x.shape[a] for a in axes)}"
+        )
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    w = w.permute(*order) if len(axes) > 1 else w
+    return broadcast_to(
+        reshape(w, tuple(n if a in axes else 1 for a, n in enumerate(x.shape))), x.shape
+    )
+
+
+@public
+def ptp(x: TensorLike, axis: Axis = None, *, keepdims: bool = False, out: Tensor | None = None
+        ) -> Tensor:
+    """The greatest element less the least, along axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Of a dtype with an order.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes, of its dtype.
+
+    Raises
+    ------
+    ShapeError
+        If there are no elements.
+
+    See Also
+    --------
+    max, min, std
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.ptp(ag.tensor([4, 9, 2]))
+    tensor(7)
+    """
+    return greatest(x, axis, keepdims=keepdims) - least(x, axis, keepdims=keepdims)
+
+
+@public
+def cov(m: TensorLike, y: TensorLike | None = None, rowvar: bool = True, bias: bool = False,
+        ddof: int | None = None, fweights: TensorLike | None = None,
+        aweights: TensorLike | None = None, *, dtype: DTypeLike = None, out: Tensor | None = None
+        ) -> Tensor:
+    """Covariances of the rows (of the columns unless ``rowvar``).
+
+    Parameters
+    ----------
+    m : array_like
+        A vector or matrix of observations.
+    y : array_like, optional
+        More variables.
+    rowvar : bool
+        Whether variables are in rows instead of columns.
+    bias : bool
+        Whether to divide by ``n`` instead of ``n - 1``.
+    ddof : int, optional
+        Divides by ``n - ddof``.
+    fweights, aweights : array_like, optional
+        How often each observation was made, and how much it weighs.
+    dtype : dtype, optional
+        What to compute in; integers become the default float dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A symmetric matrix; one number for one variable.
+
+    Raises
+    ------
+    ShapeError
+        If ``m`` has more than 2 axes, or weights do not fit.
+
+    See Also
+    --------
+    corrcoef, var
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cov(ag.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    x = _variables(m, rowvar)
+    if y is not None:
+        x = concat(list(pair(x, _variables(y, rowvar))), 0)
+    if dtype is not None:
+        x = cast(x, dtypes.as_dtype(dtype))
+    less = ddof if ddof is not None else 0 if bias else 1
+    w = None
+    for weights in (fweights, aweights):
+        if weights is not None:
+            given = cast(as_tensor(weights), dtypes.real_of(x.dtype))
+            w = given if w is None else w * given
+    if w is None:
+        centred = x - mean(x, 1, keepdims=True)
+        scale: Any = x.shape[1] - less
+        product = matmul(centred, conj(matrix_transpose(centred)))
+    else:
+        weight = total(w)
+        centred = x - total(x * w, 1, keepdims=True) / weight
+        scale = weight - less if aweights is None or not less else \
+            weight - total(w * as_tensor(aweights)) * less / weight
+        product = matmul(centred * w, conj(matrix_transpose(centred)))
+    result = product / scale
+    return reshape(result, tuple(n for n in result.shape if n != 1))
+
+
+def _variables(m: Any, rowvar: bool) -> Tensor:
+    x = _floating(m)
+    if x.ndim > 2:
+        raise ShapeError(f"observations are a vector or a matrix, not of shape {x.shape}")
+    turned = x.ndim == 2 and not rowvar
+    return matrix_transpose(x) if turned else atleast_2d(x)
+
+
+@public
+def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True, *,
+             dtype: DTypeLike = None, out: Tensor | None = None) -> Tensor:
+    """Correlation coefficients of the rows (of the columns unless ``rowvar``).
+
+    Parameters
+    ----------
+    x : array_like
+        A vector or matrix of observations.
+    y : array_like, optional
+        More variables.
+    rowvar : bool
+        Whether variables are in rows instead of columns.
+    dtype : dtype, optional
+        What to compute in.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A matrix of numbers in [-1, 1]; NaN for variables that do not vary.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has more than 2 axes.
+
+    See Also
+    --------
+    cov, correlate
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.corrcoef(ag.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+    c = cov(x, y, rowvar, dtype=dtype)
+    if c.ndim == 0:
+        return c / c
+    spread = sqrt(real(diagonal(c)))
+    r = c / spread[:, None] / spread[None, :]
+    if r.dtype.kind != "c":
+        return clip(r, -1, 1)
+    return as_tensor(clip(real(r), -1, 1) + clip(imag(r), -1, 1) * 1j)
+
+
+# -- counts -------------------------------------------------------------------------------------
+@public
+def bincount(x: TensorLike, /, weights: TensorLike | None = None, minlength: int = 0, *,
+             length: int | None = None, out: Tensor | None = None) -> Tensor:
+    """How often each of 0, 1, 2, ... occurs, or the sum of weights there.
+
+    Parameters
+    ----------
+    x : array_like of int
+        A vector.
+    weights : array_like, optional
+        Of its shape.
+    minlength : int
+        Least size of the result.
+    length : int, optional
+        Its size; greater numbers are left out.  Needed while a graph is written.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, or of the dtype of the weights.
+
+    Raises
+    ------
+    ValueError
+        For negative numbers, in compiled code too.
+    ShapeError
+        If ``x`` is no vector of integers, or the weights are of another shape.
+    TraceError
+        While a graph is written, without ``length``.
+
+    See Also
+    --------
+    histogram, unique_counts, digitize, scatter_add
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.bincount(ag.tensor([0, 2, 2]))
+    tensor([1, 0, 2])
+    """
+    x = as_tensor(x)
+    if x.ndim != 1 or x.dtype.kind not in "biu":
+        raise ShapeError(f"the operand must be a vector of integers, not {typed(x)}")
+    x = cast(x, dtypes.int64)
+    if length is None:
+        length = _length(x, minlength)
+    if x.size:
+        x = ensure(x, least(x) >= 0, "numbers to count must not be negative")
+    return _counted(x, length, weights)
+
+
+def _length(x: Tensor, minlength: int) -> int:
+    if not is_known(x):
+        raise TraceError(
+            "the greatest number decides how long the result is, and is not known when the graph "
+            "is written; give the length: ag.bincount(x, length=n)"
+        )
+    return max(int(x.data.max(initial=-1)) + 1, minlength)
+
+
+def _counted(x: Tensor, length: int, weights: Any) -> Tensor:
+    """Sums of weights (or ones) by number; what is outside is left out."""
+    if weights is None:
+        w = broadcast_to(as_tensor(1, dtypes.int64), x.shape)
+    else:
+        w = as_tensor(weights)
+        w = cast(w, dtypes.floating(w.dtype))
+        if not shapes.fits(w.shape, x.shape):
+            raise ShapeError(f"weights have shape {w.shape}, the numbers {x.shape}")
+    places = where(logical_and(x >= 0, x < length), x, as_tensor(length, dtypes.int64))
+    zero = filled((length + 1,), 0, w.dtype)
+    return index_put(zero, places, w, accumulate=True)[:length]
+
+
+@public
+def digitize(x: TensorLike, bins: TensorLike, right: bool = False, *, out: Tensor | None = None
+             ) -> Tensor:
+    """In which bin each element lies: of the edges ``bins``, how many lie below.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; NaN lies behind all edges.
+    bins : array_like
+        A vector of edges that rise or fall.
+    right : bool
+        Whether bins hold their upper edge instead of the lower.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64.
+
+    Raises
+    ------
+    ShapeError
+        If ``bins`` is no vector.
+    ValueError
+        If ``bins`` neither rise nor fall, in compiled code too.
+
+    See Also
+    --------
+    searchsorted, histogram, bincount
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.digitize(ag.tensor([0.5, 2.0]), ag.tensor([0.0, 1.0, 2.0]))
+    tensor([1, 3])
+    """
+    edges = as_tensor(bins)
+    if edges.ndim != 1:
+        raise ShapeError(f"bins must be a vector of edges, not of shape {edges.shape}")
+    (edges,) = demanded("digitize", "bins must rise or fall", _in_order, bins=edges)
+    rising = searchsorted(edges, x, "left" if right else "right")
+    falling = edges.shape[0] - searchsorted(edges[::-1], x, "left" if right else "right")
+    if edges.shape[0] < 2:
+        return rising
+    return where(edges[0] > edges[-1], falling, rising)
+
+
+def _in_order(edges: Any) -> Any:
+    """Whether edges never fall, or never rise."""
+    return (edges[1:] >= edges[:-1]).all() | (edges[1:] <= edges[:-1]).all()
+
+
+def _rising(edges: Any) -> Any:
+    """Whether edges never fall."""
+    return (edges[1:] >= edges[:-1]).all()
+
+
+def _finite(low: Tensor, high: Tensor) -> None:
+    """A ValueError where bins cannot reach from the least element to the greatest.
+
+    While a function is traced, nothing is known of the values: their edges are NaN then.
+    """
+    if not is_known(low, high):
+        return
+    if not (np.isfinite(low.data) and np.isfinite(high.data)):
+        raise ValueError(
+            f"autodetected range of [{low.data}, {high.data}] is not finite; give a range, or "
+            "leave out what is not finite"
+        )
+
+
+def _edges(x: Tensor, bins: Any, limits: Any) -> Tensor:
+    """Edges of bins: those given, or so many between the limits."""
+    if isinstance(bins, str):
+        if not is_known(x):
+            raise TraceError(
+                f"the rule {bins!r} decides from the values how many bins there are, and they are "
+                "not known when the graph is written; give a number of bins"
+            )
+        found = np.histogram_bin_edges(x.data, bins, limits)
+        return as_tensor(found, dtypes.floating(x.dtype))
+    given = as_tensor(bins)
+    if given.ndim == 1:
+        (given,) = demanded("histogram", "bins must rise", _rising, bins=given)
+        return given
+    if given.ndim > 1:
+        raise ShapeError(f"bins are a number or a vector of edges, not of shape {given.shape}")
+    count = int(bins)
+    if count < 1:
+        raise ValueError(f"the number of bins must be positive, not {count}")
+    kind = dtypes.floating(x.dtype)
+    if limits is not None:
+        low, high = (as_tensor(v, kind) for v in limits)
+        low, high = demanded("histogram", "the range must rise from a number to another",
+                             lambda low, high: (low <= high) & (high - low < np.inf),
+                             low=low, high=high)
+    elif x.size == 0:
+        low, high = as_tensor(0, kind), as_tensor(1, kind)
+    else:
+        low, high = cast(least(x), kind), cast(greatest(x), kind)
+        _finite(low, high)
+    flat = low == high
+    low, high = where(flat, low - 0.5, low), where(flat, high + 0.5, high)
+    share = as_tensor(np.arange(count + 1) / count, kind)
+    return where(share == 1, high, low + (high - low) * share)
+
+
+@public
+def histogram_bin_edges(x: TensorLike, bins: TensorLike = 10, range: Any = None,
+                        weights: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The edges that :func:`histogram` would use.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    bins : int, array_like or str
+        How many, or their edges, or one of NumPy's rules, such as "auto".
+    range : pair of float, optional
+        From where to where; all elements by default.
+    weights : array_like, optional
+        Taken from NumPy's calls; no rule needs them.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of one edge more than bins.
+
+    Raises
+    ------
+    TraceError
+        While a graph is written, unless the range is given.
+    ValueError
+        If the range does not rise between finite numbers, or there is no bin or no such rule.
+    ShapeError
+        If edges are no vector.
+
+    See Also
+    --------
+    histogram, linspace
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.histogram_bin_edges(ag.tensor([0.0, 2.0]), 2)
+    tensor([0., 1., 2.])
+    """
+    x = as_tensor(x)
+    return _edges(reshape(x, (x.size,)), bins, range)
+
+
+def _bins(x: Tensor, edges: Tensor) -> Tensor:
+    """The number of each element's bin; -1 outside.  The last bin holds its upper edge."""
+    n = edges.shape[0] - 1
+    place = searchsorted(edges, x, "right") - 1
+    place = where(x == edges[-1], as_tensor(n - 1, dtypes.int64), place)
+    inside = logical_and(place >= 0, place < n)
+    inside = logical_and(inside, logical_not(isnan(x))) if x.dtype.kind in "fV" else inside
+    return where(inside, place, as_tensor(-1, dtypes.int64))
+
+
+@public
+def histogram(x: TensorLike, bins: TensorLike = 10, range: Any = None, density: bool = False,
+              weights: TensorLike | None = None) -> tuple[Tensor, Tensor]:
+    """How many elements lie in each bin, and the edges of the bins.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; what lies outside of the range does not count, nor does NaN where a range or
+        edges are given.
+    bins : int, array_like or str
+        How many, or their edges, or one of NumPy's rules, such as "auto".
+    range : pair of float, optional
+        From where to where; all elements by default.
+    density : bool
+        Whether to divide by all counts and by the widths.
+    weights : array_like, optional
+        Counted instead of one for each element.
+
+    Returns
+    -------
+    counts, edges : Tensor
+        int64 (floats with ``density``, the weights' dtype with those), and the edges, one more.
+
+    Raises
+    ------
+    ShapeError
+        If edges are no vector.
+    TraceError
+        While a graph is written, unless the edges or bins and range are given.
+    ValueError
+        If the range does not rise between finite numbers, edges do not rise, or there is no bin
+        or no such rule.
+
+    See Also
+    --------
+    histogram2d, histogramdd, histogram_bin_edges, bincount, digitize
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.histogram(ag.tensor([0.0, 0.5, 2.0]), 2)
+    (tensor([2, 1]), tensor([0., 1., 2.]))
+    """
+    x = as_tensor(x)
+    x = reshape(x, (x.size,))
+    edges = _edges(x, bins, range)
+    a, b = pair(x, edges)
+    w = weights if weights is None else reshape(as_tensor(weights), (-1,))
+    counts = _counted(_bins(a, b), edges.shape[0] - 1, w)
+    if not density:
+        return counts, edges
+    width = edges[1:] - edges[:-1]
+    return counts / width / total(counts), edges
+
+
+@public
+def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: bool = False,
+                weights: Any = None) -> tuple[Tensor, list[Tensor]]:
+    """How many points lie in each cell, and the edges along each coordinate.
+
+    Parameters
+    ----------
+    sample : array_like or sequence of array_like
+        Points, of shape (n, d), or d vectors of coordinates.
+    bins : int, or sequence of int or array_like
+        One for all coordinates, or one for each.
+    range : sequence of pairs of float, optional
+        From where to where along each coordinate; all points by default.
+    density : bool
+        Whether to divide by all counts and by the volumes.
+    weights : array_like, shape (n,), optional
+        Counted instead of one for each point.
+
+    Returns
+    -------
+    counts : Tensor
+        Floats, with an axis for each coordinate.
+    edges : list of Tensor
+        One more than bins along each coordinate.
+
+    Raises
+    ------
+    ShapeError
+        If the sample is no matrix.
+    TraceError
+        While a graph is written, unless edges or bins and range are given.
+    ValueError
+        If a range is none, or edges do not rise.
+
+    See Also
+    --------
+    histogram, histogram2d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.histogramdd(ag.tensor([[0.0, 0.0], [1.0, 1.0]]), 2)[0]
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    points = stack(list(sample), -1) if isinstance(sample, (list, tuple)) else as_tensor(sample)
+    if points.ndim != 2:
+        raise ShapeError(f"the sample must be (points, coordinates), not of shape {points.shape}")
+    columns = [points[:, i] for i in np.arange(points.shape[1])]
+    d = len(columns)
+    each = (bins,) * d if isinstance(bins, int) else tuple(bins)
+    limits = (None,) * d if range is None else tuple(range)
+    edges = [_edges(c, b, r) for c, b, r in zip(columns, each, limits, strict=True)]
+    sizes = [e.shape[0] - 1 for e in edges]
+    flat: Any = as_tensor(0, dtypes.int64)
+    inside: Any = True
+    for c, e, n in zip(columns, edges, sizes, strict=True):
+        place = _bins(*pair(c, e))
+        inside, flat = logical_and(inside, place >= 0), flat * n + place
+    flat = where(inside, flat, as_tensor(-1, dtypes.int64))
+    counts = reshape(_counted(flat, int(np.prod(sizes)), weights), tuple(sizes))
+    counts = cast(counts, dtypes.floating(points.dtype)) if weights is None else counts
+    if density:
+        counts = counts / total(counts)
+        for i, e in enumerate(edges):
+            width = e[1:] - e[:-1]
+            counts = counts / reshape(width, tuple(-1 if a == i else 1 for a in np.arange(d)))
+    return counts, edges
+
+
+@public
+def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None,
+                density: bool = False, weights: Any = None
+                ) -> tuple[Tensor, Tensor, Tensor]:
+    """How many points (x, y) lie in each cell, and the edges along both coordinates.
+
+    Parameters
+    ----------
+    x, y : array_like
+        Vectors of coordinates.
+    bins : int, array_like, or a pair of them
+        How many, or their edges; for both coordinates or for each.
+    range : pair of pairs of float, optional
+        From where to where; all points by default.
+    density : bool
+        Whether to divide by all counts and by the areas.
+    weights : array_like, optional
+        Counted instead of one for each point.
+
+    Returns
+    -------
+    counts, x_edges, y_edges : Tensor
+        Floats with an axis for each coordinate, and the edges.
+
+    Raises
+    ------
+    ShapeError
+        If the vectors differ in length.
+
+    See Also
+    --------
+    histogram, histogramdd
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.histogram2d(ag.tensor([0.0, 1.0]), ag.tensor([0.0, 1.0]), 2)[0]
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    both = isinstance(bins, (list, tuple)) and len(bins) == 2
+    each = tuple(bins) if both else (bins, bins)
+    counts, (rows, columns) = histogramdd(stack([as_tensor(x), as_tensor(y)], -1), each, range,
+                                          density, weights)
+    return counts, rows, columns

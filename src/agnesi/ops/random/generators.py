@@ -1,0 +1,315 @@
+"""Generators of random numbers: streams that threads share, and that forked processes do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.config import LENT, STATE, config, switched
+from agnesi.core.dims import Size
+from agnesi.core.dispatch import apply, assign, touch
+from agnesi.core.errors import at
+from agnesi.core.forks import Lock, at_fork
+from agnesi.core.integers import is_integer
+from agnesi.core.lineage import LINEAGE
+from agnesi.core.op import Op, typed
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tracing import is_known, is_tracing
+from agnesi.ops.arrays.replicate import copy
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.creation import made
+from agnesi.ops.base.select import floor
+from agnesi.ops.indexing.ranges import Arange
+from agnesi.ops.random.noise import Noise, numbers_per_block
+from agnesi.ops.random.philox import Advance, RandomBits
+
+_UINT32 = dtypes.uint32
+
+
+#: Under which streams are advanced.
+TURNS = Lock()
+
+
+def start(seed: int | Sequence[int] | None, lineage: tuple[int, ...] = ()) -> np.ndarray:
+    """The first state of a stream."""
+    several: Any = seed if isinstance(seed, (list, tuple, np.ndarray)) else [seed]
+    if not all(n is None or is_integer(n) for n in several):
+        raise TypeError(at(f"a seed must be an integer, or several of them, not {typed(seed)}"))
+    if any(n is not None and n < 0 for n in several):
+        raise ValueError(at(f"a seed must not be negative: {typed(seed)}"))
+    sequence = np.random.SeedSequence(seed, spawn_key=lineage)
+    return np.array([*sequence.generate_state(2, np.uint32), 0, 0], _UINT32)
+
+
+class Generator:
+    """A stream of random numbers.
+
+    Its state is a tensor that every draw advances in place; inside ``jit`` it is read and updated
+    like any other state.  Threads may draw from one generator: each gets numbers of its own.  A
+    forked process has a copy, which goes on with the same numbers as the original; only the default
+    generator begins another stream there (see :func:`default_generator`).
+
+    Parameters
+    ----------
+    seed : int, optional
+        Equal seeds give equal streams; without one the system's entropy is used.
+
+    See Also
+    --------
+    random.default_generator, manual_seed
+
+    Examples
+    --------
+    >>> from agnesi.ops.random.generators import Generator
+    >>> from agnesi.ops.random.random import uniform
+    >>> a, b = Generator(1), Generator(1)
+    >>> bool((uniform(3, generator=a) == uniform(3, generator=b)).all())
+    True
+    """
+
+    if TYPE_CHECKING:  # every distribution: ``api/random.py``
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.state = wrap(start(seed))  # not by assignment, which a trace would note
+
+    def manual_seed(self, seed: int | None = None) -> Generator:
+        """Begin the stream of a seed.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Equal seeds give equal streams; without one the system's entropy is used.
+
+        Returns
+        -------
+        Generator
+            This one.
+        """
+        assign(self.state, wrap(start(seed)))
+        return self
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state, for saving.
+
+        Returns
+        -------
+        dict
+            "state": numpy.ndarray of four uint32.
+        """
+        return {"state": np.array(self.state.data)}
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Go on where the saved generator was.
+
+        Parameters
+        ----------
+        saved : dict[str, Any]
+            As :meth:`state_dict` gives it.
+
+        Raises
+        ------
+        ValueError
+            If the state is none.
+        """
+        state = np.asarray(saved["state"])
+        if state.shape != (4,) or state.dtype != _UINT32:
+            raise ValueError(
+                f"the saved state is {typed(state)}; it must be uint32[4], as "
+                "Generator.state_dict() gives"
+            )
+        assign(self.state, wrap(state.copy()))
+
+    def bits(self, size: Size) -> Tensor:
+        """``size`` random uint32; inside ``vmap``, others for each example.
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+            How many.
+
+        Returns
+        -------
+        Tensor
+            uint32, of shape (size,).
+        """
+        draw = self._source()._draw
+        return draw(size) if STATE.examples is None else STATE.examples.drawn(draw, size)
+
+    def _source(self) -> Generator:
+        """What draws are taken from: in a symbolic program a stream of its own, which begins with
+        numbers of this one and which every function advances."""
+        if STATE.symbolic is not True or is_tracing():  # bodies carry the generator's own
+            return self
+        found = Generator.__new__(Generator)
+        found.state = LENT.stream(self)
+        return found
+
+    def beginning(self) -> np.ndarray:
+        """The first state of another stream, which follows from the numbers drawn so far.
+
+        Returns
+        -------
+        numpy.ndarray
+            Four uint32.
+        """
+        with switched(symbolic=None, trace=None, examples=None, recording=False):
+            words: Any = self._draw(4).data
+        return start([int(w) for w in words])
+
+    def noise(self, kind: str, size: Size, dtype: np.dtype) -> Tensor:
+        """``size`` random numbers of a kind that ``ops.random.noise`` has.
+
+        Parameters
+        ----------
+        kind : str
+            "unit", "open", "normal" or "exponential".
+        size : int or tuple of int, optional
+            How many.
+        dtype : dtype
+            A float type.
+
+        Returns
+        -------
+        Tensor
+            Of shape (size,).
+        """
+        wide = dtypes.float64 if dtype == dtypes.float64 else dtypes.float32
+        each = 4 // numbers_per_block(wide)
+
+        source = self._source()
+
+        def draw(size: Size) -> Tensor:
+            return source._drawn(Noise(kind, size, wide), each * size)
+
+        drawn = draw(size) if STATE.examples is None else STATE.examples.drawn(draw, size)
+        if kind == "unit" and dtype.itemsize < wide.itemsize:
+            digits = 11 if dtype == dtypes.float16 else 8  # more would be rounded up to 1
+            drawn = floor(drawn * 2.0**digits) * 2.0**-digits
+        return cast(drawn, dtype)
+
+    def places(self, blocks: int, size: Size) -> tuple[Tensor, Tensor]:
+        """The state, and the places behind it of ``size`` elements, which take so many blocks
+        each; inside ``vmap``, others for each example.
+
+        Parameters
+        ----------
+        blocks : int
+            How many blocks each element takes.
+        size : int or tuple of int, optional
+            How many elements.
+
+        Returns
+        -------
+        state, places : Tensor
+            The state before, and a uint32 number for each element.
+        """
+        source = self._source()
+        with LENT.turn(source.state.data), TURNS.lock:
+            state = copy(source.state)
+
+            def draw(size: Size) -> Tensor:
+                source._advance(4 * blocks * size)
+                return made(Arange(0, 1, size, _UINT32), size)
+
+            examples = STATE.examples
+            return state, draw(size) if examples is None else examples.drawn(draw, size)
+
+    def _draw(self, size: Size) -> Tensor:
+        return self._drawn(RandomBits(size), size)
+
+    def _advance(self, words: Size) -> None:
+        """Let the state be that behind so many words."""
+        new, advance = apply(Advance(words), self.state), getattr(self.state, "advance", None)
+        if advance is None:
+            assign(self.state, new)
+        else:
+            advance(new)
+
+    def _drawn(self, op: Op, words: Size) -> Tensor:
+        if not is_known(self.state):
+            drawn = apply(op, self.state)
+            self._advance(words)
+            return drawn
+        with LENT.turn(self.state.data), TURNS.lock:  # the numbers are made side by side
+            state = wrap(self.state.data.copy())
+            assign(self.state, apply(Advance(words), self.state))
+        return apply(op, state)
+
+
+def default_generator() -> Generator:
+    """The generator of all draws that name none; it begins at ``config.seed``.
+
+    In a forked process it begins a stream of its own there, which follows from that of the parent
+    and from how many processes were forked before: workers get different numbers, and the same
+    ones in each run of a seeded program.  ``ag.random.manual_seed`` in a worker begins the stream
+    of a seed as everywhere.
+
+    Returns
+    -------
+    Generator
+        The same one for each call.
+
+    See Also
+    --------
+    manual_seed, random.Generator
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.random.default_generator() is ag.random.default_generator()
+    True
+    """
+    if not _DEFAULT:
+        with TURNS.lock:
+            if not _DEFAULT:
+                first = Generator()
+                first.state = wrap(start(config.seed, LINEAGE.places))
+                _DEFAULT.append(first)
+    return _DEFAULT[0]
+
+
+_DEFAULT: list[Generator] = []
+
+
+def _begin_again() -> None:
+    """Give the default generator of a forked process its own stream."""
+    for generator in _DEFAULT:
+        state = generator.state
+        np.copyto(state.data, start(state.data.tolist(), LINEAGE.places))
+        touch(state)
+
+
+at_fork(in_child=_begin_again)
+
+
+def manual_seed(seed: int | None = None) -> Generator:
+    """Begin the stream of a seed in the default generator.
+
+    Parameters
+    ----------
+    seed : int, optional
+        Equal seeds give equal streams; without one the system's entropy is used.
+
+    Returns
+    -------
+    Generator
+        The default generator.
+
+    See Also
+    --------
+    random.default_generator, random.Generator, rand, config
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> first = ag.random.manual_seed(0), ag.random.uniform(size=2)
+    >>> again = ag.random.manual_seed(0), ag.random.uniform(size=2)
+    >>> bool((first[1] == again[1]).all())
+    True
+    """
+    return default_generator().manual_seed(seed)

@@ -1,0 +1,168 @@
+"""Random bits: Philox4x32-10, a counter-based generator.
+
+A draw is a pure function of a key and a counter, so eager and compiled code agree bit for bit, and
+any part of a draw can be computed alone, on any number of threads.  A generator's state is one
+tensor of four uint32: key low, key high, counter low, counter high.  A draw of ``n`` words takes
+``ceil(n / 4)`` blocks of the counter.  Word ``i`` is word ``i // blocks`` of block ``i % blocks``:
+neighbours then use the same word of neighbouring blocks, which suits vectors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, loops
+from agnesi.core.dims import Size
+from agnesi.core.errors import ShapeError
+from agnesi.core.op import Op
+from agnesi.core.record import record
+
+_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+_WEYL = (0x9E3779B9, 0xBB67AE85)
+_ROUNDS = 10
+_WORD = 0xFFFFFFFF
+#: Blocks at a time in NumPy, so that they stay in the cache.
+CHUNK = 8192
+#: Words that one draw may take: positions are computed in 32 bits.
+MOST_WORDS = 1 << 32
+_UINT32 = dtypes.uint32
+
+
+def philox(key: Any, counter: Any) -> list[np.ndarray]:
+    """Four words of each block: Philox4x32-10 of a key of two words and counters of four.
+
+    Examples
+    --------
+    >>> from agnesi.ops.random.philox import philox
+    >>> [hex(int(word)) for word in philox((0, 0), (0, 0, 0, 0))]
+    ['0x6627e8d5', '0xe169c58d', '0xbc57ac4c', '0x9b00dbd8']
+    """
+    k0, k1 = (int(k) for k in key)
+    x0, x1, x2, x3 = (np.asarray(c, np.uint64) for c in counter)
+    m0, m1, low, half = (np.uint64(v) for v in (*_MULTIPLIERS, _WORD, 32))
+    for _ in range(_ROUNDS):
+        p0, p1 = x0 * m0, x2 * m1
+        x0, x2 = (p1 >> half) ^ x1 ^ np.uint64(k0), (p0 >> half) ^ x3 ^ np.uint64(k1)
+        x1, x3 = p1 & low, p0 & low
+        k0, k1 = (k0 + _WEYL[0]) & _WORD, (k1 + _WEYL[1]) & _WORD
+    return [x.astype(_UINT32) for x in (x0, x1, x2, x3)]
+
+
+def _u32(value: Any) -> loops.Expr:
+    return loops.const(value, "uint32")
+
+
+def philox_expr(key: Any, counter: Any) -> tuple[loops.Expr, ...]:
+    """The same in the loop language."""
+    (k0, k1), (x0, x1, x2, x3) = key, counter
+    call = loops.call
+    for turn in range(_ROUNDS):
+        key0, key1 = (
+            call("add", k, _u32(turn * w & _WORD)) if turn else k
+            for k, w in zip((k0, k1), _WEYL, strict=True)
+        )
+        m0, m1 = map(_u32, _MULTIPLIERS)
+        high0, low0 = call("mulhi", x0, m0), call("multiply", x0, m0)
+        high1, low1 = call("mulhi", x2, m1), call("multiply", x2, m1)
+        x0 = call("bitwise_xor", call("bitwise_xor", high1, x1), key0)
+        x2 = call("bitwise_xor", call("bitwise_xor", high0, x3), key1)
+        x1, x3 = low1, low0
+    return x0, x1, x2, x3
+
+
+def counted(state: np.ndarray, count: int) -> np.ndarray:
+    """The state with another count."""
+    return np.array([state[0], state[1], count & _WORD, count >> 32 & _WORD], _UINT32)
+
+
+@record
+class RandomBits(Op):
+    """``size`` random uint32 from a state."""
+
+    size: Size
+    name = "random_bits"
+    differentiable = False
+
+    def infer(self, state: Any) -> Any:
+        if isinstance(self.size, int) and self.size >= MOST_WORDS:
+            raise ShapeError(f"one draw takes fewer than 2**32 words, not {self.size}")
+        return (self.size,), _UINT32
+
+    def perform(self, state: np.ndarray) -> np.ndarray:
+        n = self.size
+        blocks = -(-n // 4)
+        result = np.empty((4, blocks), _UINT32)
+        first = int(state[2]) | int(state[3]) << 32
+        for start in range(0, blocks, CHUNK):
+            stop = min(start + CHUNK, blocks)
+            counts = np.arange(stop - start, dtype=np.uint64) + np.uint64(
+                (first + start) & 0xFFFFFFFFFFFFFFFF
+            )
+            zero = np.uint64(0)
+            low, high = counts & np.uint64(_WORD), counts >> np.uint64(32)
+            words = philox(state[:2], (low, high, zero, zero))
+            for word, row in zip(words, result, strict=True):
+                row[start:stop] = word
+        return result.reshape(-1)[:n]
+
+    def lower(self, at: Any, state: Any) -> Any:
+        call = loops.call
+        key0, key1, low, high = (state(loops.Affine(i)) for i in range(4))
+        blocks: Any = (self.size + 3) // 4
+        i = loops.cast(loops.index(at[0]), "uint32")
+        later = [call("greater_equal", i, _u32(min(w * blocks, _WORD))) for w in (1, 2, 3)]
+
+        def choose(words: Any) -> loops.Expr:
+            result = words[0]
+            for after, word in zip(later, words[1:], strict=True):
+                result = loops.where(after, word, result)
+            return result
+
+        block = call("subtract", i, choose([_u32(_low_word(w * blocks)) for w in range(4)]))
+        count = call("add", low, block)
+        carry = loops.cast(call("less", count, block), "uint32")
+        zero = _u32(0)
+        return choose(philox_expr((key0, key1), (count, call("add", high, carry), zero, zero)))
+
+    def resolve(self, known: Any) -> Op:
+        return RandomBits(known(self.size))
+
+
+def _low_word(n: Any) -> Any:
+    """The lower 32 bits of a size; a run-time size must not have others."""
+    if isinstance(n, int):
+        return n & _WORD
+    if n > _WORD:
+        raise ShapeError(f"{n} words are too many for one draw")
+    return n
+
+
+@record
+class Advance(Op):
+    """The state behind a draw of ``size`` words."""
+
+    size: Size
+    name = "advance"
+    differentiable = False
+
+    def infer(self, state: Any) -> Any:
+        return state.shape, state.dtype
+
+    def perform(self, state: np.ndarray) -> np.ndarray:
+        blocks = -(-self.size // 4)
+        return counted(state, (int(state[2]) | int(state[3]) << 32) + blocks)
+
+    def lower(self, at: Any, state: Any) -> Any:
+        call = loops.call
+        blocks = _u32((self.size + 3) // 4)
+        place = loops.index(at[0])
+        low, high = (state(loops.Affine(i)) for i in (2, 3))
+        count = call("add", low, blocks)
+        carried = call("add", high, loops.cast(call("less", count, blocks), "uint32"))
+        is_low, is_high = (call("equal", place, loops.const(i, "int64")) for i in (2, 3))
+        return loops.where(is_low, count, loops.where(is_high, carried, state(*at)))
+
+    def resolve(self, known: Any) -> Op:
+        return Advance(known(self.size))

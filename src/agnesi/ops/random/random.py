@@ -1,0 +1,560 @@
+"""Random numbers: generators, and distributions made from the bits of ``philox``."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
+from agnesi.core.dims import Dim, Shape, Size, is_static, product
+from agnesi.core.dispatch import apply, assign
+from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import sizes_of
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.parameter_checks import chance, demanded, interval, not_negative, weights
+from agnesi.ops.base.select import where
+from agnesi.ops.base.slices import Slice
+from agnesi.ops.elementwise.bitwise import mulhi
+from agnesi.ops.elementwise.explog import log
+from agnesi.ops.indexing.index import take
+from agnesi.ops.random.generators import Generator, default_generator
+from agnesi.ops.random.philox import MOST_WORDS
+from agnesi.ops.reductions.running import cumsum
+from agnesi.ops.sorting.sort import argsort, searchsorted, topk
+
+_UINT32 = dtypes.uint32
+
+
+
+def _range(x: Tensor, start: Any, stop: Any) -> Tensor:
+    return apply(Slice(((start, stop, 1),)), x)
+
+
+def words(size: Size, generator: Generator | None) -> Tensor:
+    """``size`` random uint32."""
+    return (generator or default_generator()).bits(size)
+
+
+def noise(kind: str, sizes: Shape, dtype: np.dtype, generator: Generator | None) -> Tensor:
+    """Random numbers of a kind that ``ops.random.noise`` has."""
+    drawn = (generator or default_generator()).noise(kind, product(sizes), dtype)
+    return reshape(drawn, sizes)
+
+
+def is_float(dtype: np.dtype) -> bool:
+    """Whether numbers of a dtype are real and have fractions."""
+    return dtypes.is_inexact(dtype) and dtype.kind != "c"
+
+
+def float_of(dtype: Any) -> np.dtype:
+    """A dtype for random floats; by default that of Python's."""
+    found = dtypes.config.float_dtype if dtype is None else dtypes.as_dtype(dtype)
+    if not is_float(found):
+        raise DTypeError(f"random floats have a float dtype, not {found}")
+    return found
+
+
+def _scaled(x: Tensor, by: Any, plus: Any, dtype: np.dtype) -> Tensor:
+    """``x * by + plus`` in the dtype."""
+    by, plus = _parameter(by), _parameter(plus)
+    if isinstance(by, Tensor) or by != 1:
+        x = x * (cast(by, dtype) if isinstance(by, Tensor) else by)
+    if isinstance(plus, Tensor) or plus != 0:
+        x = x + (cast(plus, dtype) if isinstance(plus, Tensor) else plus)
+    return x
+
+
+def _parameter(p: Any) -> Tensor | float:
+    """A parameter as a number of Python's or a tensor."""
+    return float(p) if isinstance(p, (int, float)) else as_tensor(p)
+
+
+# -- distributions ----------------------------------------------------------------------------
+@public
+def uniform(shape: Any = (), low: Any = 0.0, high: Any = 1.0, *, dtype: Any = None,
+            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Uniform numbers in [low, high).
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Shape of the result.
+    low, high : float or Tensor
+        The bounds, of which ``high`` is never drawn; they broadcast to the shape, and gradients
+        flow to them.
+    dtype : dtype, optional
+        A float type; ``config.default_float`` by default.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape.
+
+    Raises
+    ------
+    ValueError
+        If ``low`` is greater than ``high``, or they are infinite.
+
+    See Also
+    --------
+    random.uniform, rand, nn.init.uniform_
+
+    Examples
+    --------
+    >>> from agnesi.ops.random.random import uniform
+    >>> uniform((2, 3)).shape
+    (2, 3)
+    """
+    sizes, kind = sizes_of(shape), float_of(dtype)
+    low, high = interval("uniform", _parameter(low), _parameter(high))
+    return _scaled(noise("unit", sizes, kind, generator), high - low, low, kind)
+
+
+@public
+def normal(shape: Any = (), mean: Any = 0.0, std: Any = 1.0, *, dtype: Any = None,
+           generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Normal numbers (by the transformation of Box and Muller).
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Shape of the result.
+    mean, std : float or Tensor
+        Mean and standard deviation; they broadcast to the shape, and gradients flow to them.
+    dtype : dtype, optional
+        A float type; ``config.default_float`` by default.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape.
+
+    Raises
+    ------
+    ValueError
+        If ``std`` is negative, in compiled code too.
+
+    See Also
+    --------
+    random.normal, randn, nn.init.normal_
+
+    Examples
+    --------
+    >>> from agnesi.ops.random.random import normal
+    >>> normal(5).shape
+    (5,)
+    """
+    sizes, kind = sizes_of(shape), float_of(dtype)
+    (std,) = not_negative("normal", std=std)
+    return _scaled(noise("normal", sizes, kind, generator), std, mean, kind)
+
+
+@public
+def exponential(shape: Any = (), scale: Any = 1.0, *, dtype: Any = None,
+                generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Exponentially distributed numbers with mean ``scale``.
+
+    Examples
+    --------
+    >>> from agnesi.ops.random.random import exponential
+    >>> bool((exponential(9) >= 0).all())
+    True
+    """
+    sizes, kind = sizes_of(shape), float_of(dtype)
+    (scale,) = not_negative("exponential", scale=scale)
+    return _scaled(noise("exponential", sizes, kind, generator), scale, 0, kind)
+
+
+@public
+def gumbel(shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, *, dtype: Any = None,
+           generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Gumbel numbers; the argmax of logits plus standard ones is a draw of their softmax.
+
+    Examples
+    --------
+    >>> from agnesi.ops.random.random import gumbel
+    >>> gumbel(3).shape
+    (3,)
+    """
+    kind = float_of(dtype)
+    (scale,) = not_negative("gumbel", scale=scale)
+    return _scaled(-log(exponential(shape, dtype=kind, generator=generator)), scale, loc, kind)
+
+
+@public
+def bernoulli(p: Any, shape: ShapeLike | None = None, *, dtype: DTypeLike = None,
+              generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Ones with probability ``p``, else zeros.
+
+    Parameters
+    ----------
+    p : float or Tensor
+        The probabilities.
+    shape : int or tuple of int, optional
+        By default that of ``p``.
+    dtype : dtype, optional
+        By default that of ``p``.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape.
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1], in compiled code too.
+
+    See Also
+    --------
+    random.binomial, random.dropout_mask, random.uniform
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.random.bernoulli(1.0, 3)
+    tensor([1., 1., 1.])
+    """
+    (p,) = map(as_tensor, chance("bernoulli", p=p))
+    kind = float_of(p.dtype if is_float(p.dtype) and not p.weak else None)
+    sizes = p.shape if shape is None else sizes_of(shape)
+    drawn = uniform(sizes, dtype=kind, generator=generator) < cast(p, kind)
+    return cast(drawn, kind if dtype is None else dtypes.as_dtype(dtype))
+
+
+@public
+def dropout_mask(shape: ShapeLike, p: Any, *, dtype: DTypeLike = None,
+                 generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Zeros with probability ``p``, else ``1 / (1 - p)``: the factor of dropout.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Shape of the result.
+    p : float or Tensor
+        Chance of a zero.
+    dtype : dtype, optional
+        A float type; ``config.default_float`` by default.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape; its mean is 1.
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+
+    See Also
+    --------
+    nn.functional.dropout, random.bernoulli
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> sorted(set(ag.random.dropout_mask(99, 0.5).tolist()))
+    [0.0, 2.0]
+    """
+    (p,) = chance("dropout_mask", p=p)
+    return where(survivors(shape, p, generator), growth(p, float_of(dtype)), 0)
+
+
+def survivors(shape: Any, p: Any, generator: Generator | None = None) -> Tensor:
+    """True with probability ``1 - p``."""
+    if isinstance(p, Tensor):
+        return uniform(shape, dtype=dtypes.float32, generator=generator) >= p
+    sizes = sizes_of(shape)
+    bits = reshape(words(product(sizes), generator), sizes)
+    return bits >= as_tensor(min(int(p * MOST_WORDS), MOST_WORDS - 1), _UINT32)
+
+
+def growth(p: Any, dtype: np.dtype) -> Tensor:
+    """By what survivors are multiplied: ``1 / (1 - p)``; 0 where there are none."""
+    if isinstance(p, Tensor):
+        return cast(1.0 / (1.0 - p), dtype)
+    return as_tensor(1.0 / (1.0 - p) if p < 1 else 0.0, dtype)
+
+
+@public
+def dropout(x: TensorLike, p: float = 0.5, training: bool = True, *,
+            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """``x`` with a share ``p`` of its elements zero and the others divided by ``1 - p``.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    p : float or Tensor
+        Chance of an element to become zero.
+    training : bool
+        Otherwise ``x`` is given back as it is.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+
+    See Also
+    --------
+    nn.Dropout, nn.functional.dropout2d, random.dropout_mask
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.dropout(ag.ones(2), 0.9, training=False)
+    tensor([1., 1.])
+    """
+    x = as_tensor(x)
+    (p,) = chance("dropout", p=p)
+    if not training or (not isinstance(p, Tensor) and p == 0):
+        return x
+    return where(survivors(x.shape, p, generator), x * growth(p, x.dtype), 0)
+
+
+@public
+def randint(low: Any, high: Any = None, shape: ShapeLike = (), *, dtype: DTypeLike = "int64",
+            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Integers in [low, high), or in [0, low).
+
+    Parameters
+    ----------
+    low, high : int
+        At most 2**32 - 1 apart.  A number's chance is off by less than 2**-32.
+    shape : int or tuple of int
+        Shape of the result.
+    dtype : dtype
+        An integer type.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of that shape and dtype.
+
+    Raises
+    ------
+    ValueError
+        If there is no integer in the range, or it has more than 2**32 - 1.
+    DTypeError
+        If ``dtype`` is no integer type.
+    TypeError
+        If a bound is no integer.
+
+    See Also
+    --------
+    random.integers, rand, random.choice
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> set(ag.random.randint(3, shape=99).tolist()) == {0, 1, 2}
+    True
+    """
+    if isinstance(high, (tuple, list)):  # PyTorch's order, without the lowest number
+        high, shape = None, high
+    low, high = (0, low) if high is None else (low, high)
+    for name, bound in (("low", low), ("high", high)):
+        if isinstance(bound, float):
+            raise TypeError(f"{name} must be an integer, not {bound}")
+    span = high - low
+    if isinstance(span, int) and not 0 < span < MOST_WORDS:
+        raise ValueError(f"the range [{low}, {high}) must hold 1 to 2**32 - 1 integers")
+    sizes, kind = sizes_of(shape), dtypes.as_dtype(dtype)
+    if kind.kind not in "iu":
+        raise DTypeError(f"random integers have an integer dtype, not {kind}")
+    if isinstance(span, Tensor):
+        low, high = demanded("randint", "low < high must hold", lambda low, high: low < high,
+                             low=low, high=high)
+        span = high - low
+    bits = reshape(words(product(sizes), generator), sizes)
+    drawn = cast(mulhi(bits, as_tensor(span, _UINT32)), dtypes.int64)
+    return cast(drawn + low if isinstance(low, Dim) or low else drawn, kind)
+
+
+@public
+def permutation(x: TensorLike, *, generator: Generator | None = None, out: Tensor | None = None
+                ) -> Tensor:
+    """The numbers below ``x`` in random order, or a tensor with its first axis in random order.
+
+    Parameters
+    ----------
+    x : int, Dim or array_like
+        How many numbers, or what to put into random order.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64 of shape (x,), or a copy of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` is a tensor without axes.
+
+    See Also
+    --------
+    random.shuffle, random.permuted, random.choice
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> sorted(ag.random.permutation(4).tolist())
+    [0, 1, 2, 3]
+    """
+    if isinstance(x, Dim):
+        return argsort(words(x, generator))
+    if isinstance(x, (int, np.integer)):
+        return argsort(words(operator.index(x), generator))
+    x = as_tensor(x)
+    if x.ndim == 0:
+        raise ShapeError("a scalar tensor has no axis to put into random order; pass an int")
+    return take(x, argsort(words(x.shape[0], generator)), 0)
+
+
+@public
+def shuffle(x: Tensor, *, generator: Generator | None = None) -> None:
+    """Put the first axis of a tensor into random order, in place.
+
+    Parameters
+    ----------
+    x : Tensor
+        At least one axis; it is changed.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+
+    Raises
+    ------
+    ShapeError
+        If ``x`` has no axis.
+
+    See Also
+    --------
+    random.permutation, random.permuted
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.arange(4)
+    >>> ag.random.shuffle(x)
+    >>> sorted(x.tolist())
+    [0, 1, 2, 3]
+    """
+    assign(x, permutation(x, generator=generator))
+
+
+@public
+def choice(n: TensorLike, shape: ShapeLike = (), *, p: TensorLike | None = None,
+           replace: bool = True, generator: Generator | None = None, out: Tensor | None = None
+           ) -> Tensor:
+    """Numbers below ``n``, or elements of a vector, drawn with equal or given probabilities.
+
+    Parameters
+    ----------
+    n : int, Dim or array_like
+        How many numbers, or a tensor whose rows are drawn.
+    shape : int or tuple of int
+        Shape of the draw; also written ``size``.
+    p : array_like, optional
+        A probability for each number.
+    replace : bool
+        Whether the same may be drawn again.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64 of that shape; or of the dtype of ``n``, with the shape of a row behind.
+
+    Raises
+    ------
+    ValueError
+        If the probabilities do not fit, or more are drawn without replacement than there are.
+    ShapeError
+        If ``p`` has another shape than there are numbers.
+
+    See Also
+    --------
+    random.integers, random.permutation, random.categorical
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.random.choice(3, 4, p=[0.0, 1.0, 0.0])
+    tensor([1, 1, 1, 1])
+    """
+    if isinstance(n, np.integer):
+        n = int(n)
+    if not isinstance(n, (int, Dim)):
+        x = as_tensor(n)
+        return take(x, choice(x.shape[0], shape, p=p, replace=replace, generator=generator), 0)
+    sizes = sizes_of(shape)
+    if not replace:
+        return _without_replacement(n, sizes, p, generator)
+    if p is None:
+        return randint(n, shape=sizes, generator=generator)
+    edges = cumsum(_chances(p, n), 0)
+    drawn = uniform(sizes, dtype=dtypes.float64, generator=generator) * edges[-1]
+    return searchsorted(edges, drawn, side="right")
+
+
+def _chances(p: Any, n: Any) -> Tensor:
+    chances = as_tensor(p, dtypes.float64)
+    if chances.shape != (n,) and is_static((*chances.shape, n)):
+        raise ShapeError(
+            f"p has shape {chances.shape}; it must have one probability for each of {n}"
+        )
+    return weights("choice", chances)
+
+
+def _without_replacement(n: Any, sizes: Shape, p: Any, generator: Generator | None) -> Tensor:
+    count = product(sizes)
+    if is_static((n, count)) and count > n:
+        raise ValueError(f"{count} different numbers cannot be drawn from {n}")
+    if p is not None:
+        # As if drawn one after the other: Vieira, Gumbel-max trick and weighted sampling, 2014.
+        noise = gumbel(n, dtype=dtypes.float64, generator=generator)
+        chances = log(_chances(p, n)) + noise
+        return reshape(topk(chances, int(count)).indices, sizes)
+    return reshape(_range(permutation(n, generator=generator), 0, count), sizes)

@@ -1,0 +1,537 @@
+"""Reductions that leave out NaN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.arith import square
+from agnesi.ops.base.compare import isnan, logical_not
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.ensure import ensure
+from agnesi.ops.base.reduce import Axis, mean, prod, var
+from agnesi.ops.base.reduce import all as every
+from agnesi.ops.base.reduce import max as greatest
+from agnesi.ops.base.reduce import min as least
+from agnesi.ops.base.reduce import sum as total
+from agnesi.ops.base.select import maximum, where
+from agnesi.ops.reductions import running
+from agnesi.ops.reductions.positions import argmax, argmin
+
+__all__ = [
+    "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod",
+    "nanstd", "nansum", "nanvar",
+]
+
+
+def _filled(x: Any, value: float) -> Tensor:
+    """``x`` with a number in the place of NaN."""
+    x = as_tensor(x)
+    return where(isnan(x), as_tensor(value, x.dtype), x) if dtypes.is_inexact(x.dtype) else x
+
+
+@public
+def nansum(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
+           out: Tensor | None = None) -> Tensor:
+    """Sum over axes without NaN; 0 where there is nothing else.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; without NaN in integers.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    dtype : dtype, optional
+        What to compute in and to give; by default integers narrower than 64 bits are accumulated
+        in 64 bits.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    sum, nanmean, nanprod
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nansum(ag.tensor([1.0, ag.nan, 2.0]))
+    tensor(3.)
+    """
+    return total(_filled(x, 0), axis, dtype=dtype, keepdims=keepdims)
+
+
+@public
+def nanprod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
+            out: Tensor | None = None) -> Tensor:
+    """Product over axes without NaN; 1 where there is nothing else.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; without NaN in integers.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    dtype : dtype, optional
+        What to compute in and to give; by default integers narrower than 64 bits are accumulated
+        in 64 bits.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    prod, nansum
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nanprod(ag.tensor([3.0, ag.nan, 2.0]))
+    tensor(6.)
+    """
+    return prod(_filled(x, 1), axis, dtype=dtype, keepdims=keepdims)
+
+
+@public
+def nancumsum(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = None,
+              out: Tensor | None = None) -> Tensor:
+    """Running sums along an axis (of the flat elements by default); NaN adds nothing.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    dtype : dtype, optional
+        What to compute in and to give.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; a vector without an axis.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    cumsum, nansum
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nancumsum(ag.tensor([1.0, ag.nan, 2.0]))
+    tensor([1., 1., 3.])
+    """
+    return running.cumsum(_filled(x, 0), axis, dtype=dtype)
+
+
+@public
+def nancumprod(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = None,
+               out: Tensor | None = None) -> Tensor:
+    """Running products along an axis (of the flat elements by default); NaN counts as 1.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    dtype : dtype, optional
+        What to compute in and to give.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``; a vector without an axis.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    cumprod, nanprod
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nancumprod(ag.tensor([3.0, ag.nan, 2.0]))
+    tensor([3., 3., 6.])
+    """
+    return running.cumprod(_filled(x, 1), axis, dtype=dtype)
+
+
+def _extreme(reduce: Any, x: Any, limit: float, axis: Axis, keepdims: bool) -> Tensor:
+    x = as_tensor(x)
+    found = reduce(_filled(x, limit), axis, keepdims=keepdims)
+    if x.dtype.kind not in "fV":
+        return found
+    return where(every(isnan(x), axis, keepdims=keepdims), as_tensor(np.nan, x.dtype), found)
+
+
+@public
+def nanmax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+           out: Tensor | None = None) -> Tensor:
+    """Greatest element along axes without NaN; NaN where there is nothing else.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; without NaN in integers.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    max, nanmin, nanargmax
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nanmax(ag.tensor([1.0, ag.nan, 2.0]))
+    tensor(2.)
+    """
+    return _extreme(greatest, x, -np.inf, axis, keepdims)
+
+
+@public
+def nanmin(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+           out: Tensor | None = None) -> Tensor:
+    """Least element along axes without NaN; NaN where there is nothing else.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; without NaN in integers.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    min, nanmax, nanargmin
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nanmin(ag.tensor([1.0, ag.nan, 2.0]))
+    tensor(1.)
+    """
+    return _extreme(least, x, np.inf, axis, keepdims)
+
+
+def _position(find: Any, x: Any, limit: float, axis: int | None, keepdims: bool) -> Tensor:
+    x = as_tensor(x)
+    found = find(_filled(x, limit), axis, keepdims=keepdims)
+    if x.dtype.kind not in "fV":
+        return found
+    missing = every(isnan(x), axis, keepdims=keepdims)
+    return ensure(found, every(logical_not(missing)), "a slice holds nothing but NaN")
+
+
+@public
+def nanargmax(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False,
+              out: Tensor | None = None) -> Tensor:
+    """Index of the first greatest element that is not NaN.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, the shape of ``x`` without the axis.
+
+    Raises
+    ------
+    ValueError
+        Where there is nothing but NaN; in compiled code too.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    argmax, nanmax
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nanargmax(ag.tensor([1.0, ag.nan, 2.0]))
+    tensor(2)
+    """
+    return _position(argmax, x, -np.inf, axis, keepdims)
+
+
+@public
+def nanargmin(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False,
+              out: Tensor | None = None) -> Tensor:
+    """Index of the first least element that is not NaN.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, the shape of ``x`` without the axis.
+
+    Raises
+    ------
+    ValueError
+        Where there is nothing but NaN; in compiled code too.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    argmin, nanmin
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nanargmin(ag.tensor([3.0, ag.nan, 2.0]))
+    tensor(2)
+    """
+    return _position(argmin, x, np.inf, axis, keepdims)
+
+
+def _floating(x: Any) -> Tensor:
+    x = as_tensor(x)
+    return cast(x, dtypes.floating(x.dtype))
+
+
+def _numbers(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
+    """How many elements are not NaN, in the dtype of their sums."""
+    kind = dtypes.float32 if x.dtype in dtypes.HALVES else dtypes.real_of(x.dtype)
+    return total(cast(logical_not(isnan(x)), kind), axis, keepdims=keepdims)
+
+
+@public
+def nanmean(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+            out: Tensor | None = None) -> Tensor:
+    """Mean over axes without NaN; NaN where there is nothing else.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; without NaN in integers.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    mean, nansum, nanmedian
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nanmean(ag.tensor([1.0, ag.nan, 2.0]))
+    tensor(1.5)
+    """
+    x = as_tensor(x)
+    if not dtypes.is_inexact(x.dtype):
+        return mean(x, axis, keepdims=keepdims)
+    wide = cast(x, dtypes.float32) if x.dtype in dtypes.HALVES else x
+    summed = total(_filled(wide, 0), axis, keepdims=keepdims)
+    return cast(summed / _numbers(x, axis, keepdims), x.dtype)
+
+
+@public
+def nanvar(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0,
+           ddof: float | None = None, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    """Variance over axes without NaN, over ``n - correction`` (NumPy calls it ``ddof``).
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; without NaN in integers.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    correction : float
+        The squares are divided by ``n - correction``; NaN where that is not positive.
+    ddof : float, optional
+        NumPy's name for ``correction``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    var, nanstd
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nanvar(ag.tensor([1.0, ag.nan, 3.0]))
+    tensor(1.)
+    """
+    x = as_tensor(x)
+    if not dtypes.is_inexact(x.dtype):
+        return var(x, axis, correction=correction, ddof=ddof, keepdims=keepdims)
+    wide = cast(x, dtypes.float32) if x.dtype in dtypes.HALVES else x
+    off = _filled(wide - nanmean(wide, axis, keepdims=True), 0)
+    squares = square(off) if x.dtype.kind in "fV" else square(off.real) + square(off.imag)
+    count = _numbers(x, axis, keepdims) - (correction if ddof is None else ddof)
+    spread = total(squares, axis, keepdims=keepdims) / maximum(count, 0)
+    unknown = where(count > 0, spread, as_tensor(np.nan, spread.dtype))
+    return cast(unknown, dtypes.real_of(x.dtype))
+
+
+@public
+def nanstd(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0,
+           ddof: float | None = None, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
+    """Standard deviation over axes without NaN; its gradient is 0 where it is 0.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; without NaN in integers.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    correction : float
+        The squares are divided by ``n - correction``; NaN where that is not positive.
+    ddof : float, optional
+        NumPy's name for ``correction``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        The shape of ``x`` without the axes.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    std, nanvar
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nanstd(ag.tensor([1.0, ag.nan, 3.0]))
+    tensor(1.)
+    """
+    squares = nanvar(x, axis, correction=correction, ddof=ddof, keepdims=keepdims)
+    nothing = squares == 0
+    return where(nothing, 0, where(nothing, 1, squares).sqrt())

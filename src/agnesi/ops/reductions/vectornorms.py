@@ -1,0 +1,83 @@
+"""Norms of vectors."""
+
+from __future__ import annotations
+
+import math
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base import arith, select
+from agnesi.ops.base.convert import cast
+from agnesi.ops.base.reduce import Axis, floating, reduced, root
+
+
+@public
+def norm(x: TensorLike, /, ord: float = 2, axis: Axis = None, *, keepdims: bool = False,
+         out: Tensor | None = None) -> Tensor:
+    """Vector norm over axes (all by default): ``sum(abs(x)**ord)**(1/ord)``.
+
+    ``ord`` is a number, inf or -inf; 0 counts what is not 0.  The gradient at the zero vector
+    is zero.
+
+    Parameters
+    ----------
+    x : array_like
+        Real or complex numbers; integers become the default float dtype.
+    ord : float
+        The order: a number, ``inf`` for the greatest absolute value, ``-inf`` for the least, 0
+        for how many are not 0.
+    axis : int or tuple of int, optional
+        Axes to reduce over, negative ones counted from the end; all by default. Also written
+        ``dim``.
+    keepdims : bool
+        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Real, the shape of ``x`` without the axes; 0 for no elements.
+
+    Raises
+    ------
+    ValueError
+        If ``axis`` is an empty tuple.
+    ShapeError
+        For ``inf`` and ``-inf`` of no elements.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    linalg.norm, linalg.vector_norm, dist, abs
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.norm(ag.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    x = floating(x)
+    if x.dtype in dtypes.HALVES:  # powers of its elements would soon be infinite
+        return cast(norm(cast(x, dtypes.float32), ord, axis, keepdims=keepdims), x.dtype)
+    axes = shapes.axes_of(axis, x.ndim)
+    if isinstance(axis, (tuple, list)) and not axis:
+        raise ValueError("axis names no axis, along which there is a norm; see abs")
+    size = arith.abs(x)
+    if ord == math.inf:
+        return reduced("maximum", size, axes, keepdims)
+    if ord == -math.inf:
+        return reduced("minimum", size, axes, keepdims)
+    if ord == 0:
+        return reduced("add", cast(x != 0, size.dtype), axes, keepdims)
+    if ord == 1:
+        return reduced("add", size, axes, keepdims)
+    if ord == 2:
+        squares = arith.square(x) if x.dtype.kind in "fV" else arith.real(x * arith.conj(x))
+        return root(reduced("add", squares, axes, keepdims))
+    whole = reduced("add", arith.power(size, ord), axes, keepdims)
+    nothing = whole == 0
+    return select.where(nothing, 0, arith.power(select.where(nothing, 1, whole), 1 / ord))

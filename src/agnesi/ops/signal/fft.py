@@ -1,0 +1,761 @@
+"""Discrete Fourier transforms, under numpy.fft's names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.dims import Dim
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import DTypeError
+from agnesi.core.integers import integer
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.arith import conj
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import filled
+from agnesi.ops.indexing.join import concat, pad
+from agnesi.ops.signal.fourier import (
+    ADJOINT,
+    Fft,
+    RealFft,
+    RealIfft,
+    not_empty,
+    spectral,
+    with_size,
+)
+
+
+# -- operands -----------------------------------------------------------------------------------
+def _norm(norm: Any) -> str:
+    norm = "backward" if norm is None else norm
+    if norm not in ADJOINT:
+        raise ValueError(f"norm {norm!r} is none of 'backward', 'ortho', 'forward'")
+    found: str = norm
+    return found
+
+
+def _floating(x: Any) -> Tensor:
+    """A tensor of floating or complex numbers of at least single precision."""
+    x = as_tensor(x)
+    x = cast(x, dtypes.floating(x.dtype))
+    return cast(x, dtypes.float32) if x.dtype.itemsize < 4 else x
+
+
+def _real(x: Any) -> Tensor:
+    x = _floating(x)
+    if x.dtype.kind == "c":
+        raise DTypeError(f"takes real numbers, not {typed(x)}; see fft for complex ones")
+    return x
+
+
+def _complex(x: Any) -> Tensor:
+    x = _floating(x)
+    return cast(x, spectral(x.dtype))
+
+
+def resized(x: Tensor, axis: int, n: Any) -> Tensor:
+    """The first ``n`` elements along an axis, with zeros behind them where there are fewer."""
+    have = x.shape[axis]
+    n = integer(n, "n", 0)
+    not_empty(n)
+    if n == have:
+        return x
+    if isinstance(n, Dim) or isinstance(have, Dim):
+        x = concat([x, filled(with_size(x.shape, axis, n), 0, x.dtype)], axis)
+    elif n > have:
+        return pad(x, [(0, n - have if a == axis else 0) for a in range(x.ndim)])
+    return x[(slice(None),) * axis + (slice(n),)]
+
+
+def _axes(x: Tensor, s: Any, axes: Any) -> tuple[list[int], list[Any]]:
+    """Axes as numbers from 0, and the sizes along them."""
+    if axes is None:
+        axes = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
+    found = [shapes.axis_of(a, x.ndim) for a in axes]
+    if s is None:
+        return found, [x.shape[a] for a in found]
+    sizes = list(s)
+    if len(sizes) != len(found):
+        raise ValueError(f"s {tuple(sizes)} and axes {tuple(axes)} must be as many")
+    return found, [
+        x.shape[a] if not isinstance(n, Dim) and n == -1 else n
+        for a, n in zip(found, sizes, strict=True)
+    ]
+
+
+def _transformed(x: Tensor, axes: Sequence[int], inverse: bool, norm: str) -> Tensor:
+    """A complex transform; an axis may come up several times."""
+    if not axes:
+        return x
+    if len(set(axes)) < len(axes):
+        return _transformed(_transformed(x, axes[1:], inverse, norm), axes[:1], inverse, norm)
+    return apply(Fft(tuple(a - x.ndim for a in axes), inverse, norm), x)
+
+
+def _over(x: Tensor, s: Any, axes: Any, inverse: bool, norm: Any) -> Tensor:
+    norm, (axes, sizes) = _norm(norm), _axes(x, s, axes)
+    for axis, n in zip(axes, sizes, strict=True):
+        x = resized(x, axis, n)
+    return _transformed(x if axes else _complex(x), axes, inverse, norm)
+
+
+def _real_over(x: Tensor, s: Any, axes: Any, norm: Any) -> Tensor:
+    norm, (axes, sizes) = _norm(norm), _axes(x, s, axes)
+    if not axes:
+        raise ValueError("at least one axis is needed")
+    for axis, n in zip(axes, sizes, strict=True):
+        x = resized(x, axis, n)
+    return _transformed(apply(RealFft(axes[-1] - x.ndim, norm), x), axes[:-1], False, norm)
+
+
+def _real_back(x: Tensor, s: Any, axes: Any, norm: Any) -> Tensor:
+    norm, (axes, sizes) = _norm(norm), _axes(x, s, axes)
+    if not axes:
+        raise ValueError("at least one axis is needed")
+    last = axes[-1]
+    if s is None or (not isinstance(s[-1], Dim) and s[-1] == -1):
+        sizes[-1], n = x.shape[last], 2 * (x.shape[last] - 1)
+    else:
+        n = sizes[-1] if isinstance(sizes[-1], Dim) else integer(sizes[-1], "n", 0)
+        sizes[-1] = n // 2 + 1
+    not_empty(n)
+    for axis, size in zip(axes, sizes, strict=True):
+        x = resized(x, axis, size)
+    x = _transformed(x, axes[:-1], True, norm)
+    return apply(RealIfft(last - x.ndim, n, norm), x)
+
+
+def _one(n: Any) -> Any:
+    return None if n is None else (integer(n, "n", 0),)
+
+
+# -- along one axis -----------------------------------------------------------------------------
+@public
+def fft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+        out: Tensor | None = None) -> Tensor:
+    """Discrete Fourier transform along an axis.
+
+    Parameters
+    ----------
+    x : array_like
+        Real or complex; single precision stays single.
+    n : int, optional
+        Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
+        default.
+    axis : int
+        The axis of the transform; also written ``dim``.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result.
+
+    Returns
+    -------
+    Tensor
+        Complex, of shape ``x.shape`` with ``n`` along ``axis``.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, or an unknown norm.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    fft.ifft, fft.rfft, fft.fft2, fft.fftn, fft.fftfreq
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.fft(ag.tensor([1.0, 0.0, -1.0, 0.0])).real
+    tensor([0., 2., 0., 2.])
+    """
+    return _over(_floating(x), _one(n), (axis,), False, norm)
+
+
+@public
+def ifft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+         out: Tensor | None = None) -> Tensor:
+    """Inverse of :func:`fft`, with the same parameters.
+
+    Parameters
+    ----------
+    x : array_like
+        Real or complex; single precision stays single.
+    n : int, optional
+        Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
+        default.
+    axis : int
+        The axis of the transform; also written ``dim``.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``x`` but for given sizes.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, or an unknown norm.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    fft.fft, fft.irfft, fft.ifftn
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.ifft(ag.tensor([4.0, 0.0, 0.0, 0.0])).real
+    tensor([1., 1., 1., 1.])
+    """
+    return _over(_floating(x), _one(n), (axis,), True, norm)
+
+
+@public
+def rfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+         out: Tensor | None = None) -> Tensor:
+    """Fourier transform of real numbers: the ``n // 2 + 1`` frequencies from zero up.
+
+    Parameters are those of :func:`fft`; complex operands are an error.
+
+    Parameters
+    ----------
+    x : array_like
+        Real; single precision stays single.
+    n : int, optional
+        Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
+        default.
+    axis : int
+        The axis of the transform; also written ``dim``.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, or an unknown norm.
+    IndexError
+        If the axis is out of range.
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    fft.irfft, fft.fft, fft.rfftn, fft.rfftfreq
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.rfft(ag.tensor([1.0, 0.0, 0.0, 0.0])).real
+    tensor([1., 1., 1.])
+    """
+    return _real_over(_real(x), _one(n), (axis,), norm)
+
+
+@public
+def irfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+          out: Tensor | None = None) -> Tensor:
+    """Inverse of :func:`rfft`: ``n`` real numbers, ``2 * (m - 1)`` by default from ``m``.
+
+    Parameters
+    ----------
+    x : array_like
+        Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of the
+        last for even ``n``, do not count.
+    n : int, optional
+        Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
+        default.
+    axis : int
+        The axis of the transform; also written ``dim``.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)`` by
+        default.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, or an unknown norm.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    fft.rfft, fft.ifft, fft.irfftn
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.irfft(ag.tensor([3.0, 0.0]), 3)
+    tensor([1., 1., 1.])
+    """
+    return _real_back(_complex(x), _one(n), (axis,), norm)
+
+
+@public
+def hfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+         out: Tensor | None = None) -> Tensor:
+    """Real spectrum of a signal that is its own mirrored conjugate, given by one half.
+
+    Parameters
+    ----------
+    x : array_like
+        Complex: the half from zero up.
+    n : int, optional
+        Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
+        default.
+    axis : int
+        The axis of the transform; also written ``dim``.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Real, of the shape of ``x``, but with ``n`` on the axis: ``2 * (m - 1)`` by default.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, or an unknown norm.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    fft.ihfft, fft.irfft
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.hfft(ag.tensor([1.0, 0.0, 0.0]))
+    tensor([1., 1., 1., 1.])
+    """
+    return _real_back(conj(_complex(x)), _one(n), (axis,), ADJOINT[_norm(norm)])
+
+
+@public
+def ihfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None, *,
+          out: Tensor | None = None) -> Tensor:
+    """Inverse of :func:`hfft`.
+
+    Parameters
+    ----------
+    x : array_like
+        Real; single precision stays single.
+    n : int, optional
+        Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
+        default.
+    axis : int
+        The axis of the transform; also written ``dim``.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``x``, but ``n // 2 + 1`` on the axis.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, or an unknown norm.
+    IndexError
+        If the axis is out of range.
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    fft.hfft, fft.rfft
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.ihfft(ag.tensor([1.0, 1.0, 1.0, 1.0])).real
+    tensor([1., 0., 0.])
+    """
+    return conj(_real_over(_real(x), _one(n), (axis,), ADJOINT[_norm(norm)]))
+
+
+# -- over several axes --------------------------------------------------------------------------
+@public
+def fftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
+         out: Tensor | None = None) -> Tensor:
+    """Fourier transform over several axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Real or complex; single precision stays single.
+    s : sequence of int, optional
+        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    axes : sequence of int, optional
+        All by default, or the last ``len(s)``.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``x`` but for given sizes.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, an unknown norm, or not as many sizes as axes.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    fft.ifftn, fft.fft, fft.rfftn
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.fftn(ag.ones((2, 2))).real
+    tensor([[4., 0.],
+            [0., 0.]])
+    """
+    return _over(_floating(x), s, axes, False, norm)
+
+
+@public
+def ifftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
+          out: Tensor | None = None) -> Tensor:
+    """Inverse of :func:`fftn`.
+
+    Parameters
+    ----------
+    x : array_like
+        Real or complex; single precision stays single.
+    s : sequence of int, optional
+        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    axes : sequence of int, optional
+        All by default, or the last ``len(s)``.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``x`` but for given sizes.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, an unknown norm, or not as many sizes as axes.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    fft.fftn, fft.ifft
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.ifftn(ag.fft.fftn(ag.ones((1, 2)))).real
+    tensor([[1., 1.]])
+    """
+    return _over(_floating(x), s, axes, True, norm)
+
+
+@public
+def rfftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
+          out: Tensor | None = None) -> Tensor:
+    """Fourier transform of real numbers over several axes; the last one is halved.
+
+    Parameters
+    ----------
+    x : array_like
+        Real; single precision stays single.
+    s : sequence of int, optional
+        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    axes : sequence of int, optional
+        All by default, or the last ``len(s)``.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, an unknown norm, or not as many sizes as axes.
+    IndexError
+        If an axis is out of range.
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    fft.irfftn, fft.rfft, fft.fftn
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.rfftn(ag.ones((2, 3))).shape
+    (2, 2)
+    """
+    return _real_over(_real(x), s, axes, norm)
+
+
+@public
+def irfftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = None, *,
+           out: Tensor | None = None) -> Tensor:
+    """Inverse of :func:`rfftn`.
+
+    Parameters
+    ----------
+    x : array_like
+        Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of the
+        last for even ``n``, do not count.
+    s : sequence of int, optional
+        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    axes : sequence of int, optional
+        All by default, or the last ``len(s)``.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)`` by
+        default.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, an unknown norm, or not as many sizes as axes.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    fft.rfftn, fft.irfft
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.irfftn(ag.tensor([[4.0, 0.0], [0.0, 0.0]]))
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
+    return _real_back(_complex(x), s, axes, norm)
+
+
+@public
+def fft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
+         out: Tensor | None = None) -> Tensor:
+    """:func:`fftn` over the last two axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Real or complex; single precision stays single.
+    s : sequence of int, optional
+        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    axes : sequence of int
+        The axes of the transform.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``x`` but for given sizes.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, an unknown norm, or not as many sizes as axes.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    fft.ifft2, fft.fftn, fft.rfft2
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.fft2(ag.ones((3, 2, 2))).shape
+    (3, 2, 2)
+    """
+    return _over(_floating(x), s, axes, False, norm)
+
+
+@public
+def ifft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
+          out: Tensor | None = None) -> Tensor:
+    """:func:`ifftn` over the last two axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Real or complex; single precision stays single.
+    s : sequence of int, optional
+        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    axes : sequence of int
+        The axes of the transform.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``x`` but for given sizes.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, an unknown norm, or not as many sizes as axes.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    fft.fft2, fft.ifftn
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.ifft2(ag.ones((3, 2, 2))).shape
+    (3, 2, 2)
+    """
+    return _over(_floating(x), s, axes, True, norm)
+
+
+@public
+def rfft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
+          out: Tensor | None = None) -> Tensor:
+    """:func:`rfftn` over the last two axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Real; single precision stays single.
+    s : sequence of int, optional
+        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    axes : sequence of int
+        The axes of the transform.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, an unknown norm, or not as many sizes as axes.
+    IndexError
+        If an axis is out of range.
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    fft.irfft2, fft.rfftn
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.rfft2(ag.ones((3, 2, 4))).shape
+    (3, 2, 3)
+    """
+    return _real_over(_real(x), s, axes, norm)
+
+
+@public
+def irfft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | None = None, *,
+           out: Tensor | None = None) -> Tensor:
+    """:func:`irfftn` over the last two axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of the
+        last for even ``n``, do not count.
+    s : sequence of int, optional
+        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    axes : sequence of int
+        The axes of the transform.
+    norm : {"backward", "ortho", "forward"}, optional
+        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)`` by
+        default.
+
+    Raises
+    ------
+    ValueError
+        For an empty axis, an unknown norm, or not as many sizes as axes.
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    fft.rfft2, fft.irfftn
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.irfft2(ag.ones((3, 2, 3))).shape
+    (3, 2, 4)
+    """
+    return _real_back(_complex(x), s, axes, norm)

@@ -1,0 +1,201 @@
+"""Frequencies of Fourier transforms, and their order."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.errors import DTypeError
+from agnesi.core.public import on_host, public, told
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.base.arith import divide
+from agnesi.ops.base.convert import as_tensor, cast, is_live
+from agnesi.ops.indexing.join import roll
+
+
+def _frequencies(steps: np.ndarray, n: int, d: Any, dtype: Any, device: Any) -> Tensor:
+    on_host(device)
+    dtype = dtypes.config.float_dtype if dtype is None else dtypes.as_dtype(dtype)
+    if dtype.kind != "f":
+        raise DTypeError(f"frequencies are floating numbers, not {dtype}")
+    if is_live(d):
+        return divide(wrap((steps / n).astype(dtype)), cast(d, dtype))
+    return wrap((steps / (n * float(d))).astype(dtype))
+
+
+def _count(n: Any) -> int:
+    count = operator.index(n)
+    if count < 1:
+        raise ValueError(f"n must be at least 1, not {count}")
+    return count
+
+
+@told
+def fftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike = None, device: str | None = None
+            ) -> Tensor:
+    """Frequencies of :func:`agnesi.fft.fft` of ``n`` numbers that are ``d`` apart.
+
+    Parameters
+    ----------
+    n : int
+        How many numbers; positive.
+    d : float
+        Their distance.
+    dtype : dtype, optional
+        A float type; ``config.default_float`` by default.
+    device : str, optional
+        Only "cpu", which is the default.
+
+    Returns
+    -------
+    Tensor
+        ``n`` cycles per unit of ``d``: zero, the positive ones, then the negative ones.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is not positive, or the device is not "cpu".
+    DTypeError
+        If ``dtype`` is no float type.
+
+    See Also
+    --------
+    fft.rfftfreq, fft.fft, fft.fftshift
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.fftfreq(4)
+    tensor([ 0.  ,  0.25, -0.5 , -0.25])
+    """
+    n = _count(n)
+    steps = np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
+    return _frequencies(steps, n, d, dtype, device)
+
+
+@told
+def rfftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike = None, device: str | None = None
+             ) -> Tensor:
+    """Frequencies of :func:`agnesi.fft.rfft` of ``n`` numbers that are ``d`` apart.
+
+    Parameters
+    ----------
+    n : int
+        How many numbers; positive.
+    d : float
+        Their distance.
+    dtype : dtype, optional
+        A float type; ``config.default_float`` by default.
+    device : str, optional
+        Only "cpu", which is the default.
+
+    Returns
+    -------
+    Tensor
+        ``n // 2 + 1`` cycles per unit of ``d``, from zero up.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is not positive, or the device is not "cpu".
+    DTypeError
+        If ``dtype`` is no float type.
+
+    See Also
+    --------
+    fft.fftfreq, fft.rfft
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.rfftfreq(4)
+    tensor([0.  , 0.25, 0.5 ])
+    """
+    n = _count(n)
+    return _frequencies(np.arange(n // 2 + 1), n, d, dtype, device)
+
+
+def _rolled(x: Any, axes: Any, back: bool) -> Tensor:
+    x = as_tensor(x)
+    found = shapes.axes_of(axes, x.ndim)
+    if not found:
+        return x
+    sizes = [x.shape[a] for a in found]
+    by = [n - n // 2 if back else n // 2 for n in sizes]
+    return roll(x, by, found)
+
+
+@public
+def fftshift(x: TensorLike, /, axes: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """Zero frequency moved to the middle, along all axes or those given.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype.
+    axes : int or sequence of int, optional
+        All by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A copy, of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    fft.ifftshift, fft.fftfreq, roll
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.fftshift(ag.fft.fftfreq(4))
+    tensor([-0.5 , -0.25,  0.  ,  0.25])
+    """
+    return _rolled(x, axes, False)
+
+
+@public
+def ifftshift(x: TensorLike, /, axes: Any = None, *, out: Tensor | None = None) -> Tensor:
+    """Inverse of :func:`fftshift`.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape and dtype.
+    axes : int or sequence of int, optional
+        All by default.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A copy, of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    See Also
+    --------
+    fft.fftshift
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.fft.ifftshift(ag.tensor([-1, 0, 1]))
+    tensor([ 0,  1, -1])
+    """
+    return _rolled(x, axes, True)

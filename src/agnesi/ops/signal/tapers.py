@@ -1,0 +1,175 @@
+"""Windows of signals: weights that fall off towards both ends."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import dtypes
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.base.arith import divide, multiply
+from agnesi.ops.base.convert import as_tensor, cast, is_live
+from agnesi.ops.special.bessel import i0
+
+__all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
+
+
+def _weights(function: Callable[..., np.ndarray], n: int, *parameters: float) -> Tensor:
+    return wrap(function(operator.index(n), *parameters).astype(dtypes.config.float_dtype))
+
+
+@public
+def bartlett(n: int, *, out: Tensor | None = None) -> Tensor:
+    """A triangle with zeros at both ends.
+
+    Parameters
+    ----------
+    n : int
+        How many weights; none where it is not positive.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.
+
+    See Also
+    --------
+    blackman, hamming, hanning, kaiser
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.bartlett(5)
+    tensor([0. , 0.5, 1. , 0.5, 0. ])
+    """
+    return _weights(np.bartlett, n)
+
+
+@public
+def blackman(n: int, *, out: Tensor | None = None) -> Tensor:
+    """A sum of three cosines, nearly zero at both ends.
+
+    Parameters
+    ----------
+    n : int
+        How many weights; none where it is not positive.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.
+
+    See Also
+    --------
+    bartlett, hamming, hanning, kaiser
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.blackman(3).round(3)
+    tensor([-0.,  1., -0.])
+    """
+    return _weights(np.blackman, n)
+
+
+@public
+def hamming(n: int, *, out: Tensor | None = None) -> Tensor:
+    """A cosine on a step of 0.08.
+
+    Parameters
+    ----------
+    n : int
+        How many weights; none where it is not positive.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.
+
+    See Also
+    --------
+    bartlett, blackman, hanning, kaiser
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.hamming(3)
+    tensor([0.08, 1.  , 0.08])
+    """
+    return _weights(np.hamming, n)
+
+
+@public
+def hanning(n: int, *, out: Tensor | None = None) -> Tensor:
+    """A cosine with zeros at both ends (von Hann's).
+
+    Parameters
+    ----------
+    n : int
+        How many weights; none where it is not positive.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.
+
+    See Also
+    --------
+    bartlett, blackman, hamming, kaiser
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.hanning(3)
+    tensor([0., 1., 0.])
+    """
+    return _weights(np.hanning, n)
+
+
+@public
+def kaiser(n: int, beta: Any, *, out: Tensor | None = None) -> Tensor:
+    """Kaiser's window; ``beta`` 0 is a rectangle, 14 falls to nearly nothing.
+
+    Parameters
+    ----------
+    n : int
+        How many weights; none where it is not positive.
+    beta : float or Tensor
+        How steeply it falls; gradients flow to a tensor.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        A vector of ``n`` numbers of the default float dtype, symmetric.
+
+    See Also
+    --------
+    hanning, hamming, blackman, i0
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.kaiser(3, 0.0)
+    tensor([1., 1., 1.])
+    """
+    if not is_live(beta):
+        return _weights(np.kaiser, n, beta)
+    n = operator.index(n)
+    beta = cast(as_tensor(beta), dtypes.float64)
+    middle = (n - 1) / 2
+    arch = np.sqrt(1 - ((np.arange(n) - middle) / middle) ** 2) if n > 1 else np.ones(n)
+    return cast(divide(i0(multiply(beta, wrap(arch))), i0(beta)), dtypes.config.float_dtype)

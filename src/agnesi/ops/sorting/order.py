@@ -1,0 +1,99 @@
+"""Orders of the last axis by NumPy, and the first few of many without ordering the others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agnesi.ops.base.complex_order import stable_order_of
+
+
+def comparable(x: np.ndarray) -> np.ndarray:
+    """Numbers in a dtype that NumPy orders with NaN last: bfloat16 as float32, which is exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from agnesi.ops.sorting.order import comparable
+    >>> comparable(np.arange(2, dtype="int8")).dtype
+    dtype('int8')
+    """
+    return x.astype(np.float32) if x.dtype.kind == "V" else x
+
+
+def sorted_rows(x: np.ndarray, descending: bool = False) -> np.ndarray:
+    """The elements of the last axis in order; NaN comes last, in descending order too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from agnesi.ops.sorting.order import sorted_rows
+    >>> sorted_rows(np.array([2.0, np.nan, 1.0]))
+    array([ 1.,  2., nan])
+    """
+    if descending:
+        return np.take_along_axis(x, stable_order(x, True), -1)
+    if x.dtype.kind in "fVc":  # zeros keep their order
+        return np.sort(comparable(x), axis=-1, kind="stable").astype(x.dtype, copy=False)
+    return np.sort(x, axis=-1)
+
+
+def stable_order(x: np.ndarray, descending: bool) -> np.ndarray:
+    """Indices (int64) that put the last axis in order; NaN comes last, equal ones stay as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from agnesi.ops.sorting.order import stable_order
+    >>> stable_order(np.array([2.0, np.nan, 1.0, 2.0]), True)
+    array([0, 3, 2, 1])
+    """
+    if x.dtype.kind == "c" and descending:
+        return stable_order_of(x, True)
+    x = comparable(x)
+    return np.argsort(_reversed(x) if descending else x, axis=-1, kind="stable")
+
+
+def first_places(x: np.ndarray, k: int, descending: bool) -> np.ndarray | None:
+    """The first ``k`` of these indices; None where nothing is gained over all of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from agnesi.ops.sorting.order import first_places
+    >>> first_places(np.arange(10000.0), 2, True)
+    array([9999, 9998])
+    """
+    n = x.shape[-1]
+    block = 64 if n >= 256 * k else 16
+    if not 0 < 2 * k * block <= n or not x.size or x.dtype.kind not in "iuf":
+        return None
+    rows = x.reshape(-1, n)
+    ahead = rows >= _bound(rows, k, block) if descending else rows <= _bound(rows, k, block, -1)
+    row, place = np.divmod(np.flatnonzero(ahead), n)
+    counts = np.bincount(row, minlength=len(rows))
+    if len(row) > rows.size // 4 or counts.min() < k:
+        return None  # many alike, or hardly any number
+    value = rows[row, place]
+    order = np.lexsort((_reversed(value) if descending else value, row))
+    starts = np.cumsum(counts) - counts
+    found = place[order[starts[:, None] + np.arange(k)]]
+    return found.reshape(*x.shape[:-1], k)
+
+
+def _bound(rows: np.ndarray, k: int, block: int, sign: int = 1) -> np.ndarray:
+    """What the first ``k`` elements of each row do not fall behind.
+
+    It is the ``k``-th among the greatest (or least) elements of parts of the row.
+    """
+    parts = rows.shape[-1] // block
+    cut = rows[:, : parts * block].reshape(len(rows), block, parts)
+    best = np.fmax.reduce(cut, 1) if sign > 0 else np.fmin.reduce(cut, 1)
+    place = parts - k if sign > 0 else k - 1
+    return np.partition(best, place, axis=-1)[:, place, None]
+
+
+def _reversed(x: np.ndarray) -> np.ndarray:
+    """Elements whose order is the opposite; NaN stays."""
+    if x.dtype.kind == "i":
+        return -1 - x
+    return ~x if x.dtype.kind in "bu" else -x

@@ -1,0 +1,265 @@
+"""Elements of an axis by their rank or number, with their places, as PyTorch gives them."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from agnesi.core import dtypes, shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.dims import is_static
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import ShapeError
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base import compare, reduce, select
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.movement import reshape, squeeze
+from agnesi.ops.base.slices import FULL, Slice
+from agnesi.ops.indexing.index import take_along_axis
+from agnesi.ops.indexing.join import roll
+from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.reductions import positions
+from agnesi.ops.reductions.extremes import CumMax, CumMin
+from agnesi.ops.sorting.sort import Ordered, argsort
+
+__all__ = ["cummax", "cummin", "kthvalue", "mode"]
+
+
+def _at(x: Tensor, indices: Tensor, axis: int, keepdims: bool) -> Ordered:
+    """The elements at one place of an axis, which goes unless it is kept."""
+    values = take_along_axis(x, indices, axis)
+    if keepdims:
+        return Ordered(values, indices)
+    return Ordered(squeeze(values, axis), squeeze(indices, axis))
+
+
+def _rows(x: Any, axis: int) -> tuple[Tensor, int]:
+    x = as_tensor(x)
+    if x.ndim == 0:
+        raise ShapeError("a number has no axis; the operand must have one")
+    return x, shapes.axis_of(axis, x.ndim)
+
+
+def max_with_place(input: Any, dim: int, keepdim: bool = False) -> Ordered:
+    """The greatest element of an axis, and where it is; it takes the whole gradient."""
+    x, axis = _rows(input, dim)
+    return _at(x, positions.argmax(x, axis, keepdims=True), axis, keepdim)
+
+
+def min_with_place(input: Any, dim: int, keepdim: bool = False) -> Ordered:
+    """The least element of an axis, and where it is; it takes the whole gradient."""
+    x, axis = _rows(input, dim)
+    return _at(x, positions.argmin(x, axis, keepdims=True), axis, keepdim)
+
+
+def sort_with_places(input: Any, dim: int = -1, descending: bool = False,
+                     stable: bool = True) -> Ordered:
+    """An axis in order, and where its elements were."""
+    x, axis = _rows(input, dim)
+    indices = argsort(x, axis, descending=descending)
+    return Ordered(take_along_axis(x, indices, axis), indices)
+
+
+def _ranked(x: Tensor, rank: Any, axis: int, keepdims: bool) -> Ordered:
+    """The element of a rank, counted from 0: a number, or one for each row."""
+    order = argsort(x, axis)
+    if isinstance(rank, Tensor):
+        return _at(x, take_along_axis(order, rank, axis), axis, keepdims)
+    one = tuple((rank, rank + 1, 1) if a == axis else FULL for a in range(x.ndim))
+    return _at(x, apply(Slice(one), order), axis, keepdims)
+
+
+def median_with_place(input: Any, dim: int = -1, keepdim: bool = False) -> Ordered:
+    """The middle element of an axis, the lower of two, and where it is; NaN where one is NaN."""
+    x, axis = _rows(input, dim)
+    middle = (operator.index(x.shape[axis]) - 1) // 2
+    if x.dtype.kind not in "fV":
+        return _ranked(x, middle, axis, keepdim)
+    missing = compare.isnan(x)
+    first = positions.argmax(missing, axis, keepdims=True)
+    found = _ranked(x, middle, axis, True).indices
+    places = select.where(reduce.any(missing, axis, keepdims=True), first, found)
+    return _at(x, places, axis, keepdim)
+
+
+def nanmedian_with_place(input: Any, dim: int = -1, keepdim: bool = False) -> Ordered:
+    """The middle of an axis' elements that are not NaN, the lower of two, and where it is."""
+    x, axis = _rows(input, dim)
+    count = reduce.sum(cast(compare.logical_not(compare.isnan(x)), dtypes.int64), axis,
+                       keepdims=True)
+    return _ranked(x, select.maximum(count - 1, 0) // 2, axis, keepdim)
+
+
+def _running(op: Any, x: Any, axis: int | None) -> Ordered:
+    x = as_tensor(x)
+    x, axis = (reshape(x, (-1,)), 0) if axis is None else (x, shapes.axis_of(axis, x.ndim))
+    wide = cast(x, dtypes.int64) if x.dtype.kind == "b" else x
+    row = op(axis)
+    y = apply(row, wide)
+    return Ordered(cast(y, x.dtype), row.chosen(y, wide))
+
+
+@public
+def cummax(x: TensorLike, axis: int | None = None) -> Ordered:
+    """Greatest element so far along an axis, and where it is: the latest of equal ones.
+
+    The values alone are ``ag.maximum.accumulate(x, axis)``.  Gradients go to the latest.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; of a dtype with an order.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+
+    Returns
+    -------
+    values, indices : Tensor
+        Of the shape of ``x``; the indices are int64.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    cummin, cumsum, max, maximum
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cummax(ag.tensor([1, 3, 2]))
+    Ordered(values=tensor([1, 3, 3]), indices=tensor([0, 1, 1]))
+    """
+    return _running(CumMax, x, axis)
+
+
+@public
+def cummin(x: TensorLike, axis: int | None = None) -> Ordered:
+    """Least element so far along an axis, and where it is: the latest of equal ones.
+
+    The values alone are ``ag.minimum.accumulate(x, axis)``.  Gradients go to the latest.
+
+    Parameters
+    ----------
+    x : array_like
+        Of any shape; of a dtype with an order.
+    axis : int, optional
+        An axis, counted from the end where negative; by default the elements are taken flat. Also
+        written ``dim``.
+
+    Returns
+    -------
+    values, indices : Tensor
+        Of the shape of ``x``; the indices are int64.
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    cummax, cumsum, min, minimum
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.cummin(ag.tensor([3, 1, 2])).values
+    tensor([3, 1, 1])
+    """
+    return _running(CumMin, x, axis)
+
+
+@public
+def kthvalue(x: TensorLike, k: int, axis: int = -1, *, keepdims: bool = False) -> Ordered:
+    """The ``k``-th least element of an axis, counted from 1, and where it is.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis; NaN is the greatest.
+    k : int
+        From 1 to the length of the axis.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    keepdims : bool
+        Whether the axis stays, with size 1.
+
+    Returns
+    -------
+    values, indices : Tensor
+        As ``x`` without the axis; the indices are int64.
+
+    Raises
+    ------
+    ValueError
+        If there are less than ``k`` elements.
+    ShapeError
+        If ``x`` has no axis.
+
+    See Also
+    --------
+    topk, median, sort, quantile
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.kthvalue(ag.tensor([5, 1, 3]), 2)
+    Ordered(values=tensor(3), indices=tensor(2))
+    """
+    x, axis = _rows(x, axis)
+    n = x.shape[axis]
+    if k < 1 or (is_static((n,)) and k > n):
+        raise ValueError(f"k must be at least 1 and at most {n}, not {k}")
+    return _ranked(x, operator.index(k) - 1, axis, keepdims)
+
+
+@public
+def mode(x: TensorLike, axis: int = -1, *, keepdims: bool = False) -> Ordered:
+    """The most frequent element of an axis, the least of several, and where it is last.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis and element.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    keepdims : bool
+        Whether the axis stays, with size 1.
+
+    Returns
+    -------
+    values, indices : Tensor
+        As ``x`` without the axis; the indices are int64.
+
+    Raises
+    ------
+    ShapeError
+        If there are no elements.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    median, unique_counts, bincount
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.mode(ag.tensor([3, 1, 3, 2])).values
+    tensor(3)
+    """
+    x, axis = _rows(x, axis)
+    ordered = sort_with_places(x, axis)
+    n = x.shape[axis]
+    line: Any = reshape(arange(n), (n, *(1,) * (x.ndim - axis - 1)))
+    # How long the run of equal elements is that ends at each place.
+    begins = compare.not_equal(ordered.values, roll(ordered.values, 1, axis))
+    begins = select.where(line == 0, True, begins)
+    first = apply(CumMax(axis), select.where(begins, line, 0))
+    longest = positions.argmax(line - first, axis, keepdims=True)
+    return _at(x, take_along_axis(ordered.indices, longest, axis), axis, keepdims)

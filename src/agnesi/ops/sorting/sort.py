@@ -1,0 +1,424 @@
+"""Order: sort, argsort, topk, and where values belong."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agnesi.core import dtypes, loops, shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.aside import elements
+from agnesi.core.config import LENT
+from agnesi.core.dispatch import apply
+from agnesi.core.errors import ShapeError
+from agnesi.core.foreign import Call
+from agnesi.core.op import Op
+from agnesi.core.public import public
+from agnesi.core.record import record
+from agnesi.core.sorting import first_few, sorting
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.complex_order import key_expressions, keys
+from agnesi.ops.base.convert import as_tensor, pair
+from agnesi.ops.base.elements import Index, IndexSum
+from agnesi.ops.base.gather_scatter import Gather
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.slices import FULL, Slice
+from agnesi.ops.indexing.index import along, take, take_along_axis
+from agnesi.ops.sorting.order import comparable, first_places, sorted_rows, stable_order
+
+
+class Ordered(NamedTuple):
+    """Values in order, and where they were."""
+
+    values: Tensor
+    indices: Tensor
+
+
+#: Axes that all functions of NumPy's take.
+_FEW_AXES = 32
+
+
+def _along(x: np.ndarray, axis: int, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """A function of rows, along another axis; it gets few axes, as NumPy's take 32 at most."""
+    last = axis in (-1, x.ndim - 1)
+    lines = x if last else np.moveaxis(x, axis, -1)
+    if x.ndim > _FEW_AXES:
+        front = lines.shape[:-1]
+        found = function(lines.reshape(math.prod(front), lines.shape[-1]))
+        found = found.reshape(*front, found.shape[-1])
+    else:
+        found = function(lines)
+    return found if last else np.moveaxis(found, -1, axis)
+
+
+def _at(x: Tensor, places: Tensor, axis: int) -> Tensor:
+    """Elements at places along an axis that are known to be there."""
+    return apply(Gather(tuple(range(x.ndim)), 0), x, *along(x, places, axis))
+
+
+# -- operations -------------------------------------------------------------------------------
+@record
+class ArgSort(Op):
+    """Indices that put an axis in order.  NaN comes last, in descending order too."""
+
+    axis: int
+    descending: bool
+    name = "argsort"
+    work = elements(16)
+    differentiable = False
+
+    def infer(self, x: Any) -> Any:
+        return x.shape, dtypes.int64
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        found = LENT.sort(x, self.axis, self.descending, True)
+        if found is not None:
+            return found
+        return _along(x, self.axis, lambda x: stable_order(x, self.descending))
+
+    def foreign(self, x: Any) -> Call | None:
+        return sorting(x, self.axis, self.descending, True)
+
+    def decompose(self, x: Tensor) -> Tensor | None:
+        """Complex numbers are ordered by whole numbers, the last key first."""
+        if x.dtype.kind != "c":
+            return None
+        order = ArgSort(self.axis, False)
+        *firsts, last = keys(x, "down" if self.descending else "up")
+        found = apply(order, last)
+        for key in firsts:
+            found = _at(found, apply(order, _at(key, found, self.axis)), self.axis)
+        return found
+
+
+@record
+class Sort(Op):
+    """The elements of an axis in order; NaN comes last."""
+
+    axis: int
+    descending: bool
+    name = "sort"
+    work = elements(16)
+    keep_inputs = (0,)
+
+    def infer(self, x: Any) -> Any:
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        found = LENT.sort(x, self.axis, self.descending, False)
+        if found is not None:
+            return found
+        return _along(x, self.axis, lambda x: sorted_rows(x, self.descending))
+
+    def foreign(self, x: Any) -> Call | None:
+        return sorting(x, self.axis, self.descending, False)
+
+    def decompose(self, x: Tensor) -> Tensor | None:
+        if x.dtype.kind != "c":
+            return None
+        return _at(x, apply(ArgSort(self.axis, self.descending), x), self.axis)
+
+    def places(self, x: Tensor) -> tuple[Tensor, ...]:
+        """Where each element of the result was."""
+        order = apply(ArgSort(self.axis, self.descending), x)
+        return along(x, order, self.axis)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor) -> tuple[Any, ...]:
+        return (apply(IndexSum(tuple(range(x.ndim)), 0, x.shape), g, *self.places(x)),)
+
+    def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
+        return apply(Index(tuple(range(x.ndim)), 0), ts[0], *self.places(x))
+
+
+@record
+class TopIndices(Op):
+    """Indices of the ``k`` greatest (or least) elements of an axis, in order."""
+
+    k: int
+    axis: int
+    largest: bool
+    name = "topk"
+    work = elements(16)
+    differentiable = False
+
+    def infer(self, x: Any) -> Any:
+        n = x.shape[self.axis]
+        if isinstance(n, int) and not 0 <= self.k <= n:
+            raise ShapeError(f"k = {self.k} of {n} elements on axis {self.axis}")
+        return (*x.shape[: self.axis], self.k, *x.shape[self.axis + 1:]), dtypes.int64
+
+    def foreign(self, x: Any) -> Call | None:
+        return first_few(x, self.axis, self.k, self.largest)
+
+    def decompose(self, x: Tensor) -> Tensor | None:
+        if self.foreign(x) is not None:
+            return None
+        order = apply(ArgSort(self.axis, self.largest), x)
+        first = tuple((0, self.k, 1) if a == self.axis else FULL for a in range(x.ndim))
+        return apply(Slice(first), order)
+
+    def perform(self, x: np.ndarray) -> np.ndarray:
+        return _along(x, self.axis, self._of_rows)
+
+    def _of_rows(self, x: np.ndarray) -> np.ndarray:
+        n = x.shape[-1]
+        first = first_places(x, self.k, self.largest)
+        if first is not None:
+            return first
+        last = ArgSort(x.ndim - 1, self.largest).perform
+        if self.k * 8 >= n or x.dtype.kind not in "iuf" or not np.isfinite(x).all():
+            return last(x)[..., : self.k]
+        kth = n - self.k if self.largest else self.k - 1
+        part = np.argpartition(x, kth, axis=-1) if self.k else np.zeros_like(x, np.int64)
+        found = np.sort(part[..., n - self.k:] if self.largest else part[..., : self.k], axis=-1)
+        inner = last(np.take_along_axis(x, found, -1))
+        return np.take_along_axis(found, inner, -1)
+
+
+@record
+class SearchSorted(Op):
+    """Where values would have to be put in to keep a sorted vector in order."""
+
+    right: bool
+    name = "searchsorted"
+    work = elements(32)
+    differentiable = False
+
+    def infer(self, row: Any, values: Any) -> Any:
+        if len(row.shape) != 1:
+            raise ShapeError(f"the sorted operand must be a vector, not of shape {row.shape}")
+        return values.shape, dtypes.int64
+
+    def perform(self, row: np.ndarray, values: np.ndarray) -> np.ndarray:
+        row, values = comparable(row), comparable(values)
+        return np.asarray(np.searchsorted(row, values, "right" if self.right else "left"))
+
+    def lower(self, at: Any, row: Any, values: Any) -> Any:
+        """Halving: the place is found bit by bit, from the highest."""
+        n = row.shape[0]
+        value = values(*at)
+        before = self._complex_before if value.dtype.startswith("c") else self._before
+        found = loops.const(0, "int64")
+        for bit in reversed(range(int(n).bit_length())):
+            step = loops.call("add", found, loops.const(1 << bit, "int64"))
+            inside = loops.call("less_equal", step, loops.const(n, "int64"))
+            last = loops.call("minimum", step, loops.const(n, "int64"))
+            below = before(row(loops.atom_of(last) + -1), value)
+            fits = loops.call("logical_and", inside, below)
+            found = loops.where(fits, step, found)
+        return found
+
+    def _before(self, element: Any, value: Any) -> Any:
+        """Whether an element comes before the place of a value; NaN comes last."""
+        order = loops.call("less_equal" if self.right else "less", element, value)
+        if element.dtype.startswith(("float", "bfloat")):
+            missing = loops.call("isnan", value)
+            if not self.right:
+                missing = loops.call(
+                    "logical_and", missing, loops.call("logical_not", loops.call("isnan", element))
+                )
+            order = loops.call("logical_or", order, missing)
+        return order
+
+    def _complex_before(self, element: Any, value: Any) -> Any:
+        """The same for complex numbers, by their keys."""
+        (*firsts, last) = zip(key_expressions(element), key_expressions(value), strict=True)
+        found = loops.call("less_equal" if self.right else "less", *last)
+        for pair_ in firsts:
+            tied = loops.call("logical_and", loops.call("equal", *pair_), found)
+            found = loops.call("logical_or", loops.call("less", *pair_), tied)
+        return found
+
+
+# -- functions --------------------------------------------------------------------------------
+def _axis(x: Any, axis: int | None) -> tuple[Tensor, int]:
+    x = as_tensor(x)
+    if axis is None:
+        return reshape(x, (-1,)), 0
+    if x.ndim == 0:
+        raise ShapeError("a number has no axis to put in order")
+    return x, shapes.axis_of(axis, x.ndim)
+
+
+@public
+def argsort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False,
+            stable: bool = True, out: Tensor | None = None) -> Tensor:
+    """Indices that put an axis in order.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis; complex numbers are ordered by their real parts, then imaginary ones.
+    axis : int or None
+        The axis to put in order; None sorts the flat elements. Also written ``dim``.
+    descending : bool
+        Whether the greatest come first; NaN comes last in any case.
+    stable : bool
+        The order of equal elements is kept in any case.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, of the shape of ``x``.
+
+    Raises
+    ------
+    ShapeError
+        For a number, which has no axis.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    sort, argpartition, lexsort, take_along_axis
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.argsort(ag.tensor([3, 1, 2]))
+    tensor([1, 2, 0])
+    """
+    x, axis = _axis(x, axis)
+    return apply(ArgSort(axis, descending), x)
+
+
+@public
+def sort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True,
+         out: Tensor | None = None) -> Tensor:
+    """The elements of an axis in order; NaN comes last.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis; complex numbers are ordered by their real parts, then imaginary ones.
+    axis : int or None
+        The axis to put in order; None sorts the flat elements. Also written ``dim``.
+    descending : bool
+        Whether the greatest come first; NaN comes last in any case.
+    stable : bool
+        The order of equal elements is kept in any case.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``; gradients go back to the places that elements came from.
+
+    Raises
+    ------
+    ShapeError
+        For a number, which has no axis.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    argsort, topk, partition, unique_values, searchsorted
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sort(ag.tensor([3, 1, 2]), descending=True)
+    tensor([3, 2, 1])
+    """
+    x, axis = _axis(x, axis)
+    return apply(Sort(axis, descending), x)
+
+
+@public
+def topk(x: TensorLike, k: int, axis: int = -1, *, largest: bool = True) -> Ordered:
+    """The ``k`` greatest elements of an axis, in order, and their indices.
+
+    Parameters
+    ----------
+    x : array_like
+        At least one axis; of a dtype with an order.
+    k : int
+        How many; at most as many as the axis is long.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    largest : bool
+        False gives the least.
+
+    Returns
+    -------
+    values, indices : Tensor
+        Elements in order, and int64 positions; as ``x``, but with ``k`` on the axis.
+
+    Raises
+    ------
+    ShapeError
+        If the axis has fewer than ``k`` elements, or for a number.
+    IndexError
+        If the axis is out of range.
+
+    See Also
+    --------
+    sort, kthvalue, max, argpartition
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.topk(ag.tensor([3, 1, 2]), 2).values
+    tensor([3, 2])
+    """
+    x, axis = _axis(x, axis)
+    op = TopIndices(operator.index(k), axis, largest)
+    op.infer(x)
+    indices = apply(op, x)
+    return Ordered(take_along_axis(x, indices, axis), indices)
+
+
+@public
+def searchsorted(x1: TensorLike, x2: TensorLike, /, side: str = "left",
+                 sorter: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Where values would have to be put in to keep a sorted vector in order.
+
+    Parameters
+    ----------
+    x1 : array_like
+        The vector, in order; or in any, if ``sorter`` puts it in order.
+    x2 : array_like
+        The values.
+    side : {"left", "right"}
+        Before or behind elements that are equal.
+    sorter : array_like of int, optional
+        As from ``argsort``.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        int64, of the shape of ``x2``.
+
+    Raises
+    ------
+    ValueError
+        If ``side`` is another.
+    ShapeError
+        If ``x1`` is no vector.
+
+    See Also
+    --------
+    sort, digitize, argsort
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.searchsorted(ag.tensor([1, 3, 5]), ag.tensor([3, 4]))
+    tensor([1, 2])
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"side must be 'left' or 'right', not {side!r}")
+    row, x = pair(x1, x2)
+    if sorter is not None:
+        row = take(row, sorter)
+    return apply(SearchSorted(side == "right"), row, x)

@@ -1,0 +1,231 @@
+"""Bessel functions.
+
+Modified ones of order 0 and 1 are generated code, from Chebyshev series as in Clenshaw (NPL
+Mathematical Tables 5, 1962); the coefficients were fitted in 40 digits.  Others are SciPy's, whose
+C functions compiled code calls.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.arith import sign
+from agnesi.ops.base.elementwise import Elementwise, Function
+from agnesi.ops.base.select import where
+from agnesi.ops.elementwise.formula import binary, called, chebyshev, no_slope, row, unary
+
+#: exp(-x) I0(x) on [0, 8] in x / 4 - 1; sqrt(x) exp(-x) I0(x) from there in 16 / x - 1.
+_I0_NEAR = (
+    0.33839763720473803, -0.3046826723431984, 0.17162090152220877, -0.09490109704804764,
+    0.04930528423967071, -0.02373741480589947, 0.010546460394594998, -0.004324309995050576,
+    0.0016394756169413357, -0.0005763755745385824, 0.00018850288509584165,
+    -5.754195010082104e-05, 1.6448448070728896e-05, -4.4167383584587505e-06,
+    1.1173875391201037e-06, -2.670793853940612e-07, 6.046995022541919e-08,
+    -1.300025009986248e-08, 2.6598237246823866e-09, -5.189795601635263e-10,
+    9.675809035373237e-11, -1.726826291441556e-11, 2.95505266312964e-12, -4.856446783111929e-13,
+    7.676185498604936e-14, -1.1685332877993451e-14, 1.715391285555133e-15,
+    -2.431279846547955e-16, 3.3307945188222384e-17, -4.4153416464793395e-18,
+    5.669178006921496e-19,
+)  # fmt: skip
+_I0_FAR = (
+    0.4022452055070544, 0.0033691164782556943, 6.889758346916825e-05, 2.8913705208347567e-06,
+    2.0489185894690638e-07, 2.266668990498178e-08, 3.3962320257083865e-09, 4.94060238822497e-10,
+    1.1889147107846439e-11, -3.1499165279632416e-11, -1.3215811840447713e-11,
+    -1.7941785315068062e-12, 7.180124451383666e-13, 3.8527783827421426e-13,
+    1.54008621752141e-14, -4.150569347287222e-14, -9.554846698828307e-15,
+    3.8116806693526224e-15, 1.7725601330565263e-15, -3.425485619677219e-16,
+    -2.8276239805165836e-16, 3.461222867697461e-17, 4.46562142029676e-17,
+    -4.830504485944182e-18, -7.233180487874754e-18, 9.921475412173699e-19,
+    1.193650890845982e-18,
+)  # fmt: skip
+#: The same of I1(x) / x, and of I1(x).
+_I1_NEAR = (
+    0.12629359322181682, -0.17641651835783406, 0.1026436586898471, -0.05294598120809499,
+    0.024726449030626516, -0.010564084894626197, 0.004156422944312888, -0.0015135724506312532,
+    0.0005122859561685758, -0.00016176081582589674, 4.781565107550054e-05,
+    -1.3273163656039436e-05, 3.4702513081376785e-06, -8.568720264695455e-07,
+    2.0032947535521353e-07, -4.445059128796328e-08, 9.381537386495773e-09,
+    -1.8872497517228294e-09, 3.625590281552117e-10, -6.663489723502027e-11,
+    1.1736186298890901e-11, -1.9839743977649436e-12, 3.223793365945575e-13,
+    -5.042185504727912e-14, 7.600684294735408e-15, -1.1055969477353862e-15,
+    1.5536319577362005e-16, -2.111421214358166e-17, 2.7779141127610464e-18,
+    -3.541581772542136e-19,
+)  # fmt: skip
+_I1_FAR = (
+    0.38928811750914005, -0.009761097491361469, -0.00011058893876262371, -3.882564808877691e-06,
+    -2.512236237870209e-07, -2.6314688468895196e-08, -3.835380385964237e-09,
+    -5.589743462196584e-10, -1.8974958123505413e-11, 3.2526035830154884e-11,
+    1.4125807436613782e-11, 2.0356285441470896e-12, -7.198551776245908e-13,
+    -4.0835511110921974e-13, -2.1015418427726643e-14, 4.272440016711951e-14,
+    1.0420276984128802e-14, -3.8144030724370075e-15, -1.8803547755107825e-15,
+    3.3082023109209285e-16, 2.96262899764595e-16, -3.209525921993424e-17,
+    -4.6503053684893586e-17, 4.414348323071708e-18, 7.517296310842105e-18,
+    -9.314178867326884e-19, -1.242193275194891e-18,
+)  # fmt: skip
+#: K0(x) + log(x / 2) I0(x) in x^2 / 2 - 1 on [0, 2]; sqrt(x) exp(x) K0(x) from there in 4 / x - 1.
+_K0_NEAR = (
+    -0.2676636966169514, 0.3442898999246285, 0.0359799365153615, 0.001264615411446926,
+    2.286212103119452e-05, 2.5347910790261494e-07, 1.904516377220209e-09,
+    1.0349695257633625e-11, 4.2598161427910826e-14, 1.3744654358807508e-16,
+    3.5708965285083736e-19,
+)  # fmt: skip
+_K0_FAR = (
+    1.2201515410329777, -0.0314481013119645, 0.0015698838857300533, -0.00012849549581627802,
+    1.39498137188765e-05, -1.8317555227191195e-06, 2.766813639445015e-07,
+    -4.660489897687948e-08, 8.574034017414225e-09, -1.6975345093890614e-09,
+    3.5773972814003283e-10, -7.957489244477396e-11, 1.8559491149549264e-11,
+    -4.514597883374519e-12, 1.1403405882073441e-12, -2.9800969231481784e-13,
+    8.032890775068375e-14, -2.2275133267462965e-14, 6.340076476276646e-15,
+    -1.848593377920907e-15, 5.5120559994043335e-16, -1.6782311257549006e-16,
+    5.2103917776435543e-17, -1.6475805939842632e-17, 5.3004337711773354e-18,
+    -1.7331712005821001e-18,
+)  # fmt: skip
+#: The same of x (K1(x) - log(x / 2) I1(x)), and of K1.
+_K1_NEAR = (
+    0.7626501136694739, -0.3531559607765449, -0.12261118082265715, -0.006975723859639864,
+    -0.0001730288957513052, -2.4334061415659684e-06, -2.213387630734726e-08,
+    -1.4114883926335278e-10, -6.666901694199329e-13, -2.427449850519366e-15,
+    -7.023863479386288e-18,
+)  # fmt: skip
+_K1_FAR = (
+    1.3603130952422213, 0.10392373657681724, -0.002857816859622779, 0.00019521551847135162,
+    -1.936197974166083e-05, 2.406484947837217e-06, -3.5019606030878126e-07,
+    5.7410841254500495e-08, -1.0345762465678097e-08, 2.0150497551970347e-09,
+    -4.1903547593419254e-10, 9.218315187605315e-11, -2.129967838427791e-11,
+    5.139639673482343e-12, -1.2891739609498229e-12, 3.348419666052243e-13,
+    -8.976705182010146e-14, 2.4771544242195988e-14, -7.0198370892147685e-15,
+    2.038703166239861e-15, -6.057047270643018e-16, 1.8380935752430455e-16,
+    -5.689462849193648e-17, 1.7940510478863572e-17, -5.7567444820733025e-18,
+    1.8778651901623268e-18,
+)  # fmt: skip
+
+
+# -- formulas -----------------------------------------------------------------------------------
+def _i0e(m: Any, x: Any) -> Any:
+    size = m.abs(x)
+    near, far = m.minimum(size, 8.0), m.maximum(size, 8.0)
+    tail = chebyshev(16.0 / far - 1.0, _I0_FAR) / m.sqrt(far)
+    return m.where(size < 8.0, chebyshev(near * 0.25 - 1.0, _I0_NEAR), tail)
+
+
+def _i1e(m: Any, x: Any) -> Any:
+    size = m.abs(x)
+    near, far = m.minimum(size, 8.0), m.maximum(size, 8.0)
+    tail = m.copysign(chebyshev(16.0 / far - 1.0, _I1_FAR) / m.sqrt(far), x)
+    return m.where(size < 8.0, chebyshev(near * 0.25 - 1.0, _I1_NEAR) * x, tail)
+
+
+def _i0(m: Any, x: Any) -> Any:
+    half = m.exp(0.5 * m.abs(x))  # the product overflows later than exp(abs(x))
+    return m.where(m.isinf(x), m.abs(x), half * m.i0e(x) * half)
+
+
+def _i1(m: Any, x: Any) -> Any:
+    half = m.exp(0.5 * m.abs(x))
+    return m.where(m.isinf(x), x, half * m.i1e(x) * half)
+
+
+def _k(order: int, scaled: bool) -> Any:
+    near_series, far_series = ((_K0_NEAR, _K0_FAR), (_K1_NEAR, _K1_FAR))[order]
+
+    def formula(m: Any, x: Any) -> Any:
+        near, far = m.minimum(x, 2.0), m.maximum(x, 2.0)
+        small = chebyshev(near * near * 0.5 - 1.0, near_series)
+        logarithm = m.log(0.5 * near)
+        if order == 0:
+            small = small - logarithm * m.i0(near)
+        else:
+            small = small / near + logarithm * m.i1(near)
+        large = chebyshev(4.0 / far - 1.0, far_series) / m.sqrt(far)
+        if scaled:
+            small = small * m.exp(near)
+        else:
+            half = m.exp(-0.5 * far)
+            large = half * large * half
+        found = m.where(x <= 2.0, small, large)
+        found = m.where(m.equal(x, 0.0), np.inf, m.where(m.equal(x, np.inf), 0.0, found))
+        return m.where(x < 0.0, np.nan, found)
+
+    return formula
+
+
+# -- rows ---------------------------------------------------------------------------------------
+def _over(y: Tensor, x: Tensor) -> Tensor:
+    """``y / x`` for an odd function whose slope at 0 is 1/2."""
+    zero = x == 0
+    return where(zero, 0.5, y / where(zero, 1, x))
+
+
+#: SciPy's are NaN at infinity and overflow early.
+I0 = row("i0", _i0, (lambda g, x: g * i1(x),), __name__)
+I1 = row("i1", _i1, (lambda g, x, y: g * (i0(x) - _over(y, x)),), __name__)
+I0E = row("i0e", _i0e, (lambda g, x, y: g * (i1e(x) - sign(x) * y),), __name__, scipy="i0e")
+I1E = row(
+    "i1e", _i1e, (lambda g, x, y: g * (i0e(x) - sign(x) * y - _over(y, x)),), __name__, scipy="i1e"
+)
+K0 = row("k0", _k(0, False), (lambda g, x: -g * k1(x),), __name__, scipy="k0")
+K1 = row("k1", _k(1, False), (lambda g, x, y: -g * (k0(x) + y / x),), __name__, scipy="k1")
+K0E = row("k0e", _k(0, True), (lambda g, x, y: g * (y - k1e(x)),), __name__, scipy="k0e")
+K1E = row("k1e", _k(1, True), (lambda g, x, y: g * (y - k0e(x) - y / x),), __name__, scipy="k1e")
+
+
+def _called(name: str, *rules: Any) -> Elementwise:
+    return called(name, rules, __name__)
+
+
+J0 = _called("j0", lambda g, x: -g * j1(x))
+J1 = _called("j1", lambda g, x: g * 0.5 * (j0(x) - jv(2.0, x)))
+Y0 = _called("y0", lambda g, x: -g * y1(x))
+Y1 = _called("y1", lambda g, x: g * 0.5 * (y0(x) - yv(2.0, x)))
+JV = _called(
+    "jv", no_slope("jv", "its order"), lambda g, a, b: g * 0.5 * (jv(a - 1, b) - jv(a + 1, b))
+)
+YV = _called(
+    "yv", no_slope("yv", "its order"), lambda g, a, b: g * 0.5 * (yv(a - 1, b) - yv(a + 1, b))
+)
+IV = _called(
+    "iv", no_slope("iv", "its order"), lambda g, a, b: g * 0.5 * (iv(a - 1, b) + iv(a + 1, b))
+)
+KV = _called(
+    "kv", no_slope("kv", "its order"), lambda g, a, b: g * -0.5 * (kv(a - 1, b) + kv(a + 1, b))
+)
+IVE = _called(
+    "ive", no_slope("ive", "its order"),
+    lambda g, a, b, y: g * (0.5 * (ive(a - 1, b) + ive(a + 1, b)) - sign(b) * y),
+)
+KVE = _called(
+    "kve", no_slope("kve", "its order"),
+    lambda g, a, b, y: g * (y - 0.5 * (kve(a - 1, b) + kve(a + 1, b))),
+)
+
+i0: Function = unary(I0, "Modified Bessel function of order 0.", "[0.0]", "[1.]")
+i1: Function = unary(I1, "Modified Bessel function of order 1.", "[0.0]", "[0.]")
+i0e: Function = unary(I0E, "``exp(-abs(x)) * i0(x)``.", "[0.0]", "[1.]")
+i1e: Function = unary(I1E, "``exp(-abs(x)) * i1(x)``.", "[0.0]", "[0.]")
+k0: Function = unary(
+    K0, "Modified Bessel function of the second kind of order 0.", "[0.0]", "[inf]"
+)
+k1: Function = unary(
+    K1, "Modified Bessel function of the second kind of order 1.", "[0.0]", "[inf]"
+)
+k0e: Function = unary(K0E, "``exp(x) * k0(x)``.", "[0.0]", "[inf]")
+k1e: Function = unary(K1E, "``exp(x) * k1(x)``.", "[0.0]", "[inf]")
+j0: Function = unary(J0, "Bessel function of order 0.", "[0.0]", "[1.]")
+j1: Function = unary(J1, "Bessel function of order 1.", "[0.0]", "[0.]")
+y0: Function = unary(Y0, "Bessel function of the second kind of order 0.", "[0.0]", "[-inf]")
+y1: Function = unary(Y1, "Bessel function of the second kind of order 1.", "[0.0]", "[-inf]")
+jv: Function = binary(JV, "Bessel function of real order ``x1``.", "[0.0], [0.0]", "[1.]")
+yv: Function = binary(
+    YV, "Bessel function of the second kind of real order ``x1``.", "[0.0], [0.0]", "[-inf]"
+)
+iv: Function = binary(IV, "Modified Bessel function of real order ``x1``.", "[0.0], [0.0]", "[1.]")
+kv: Function = binary(
+    KV, "Modified Bessel function of the second kind of real order ``x1``.", "[0.0], [0.0]",
+    "[inf]",
+)
+ive: Function = binary(IVE, "``exp(-abs(x2)) * iv(x1, x2)``.", "[0.0], [0.0]", "[1.]")
+kve: Function = binary(KVE, "``exp(x2) * kv(x1, x2)``.", "[0.0], [0.0]", "[inf]")
+jn = jv

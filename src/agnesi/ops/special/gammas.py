@@ -1,0 +1,325 @@
+"""The gamma and beta functions and what is made of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agnesi.core import dtypes, ufuncs
+from agnesi.core.accepted import TensorLike
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.arith import remainder, safe_multiply
+from agnesi.ops.base.compare import less
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.elementwise import Elementwise, Function
+from agnesi.ops.base.select import round as nearest
+from agnesi.ops.base.select import where
+from agnesi.ops.elementwise.formula import (
+    binary,
+    called,
+    horner,
+    no_slope,
+    or_scipy,
+    row,
+    unary,
+    value_of,
+)
+from agnesi.ops.elementwise.trig import cos
+from agnesi.ops.special.special import POLYGAMMA, digamma, lgamma
+
+_HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
+#: z log(gamma(z) e^z z^(1/2 - z) / sqrt(2 pi)) in 1/z^2 (Abramowitz and Stegun, 6.1.41).
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+
+
+def correction(z: Any) -> Any:
+    """What Stirling's formula leaves out of ``lgamma``, for z >= 8."""
+    inverse = 1.0 / z
+    return inverse * horner(inverse * inverse, _STIRLING)
+
+
+def _positive_gamma(m: Any, x: Any) -> Any:
+    """For x >= 1/2: below 8 the recurrence, then Stirling's formula."""
+    small = x < 8.0
+    z = m.where(small, x + 8.0, x)
+    below = x
+    for k in range(1, 8):
+        below = below * (x + k)
+    root = m.power(z, 0.5 * z - 0.25)  # its square might overflow
+    found = root * m.exp(-z) * root * (math.sqrt(2 * math.pi) * m.exp(correction(z)))
+    found = m.where(small, found / below, found)
+    return m.where(x > 171.7, math.inf, found)
+
+
+def _gamma(m: Any, x: Any) -> Any:
+    low = x < 0.5
+    high = _positive_gamma(m, m.where(low, 1.0 - x, x))
+    r = m.round(x)
+    sine = m.sin((x - r) * math.pi) * m.cos(r * math.pi)
+    reflected = math.pi / (sine * high)
+    pole = m.logical_or(m.logical_and(m.equal(x, r), x < 0.0), m.equal(x, -math.inf))
+    reflected = m.where(m.equal(x, 0.0), 1.0 / x, m.where(pole, math.nan, reflected))
+    return m.where(low, reflected, high)
+
+
+def _rgamma(m: Any, x: Any) -> Any:
+    low = x < 0.5
+    high = _positive_gamma(m, m.where(low, 1.0 - x, x))
+    r = m.round(x)
+    sine = m.sin((x - r) * math.pi) * m.cos(r * math.pi)
+    found = m.where(low, sine * high / math.pi, 1.0 / high)
+    return m.where(m.isinf(x), 0.0, found)  # at both, as SciPy
+
+
+def _rgamma_slope(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """``-y * digamma(x)``, and its limit at the poles of gamma."""
+    pole = (x <= 0) & (x == nearest(x))
+    inside = where(pole, 1, x)
+    limit = cos(nearest(x) * math.pi) * gamma(1 - where(pole, x, 0))
+    return g * where(pole, limit, -y * digamma(inside))
+
+
+def _betaln(m: Any, x: Any, y: Any) -> Any:
+    """Stirling's formula where it serves, so that large parameters do not cancel."""
+    a, b = m.minimum(x, y), m.maximum(x, y)
+    total = a + b
+    z = m.where(b < 8.0, 8.0, b)
+    part = m.log1p(a / z)
+    middle = (correction(z) - correction(a + z)) - (z - 0.5) * part - a * m.log(a + z) + a
+    one_large = m.lgamma(a) + middle
+    p = m.where(a < 8.0, 8.0, a)
+    both = (p - 0.5) * m.log(p / (p + z)) - z * m.log1p(p / z) - 0.5 * m.log(z)
+    both = both + _HALF_LOG_TWO_PI + (correction(p) + correction(z) - correction(p + z))
+    small = m.lgamma(a) + m.lgamma(b) - m.lgamma(total)
+    found = m.where(a < 8.0, one_large, both)
+    return m.where(m.logical_or(b < 8.0, a <= 0.0), small, found)
+
+
+def _sign(m: Any, x: Any) -> Any:
+    """Of gamma."""
+    return m.where(m.logical_and(x < 0.0, m.remainder(m.floor(x), 2.0) > 0.0), -1.0, 1.0)
+
+
+def _beta(m: Any, a: Any, b: Any) -> Any:
+    return m.exp(m.betaln(a, b)) * (_sign(m, a) * _sign(m, b) * _sign(m, a + b))
+
+
+GAMMA = row("gamma", _gamma, (lambda g, x, y: g * (y * digamma(x)),), __name__, scipy="gamma")
+RGAMMA = row("rgamma", _rgamma, (_rgamma_slope,), __name__, scipy="rgamma")
+#: SciPy's loses half of the digits where one parameter is large.
+BETALN = row(
+    "betaln", _betaln,
+    (lambda g, a, b: g * (digamma(a) - digamma(a + b)),
+     lambda g, a, b: g * (digamma(b) - digamma(a + b))), __name__
+)
+BETA = row(
+    "beta", _beta,
+    (lambda g, a, b, y: g * (y * (digamma(a) - digamma(a + b))),
+     lambda g, a, b, y: g * (y * (digamma(b) - digamma(a + b)))), __name__
+)
+POCH = Elementwise(
+    "poch", or_scipy("poch", value_of(lambda m, z, n: m.gamma(z + n) * m.rgamma(z))),
+    (lambda g, a, b, y: g * (y * (digamma(a + b) - digamma(a))),
+     lambda g, a, b, y: g * (y * digamma(a + b))), kinds="f", loop="scipy.special._ufuncs.poch",
+    home=__name__,
+)
+BINOM = Elementwise(
+    "binom",
+    or_scipy("binom", value_of(lambda m, n, k: m.rgamma(k + 1.0) * m.rgamma(n - k + 1.0)
+                               * m.gamma(n + 1.0))),
+    (lambda g, a, b, y: safe_multiply(g * y, digamma(a + 1) - digamma(a - b + 1)),
+     lambda g, a, b, y: safe_multiply(g * y, digamma(a - b + 1) - digamma(b + 1))),
+    kinds="f", loop="scipy.special._ufuncs.binom", home=__name__,
+)
+ZETA = called(
+    "_zeta", (no_slope("zeta", "its exponent"), lambda g, a, b: -g * a * _hurwitz(a + 1, b)),
+    __name__, own="hurwitz_zeta",
+)
+
+#: Its values below 1, too, by SciPy's continuation.
+RIEMANN = called("_riemann_zeta", (no_slope("zeta", "its exponent"),), __name__,
+                 own="riemann_zeta")
+
+
+def _by_zeta(n: Tensor, x: Tensor) -> Tensor | None:
+    """Polygamma in compiled code (DLMF 25.11.12), where SciPy's function is there to be called."""
+    if ufuncs.types(ZETA.loop, "float64", "float64") is None:
+        return None
+    order = n + 1
+    odd = remainder(where(n < 0, math.nan, n), 2)
+    sign = where(odd == 1, 1.0, where(odd == 0, -1.0, math.nan))
+    return where(n == 0, digamma(x), sign * gamma(order) * _hurwitz(order, x))
+
+
+POLYGAMMA.decompose = _by_zeta
+gamma = unary(GAMMA, "The gamma function.", "[1.0, 5.0]", "[ 1., 24.]")
+rgamma = unary(RGAMMA, "``1 / gamma(x)``, 0 at its poles.", "[0.0, 3.0]", "[0. , 0.5]")
+betaln: Function = binary(BETALN, "Logarithm of ``abs(beta(x1, x2))``.", "[1.0], [1.0]", "[0.]")
+beta: Function = binary(
+    BETA, "``gamma(x1) * gamma(x2) / gamma(x1 + x2)``.", "[1.0], [2.0]", "[0.5]"
+)
+poch: Function = binary(
+    POCH, "Rising factorial, ``gamma(x1 + x2) / gamma(x1)``.", "[2.0], [3.0]", "[24.]"
+)
+binom: Function = binary(BINOM, "``x1`` over ``x2``, of real numbers.", "[5.0], [2.0]", "[10.]")
+_hurwitz: Function = binary(ZETA)
+_riemann: Function = unary(RIEMANN)
+
+
+@public
+def zeta(x: TensorLike, q: TensorLike | None = None, /, *, out: Tensor | None = None) -> Tensor:
+    """Hurwitz' zeta function, the sum of ``(q + k)**-x``; Riemann's by default.
+
+    Riemann's is continued below 1 (DLMF 25.2); Hurwitz' is NaN there.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers.
+    q : array_like, optional
+        Positive; 1 by default. Both broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floating; infinite at 1.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.zetac, polygamma
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sqrt(ag.special.zeta(ag.tensor([2.0])) * 6)
+    tensor([3.1415925])
+    """
+    return _riemann(x) if q is None else _hurwitz(x, q)
+
+
+@public
+def loggamma(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """The principal logarithm of gamma: of real numbers, NaN below zero.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    lgamma, special.gamma, special.multigammaln
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.loggamma(ag.tensor([1.0, -1.5]))
+    tensor([ 0., nan])
+    """
+    x = _floating(x)
+    return where(less(x, 0), math.nan, lgamma(x))
+
+
+@public
+def multigammaln(a: TensorLike, d: int, /, *, out: Tensor | None = None) -> Tensor:
+    """Logarithm of the multivariate gamma function of dimension ``d``.
+
+    Parameters
+    ----------
+    a : array_like
+        Above ``(d - 1) / 2``.
+    d : int
+        The dimension; positive.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``a``.
+
+    Raises
+    ------
+    ValueError
+        If ``d`` is not positive.
+
+    See Also
+    --------
+    lgamma, special.loggamma
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.multigammaln(ag.tensor([2.0]), 1)
+    tensor([0.])
+    """
+    a = _floating(a)
+    if d < 1:
+        raise ValueError(f"d must be at least 1, not {d}")
+    total = lgamma(a) + d * (d - 1) / 4 * math.log(math.pi)
+    for j in range(1, d):
+        total = total + lgamma(a - j / 2)
+    return total
+
+
+@public
+def factorial(n: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """``gamma(n + 1)``, and 0 for negative numbers.
+
+    Parameters
+    ----------
+    n : array_like
+        Of any shape, not only whole; integers become the default float dtype.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``n``; infinite beyond the dtype's range.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    special.gamma, special.factorial2, special.comb
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.factorial(ag.tensor([0, 3, -1]))
+    tensor([1., 6., 0.])
+    """
+    n = _floating(n)
+    negative = less(n, 0)
+    return where(negative, 0, gamma(where(negative, 0, n) + 1))
+
+
+def _floating(x: Any) -> Tensor:
+    x = as_tensor(x)
+    return cast(x, dtypes.floating(x.dtype))

@@ -1,0 +1,276 @@
+"""Hypergeometric functions, Fresnel and other integrals, and Faddeeva's function.
+
+SciPy computes them; derivatives are those of DLMF, chapters 6, 7, 13 and 15.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agnesi.core.accepted import TensorLike
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.arith import safe_divide, square
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.elementwise import Function, Rule
+from agnesi.ops.base.select import where
+from agnesi.ops.elementwise.complexes import complex as complex_of
+from agnesi.ops.elementwise.explog import exp, log
+from agnesi.ops.elementwise.formula import no_slope, scipys
+from agnesi.ops.elementwise.hyperbolic import cosh, sinh
+from agnesi.ops.elementwise.trig import cos, sin
+
+__all__ = [
+    "dawsn", "erfi", "expn", "fresnel", "hyp0f1", "hyp1f1", "hyp2f1", "hyperu",
+    "log_wright_bessel", "modfresnelm", "modfresnelp", "shichi", "spence", "voigt_profile",
+    "wofz", "wright_bessel",
+]
+
+
+def _told(name: str, summary: str, args: str, result: str, *rules: Rule | None, **keywords: Any
+          ) -> Function:
+    return scipys(name, rules, __name__, summary, args, result, **keywords)
+
+
+def _still(name: str, count: int) -> tuple[Rule, ...]:
+    return (no_slope(name, "its parameters"),) * count
+
+
+# -- hypergeometric functions -------------------------------------------------------------------
+hyp0f1: Function = _told(
+    "hyp0f1", "Confluent limit function 0F1 of parameter ``x1``.", "[1.0], [0.0]", "[1.]",
+    *_still("hyp0f1", 1), lambda g, a, b: g * hyp0f1(a + 1, b) / a)
+hyp1f1: Function = _told(
+    "hyp1f1", "Kummer's function 1F1 of parameters ``x1`` and ``x2``.", "[1.0], [2.0], [0.0]",
+    "[1.]",
+    *_still("hyp1f1", 2), lambda g, a, b, c: g * a / b * hyp1f1(a + 1, b + 1, c))
+hyperu: Function = _told(
+    "hyperu", "Tricomi's function U of parameters ``x1`` and ``x2``.", "[1.0], [2.0], [1.0]",
+    "[1.]",
+    *_still("hyperu", 2), lambda g, a, b, c: -g * a * hyperu(a + 1, b + 1, c))
+hyp2f1: Function = _told(
+    "hyp2f1", "Gauss' function 2F1 of parameters ``x1``, ``x2`` and ``x3``.",
+    "[1.0], [1.0], [2.0], [0.0]", "[1.]",
+    *_still("hyp2f1", 3), lambda g, a, b, c, d: g * a * b / c * hyp2f1(a + 1, b + 1, c + 1, d))
+wright_bessel: Function = _told(
+    "wright_bessel", "Wright's generalized Bessel function of ``x1`` and ``x2``.",
+    "[0.0], [1.0], [0.0]", "[1.]",
+    *_still("wright_bessel", 2), lambda g, a, b, c: g * wright_bessel(a, a + b, c))
+log_wright_bessel: Function = _told(
+    "log_wright_bessel", "Logarithm of :func:`wright_bessel`.", "[0.0], [1.0], [0.0]", "[-0.]",
+    *_still("log_wright_bessel", 2),
+    lambda g, a, b, c, y: g * exp(log_wright_bessel(a, a + b, c) - y))
+
+# -- integrals ----------------------------------------------------------------------------------
+_ROOT_PI = math.sqrt(math.pi)
+erfi: Function = _told("erfi", "Imaginary error function, ``-1j * erf(1j * x)``.", "[0.0]", "[0.]",
+                       lambda g, x: g * exp(square(x)) * (2 / _ROOT_PI))
+dawsn: Function = _told("dawsn", "Dawson's integral.", "[0.0]", "[0.]",
+                        lambda g, x, y: g * (1 - 2 * x * y))
+expn: Function = _told(
+    "expn", "Generalized exponential integral of order ``x1``.", "[2.0], [0.0]", "[1.]",
+    *_still("expn", 1),
+    lambda g, a, b: -g * where(a == 0, exp(-b) * (1 + b) / square(b),
+                               expn(where(a == 0, 1.0, a) - 1, b)))
+spence: Function = _told(
+    "spence", "Spence's function, the dilogarithm of ``1 - x``.", "[1.0]", "[0.]",
+    lambda g, x: g * where(x == 1, -1.0, log(x) / where(x == 1, 1.0, 1 - x)))
+_shi = _told("shichi", "", "", "", lambda g, x: g * where(
+    x == 0, 1.0, safe_divide(sinh(x), x)), own="shi", output=0)
+_chi = _told("shichi", "", "", "", lambda g, x: safe_divide(g * cosh(x), x), own="chi", output=1)
+_fresnel_s = _told("fresnel", "", "", "", lambda g, x: g * sin(square(x) * (0.5 * math.pi)),
+                   own="fresnel_s", output=0)
+_fresnel_c = _told("fresnel", "", "", "", lambda g, x: g * cos(square(x) * (0.5 * math.pi)),
+                   own="fresnel_c", output=1)
+
+
+@public
+def shichi(x: TensorLike, /) -> tuple[Tensor, Tensor]:
+    """Hyperbolic sine and cosine integrals.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+
+    Returns
+    -------
+    Shi, Chi : Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    special.sici, special.expi
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.shichi(ag.tensor([0.0]))
+    (tensor([0.]), tensor([-inf]))
+    """
+    return _shi(x), _chi(x)
+
+
+@public
+def fresnel(x: TensorLike, /) -> tuple[Tensor, Tensor]:
+    """Fresnel integrals S and C of real numbers.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+
+    Returns
+    -------
+    S, C : Tensor
+        Of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    special.modfresnelp, special.fresnel_zeros, special.sici
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.fresnel(ag.tensor([0.0]))
+    (tensor([0.]), tensor([0.]))
+    """
+    return _fresnel_s(x), _fresnel_c(x)
+
+
+@public
+def modfresnelp(x: TensorLike, /) -> tuple[Tensor, Tensor]:
+    """Modified Fresnel integrals F+ and K+ of real numbers, as complex numbers (DLMF 7.2).
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+
+    Returns
+    -------
+    F, K : Tensor
+        Complex, of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    special.modfresnelm, special.fresnel
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.modfresnelp(ag.tensor([0.0]))[0].real
+    tensor([0.62665707])
+    """
+    return _modified(x, 1.0)
+
+
+@public
+def modfresnelm(x: TensorLike, /) -> tuple[Tensor, Tensor]:
+    """Modified Fresnel integrals F- and K- of real numbers, as complex numbers.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers; integers become the default float dtype.
+
+    Returns
+    -------
+    F, K : Tensor
+        Complex, of the shape of ``x``.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+
+    See Also
+    --------
+    special.modfresnelp, special.fresnel
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.modfresnelm(ag.tensor([0.0]))[0].imag
+    tensor([-0.62665707])
+    """
+    return _modified(x, -1.0)
+
+
+def _modified(x: Any, sign: float) -> tuple[Tensor, Tensor]:
+    """``F = integral of exp(sign i t^2)`` from x on, and ``K`` of it, by Faddeeva's function."""
+    x = as_tensor(x)
+    turn = complex(math.cos(math.pi / 4), sign * math.sin(math.pi / 4))  # sqrt(sign * i)
+    root = complex_of(cast(x, x.dtype), x * 0)
+    # F = sqrt(pi)/2 turn erfc(conj(turn) x), and erfc(z) = exp(-z^2) w(i z).
+    w = wofz(root * (1j * turn.conjugate()))
+    phase = square(x)
+    whole = complex_of(cos(phase), sin(phase) * sign) * w * (0.5 * _ROOT_PI * turn)
+    return whole, 0.5 * w
+
+
+# -- Faddeeva's function ------------------------------------------------------------------------
+_wofz = scipys("wofz", (lambda g, x, y: g * (2j / _ROOT_PI - 2 * x * y),), __name__, kinds="c")
+
+
+@public
+def wofz(z: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """Faddeeva's function, ``exp(-z**2) * erfc(-1j * z)``, of complex numbers.
+
+    Parameters
+    ----------
+    z : array_like
+        Complex numbers; real ones are taken as complex.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the shape of ``z``.
+
+    See Also
+    --------
+    special.erfcx, special.dawsn, special.voigt_profile
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.wofz(ag.tensor([0.0])).real
+    tensor([1.])
+    """
+    z = as_tensor(z)
+    return _wofz(z if z.dtype.kind == "c" else complex_of(z, 0.0))
+
+
+def _slope_of_voigt(a: Tensor, b: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Both parts of the derivative along z = (x + i gamma) / (sigma sqrt(2)), and of z times it."""
+    z = complex_of(a, c) / (b * math.sqrt(2))
+    slope = 2j / _ROOT_PI - 2 * z * wofz(z)
+    scale = 1 / (2 * square(b) * _ROOT_PI)
+    return slope.real * scale, slope.imag * scale, (z * slope).real
+
+
+voigt_profile: Function = _told(
+    "voigt_profile", "Voigt profile at ``x1``: a normal distribution of deviation ``x2`` convolved "
+    "with a Cauchy distribution of half width ``x3``.", "[0.0], [1.0], [0.0]", "[0.3989423]",
+    lambda g, a, b, c: g * _slope_of_voigt(a, b, c)[0],
+    lambda g, a, b, c, y: -g * (y / b + _slope_of_voigt(a, b, c)[2]
+                                / (square(b) * math.sqrt(2 * math.pi))),
+    lambda g, a, b, c: -g * _slope_of_voigt(a, b, c)[1])

@@ -1,0 +1,210 @@
+"""Mathieu functions and spheroidal wave functions, which SciPy computes.
+
+They satisfy linear differential equations of second order, so that a function and its derivative
+give all others (DLMF 28.2, 28.20 and 30.2).  SciPy's loops in single precision do not end or give
+NaN, so those in double precision are taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from agnesi.core.accepted import TensorLike
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.arith import square
+from agnesi.ops.base.elementwise import Function, Rule
+from agnesi.ops.elementwise.formula import no_slope, scipys
+from agnesi.ops.elementwise.hyperbolic import cosh
+from agnesi.ops.elementwise.trig import cos
+
+__all__ = [
+    "mathieu_a", "mathieu_b", "mathieu_cem", "mathieu_modcem1", "mathieu_modcem2",
+    "mathieu_modsem1", "mathieu_modsem2", "mathieu_sem", "obl_ang1", "obl_ang1_cv", "obl_cv",
+    "obl_rad1", "obl_rad1_cv", "obl_rad2", "obl_rad2_cv", "pro_ang1", "pro_ang1_cv", "pro_cv",
+    "pro_rad1", "pro_rad1_cv", "pro_rad2", "pro_rad2_cv",
+]
+
+_DEGREE = math.pi / 180
+
+
+def _still(name: str, count: int) -> tuple[Rule, ...]:
+    return (no_slope(name, "its parameters"),) * count
+
+
+def _characteristic(name: str, summary: str, args: str, result: str) -> Function:
+    count = args.count("[")
+    return scipys(name, _still(name, count), __name__, summary, args, result,
+                  types="d" * count + "->d")
+
+
+mathieu_a = _characteristic(
+    "mathieu_a", "Characteristic value of the even Mathieu function of order ``x1``, parameter "
+    "``x2``.", "[1.0], [0.5]", "[1.4667668]")
+mathieu_b = _characteristic(
+    "mathieu_b", "Characteristic value of the odd Mathieu function of order ``x1``, parameter "
+    "``x2``.", "[1.0], [0.5]", "[0.47065437]")
+pro_cv = _characteristic(
+    "pro_cv", "Characteristic value of prolate spheroidal wave functions.", "[0.0], [1.0], [0.5]",
+    "[2.1495705]")
+obl_cv = _characteristic(
+    "obl_cv", "Characteristic value of oblate spheroidal wave functions.", "[0.0], [1.0], [0.5]",
+    "[1.8495724]")
+
+Pair = Callable[..., tuple[Tensor, Tensor]]
+_SHOWN = """{text}, and its derivative to ``x``.
+
+    Parameters
+    ----------
+    {entries}
+
+    Returns
+    -------
+    value, derivative : Tensor
+        Of the broadcast shape, floating.
+
+    Raises
+    ------
+    DTypeError
+        For complex numbers.
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    {kin}
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> len(ag.special.{name}({args}))
+    2
+    """
+
+
+_MATHIEU = {"m": "The order: a whole number.", "q": "The parameter.",
+            "x": "The argument; angles in degrees for ``cem`` and ``sem``. All three broadcast."}
+_SPHEROIDAL = {
+    "m": "The mode: a whole number, not negative.",
+    "n": "The degree: a whole number, from ``m`` on.", "c": "The spheroidal parameter.",
+    "cv": "The characteristic value.",
+    "x": "The argument; all operands broadcast."}
+#: Who gives the characteristic values.
+_KIN = {"mathieu_cem": "mathieu_a", "mathieu_modcem": "mathieu_a, mathieu_cem",
+        "mathieu_sem": "mathieu_b", "mathieu_modsem": "mathieu_b, mathieu_sem",
+        "pro_": "pro_cv", "obl_": "obl_cv"}
+
+
+def _pair(name: str, rules: tuple[tuple[Rule, ...], tuple[Rule, ...]]
+          ) -> tuple[Function, Function]:
+    first, second = rules
+    types = "d" * len(first) + "->dd"
+    return (scipys(name, first, __name__, own=f"{name}_0", output=0, types=types),
+            scipys(name, second, __name__, own=f"{name}_1", output=1, types=types))
+
+
+def _named(function: Any, name: str, text: str, args: str) -> Any:
+    function.__name__ = function.__qualname__ = name
+    places = function.__code__.co_varnames[: function.__code__.co_argcount]
+    of = _MATHIEU if name.startswith("mathieu") else _SPHEROIDAL
+    entries = "\n    ".join(f"{n} : array_like\n        {of[n]}" for n in places)
+    kin = next(k for start, k in _KIN.items() if name.startswith(start))
+    function.__doc__ = _SHOWN.format(text=text, name=name, args=args, entries=entries, kin=kin)
+    return public(function)
+
+
+# -- Mathieu functions --------------------------------------------------------------------------
+def _mathieu(name: str, value_of: Function, text: str, *, degrees: bool) -> Pair:
+    """A solution of ``y'' = (2 q cos(2 x) - a) y`` at angles in degrees, or of the modified one."""
+    unit = _DEGREE if degrees else 1.0
+
+    def bend(g: Tensor, a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+        pull = 2 * b * (cos(2 * _DEGREE * c) if degrees else cosh(2 * c)) - value_of(a, b)
+        return g * (pull if degrees else -pull) * value(a, b, c) * unit
+
+    value, slope = _pair(name, (
+        (*_still(name, 2), lambda g, a, b, c: g * slope(a, b, c) * unit), (*_still(name, 2), bend)))
+
+    def function(m: TensorLike, q: TensorLike, x: TensorLike, /) -> tuple[Tensor, Tensor]:
+        return value(m, q, x), slope(m, q, x)
+
+    return _named(function, name, text, "1.0, 0.5, ag.tensor([0.3])")
+
+
+_TEXT = "{} Mathieu function of order ``m`` and parameter ``q``{}"
+mathieu_cem = _mathieu("mathieu_cem", mathieu_a, _TEXT.format("Even", " at degrees"), degrees=True)
+mathieu_sem = _mathieu("mathieu_sem", mathieu_b, _TEXT.format("Odd", " at degrees"), degrees=True)
+mathieu_modcem1 = _mathieu(
+    "mathieu_modcem1", mathieu_a, _TEXT.format("Even modified", " of the first kind"),
+    degrees=False)
+mathieu_modcem2 = _mathieu(
+    "mathieu_modcem2", mathieu_a, _TEXT.format("Even modified", " of the second kind"),
+    degrees=False)
+mathieu_modsem1 = _mathieu(
+    "mathieu_modsem1", mathieu_b, _TEXT.format("Odd modified", " of the first kind"), degrees=False)
+mathieu_modsem2 = _mathieu(
+    "mathieu_modsem2", mathieu_b, _TEXT.format("Odd modified", " of the second kind"),
+    degrees=False)
+
+
+# -- spheroidal wave functions ------------------------------------------------------------------
+def _bend(signs: tuple[int, int, int], x: Tensor, pair: tuple[Tensor, Tensor], m: Tensor,
+          c: Tensor, value: Tensor) -> Tensor:
+    """The second derivative; equations differ in three signs."""
+    s, t, e = signs
+    inside = 1 - s * square(x)
+    pull = value - t * square(c * x) - square(m) / inside
+    return (2 * s * x * pair[1] - e * pull * pair[0]) / inside
+
+
+def _spheroidal(name: str, value_of: Function, signs: tuple[int, int, int], text: str) -> Pair:
+    def bend(g: Tensor, a: Tensor, b: Tensor, c: Tensor, d: Tensor, y: Tensor) -> Tensor:
+        return g * _bend(signs, d, (value(a, b, c, d), y), a, c, value_of(a, b, c))
+
+    value, slope = _pair(name, (
+        (*_still(name, 3), lambda g, a, b, c, d: g * slope(a, b, c, d)), (*_still(name, 3), bend)))
+
+    def function(m: TensorLike, n: TensorLike, c: TensorLike, x: TensorLike, /
+                 ) -> tuple[Tensor, Tensor]:
+        return value(m, n, c, x), slope(m, n, c, x)
+
+    return _named(function, name, text, "0.0, 1.0, 0.5, ag.tensor([0.5])")
+
+
+def _given(name: str, signs: tuple[int, int, int], text: str) -> Pair:
+    """The same with the characteristic value as an operand."""
+
+    def bend(g: Tensor, a: Tensor, b: Tensor, c: Tensor, d: Tensor, e: Tensor, y: Tensor
+             ) -> Tensor:
+        return g * _bend(signs, e, (value(a, b, c, d, e), y), a, c, d)
+
+    value, slope = _pair(name, (
+        (*_still(name, 4), lambda g, a, b, c, d, e: g * slope(a, b, c, d, e)),
+        (*_still(name, 4), bend)))
+
+    def function(m: TensorLike, n: TensorLike, c: TensorLike, cv: TensorLike, x: TensorLike, /
+                 ) -> tuple[Tensor, Tensor]:
+        return value(m, n, c, cv, x), slope(m, n, c, cv, x)
+
+    return _named(function, name, text + ", of a known characteristic value",
+                  "0.0, 1.0, 0.5, 2.0, ag.tensor([0.5])")
+
+
+_PROLATE, _OBLATE, _IMAGINARY = (1, 1, 1), (1, -1, 1), (-1, 1, -1)
+_ANGLE, _FIRST, _SECOND = (
+    "{} angular function of the first kind", "{} radial function of the first kind",
+    "{} radial function of the second kind")
+pro_ang1 = _spheroidal("pro_ang1", pro_cv, _PROLATE, _ANGLE.format("Prolate"))
+pro_rad1 = _spheroidal("pro_rad1", pro_cv, _PROLATE, _FIRST.format("Prolate"))
+pro_rad2 = _spheroidal("pro_rad2", pro_cv, _PROLATE, _SECOND.format("Prolate"))
+obl_ang1 = _spheroidal("obl_ang1", obl_cv, _OBLATE, _ANGLE.format("Oblate"))
+obl_rad1 = _spheroidal("obl_rad1", obl_cv, _IMAGINARY, _FIRST.format("Oblate"))
+obl_rad2 = _spheroidal("obl_rad2", obl_cv, _IMAGINARY, _SECOND.format("Oblate"))
+pro_ang1_cv = _given("pro_ang1_cv", _PROLATE, _ANGLE.format("Prolate"))
+pro_rad1_cv = _given("pro_rad1_cv", _PROLATE, _FIRST.format("Prolate"))
+pro_rad2_cv = _given("pro_rad2_cv", _PROLATE, _SECOND.format("Prolate"))
+obl_ang1_cv = _given("obl_ang1_cv", _OBLATE, _ANGLE.format("Oblate"))
+obl_rad1_cv = _given("obl_rad1_cv", _IMAGINARY, _FIRST.format("Oblate"))
+obl_rad2_cv = _given("obl_rad2_cv", _IMAGINARY, _SECOND.format("Oblate"))

@@ -1,0 +1,309 @@
+"""Values of orthogonal polynomials and Legendre functions, which SciPy computes.
+
+Orders may be real; derivatives to x are those of DLMF 18.9 and 14.10.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agnesi.core.accepted import TensorLike
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.elementwise import Function, Rule
+from agnesi.ops.base.select import maximum, where
+from agnesi.ops.elementwise.complexes import complex as complex_of
+from agnesi.ops.elementwise.explog import exp
+from agnesi.ops.elementwise.formula import no_slope, scipys
+from agnesi.ops.elementwise.trig import cos, sin
+from agnesi.ops.special.gammas import binom
+from agnesi.ops.special.special import lgamma
+
+__all__ = [
+    "assoc_laguerre", "assoc_legendre_p", "eval_chebyc", "eval_chebys", "eval_chebyt",
+    "eval_chebyu", "eval_gegenbauer", "eval_genlaguerre", "eval_hermite", "eval_hermitenorm",
+    "eval_jacobi", "eval_laguerre", "eval_legendre", "eval_sh_chebyt", "eval_sh_chebyu",
+    "eval_sh_jacobi", "eval_sh_legendre", "legendre_p", "lpmv", "sph_harm_y", "sph_legendre_p",
+]
+
+
+def _told(name: str, summary: str, args: str, rule: Rule, result: str, orders: int = 1,
+          **keywords: Any) -> Function:
+    """The function of orders (or whole numbers) and of x, to which there is a derivative."""
+    still = None if keywords.get("whole") else no_slope(name, "its orders")
+    return scipys(name, (still,) * orders + (rule,), __name__, summary, args, result, **keywords)
+
+
+def _unless_zero(n: Tensor, value: Tensor) -> Tensor:
+    """The derivative of a polynomial of degree n, which is 0 for n = 0."""
+    return where(n == 0, 0, value)
+
+
+eval_legendre: Function = _told(
+    "eval_legendre", "Legendre polynomial of degree ``x1``.", "[2.0], [0.5]",
+    lambda g, a, b: g * _unless_zero(a, eval_gegenbauer(a - 1, 1.5, b)), "[-0.125]")
+eval_sh_legendre: Function = _told(
+    "eval_sh_legendre", "Shifted Legendre polynomial of degree ``x1``, on [0, 1].", "[2.0], [0.5]",
+    lambda g, a, b: g * _unless_zero(a, 2 * eval_gegenbauer(a - 1, 1.5, 2 * b - 1)), "[-0.5]")
+eval_chebyt: Function = _told(
+    "eval_chebyt", "Chebyshev polynomial T of degree ``x1``.", "[2.0], [0.5]",
+    lambda g, a, b: g * _unless_zero(a, a * eval_chebyu(a - 1, b)), "[-0.5]")
+eval_chebyu: Function = _told(
+    "eval_chebyu", "Chebyshev polynomial U of degree ``x1``.", "[2.0], [0.5]",
+    lambda g, a, b: g * _unless_zero(a, 2 * eval_gegenbauer(a - 1, 2.0, b)), "[1.6653345e-16]")
+eval_chebyc: Function = _told(
+    "eval_chebyc", "Chebyshev polynomial C of degree ``x1``, on [-2, 2].", "[2.0], [0.5]",
+    lambda g, a, b: g * _unless_zero(a, a * eval_chebyu(a - 1, b * 0.5)), "[-1.75]")
+eval_chebys: Function = _told(
+    "eval_chebys", "Chebyshev polynomial S of degree ``x1``, on [-2, 2].", "[2.0], [0.5]",
+    lambda g, a, b: g * _unless_zero(a, eval_gegenbauer(a - 1, 2.0, b * 0.5)), "[-0.75]")
+eval_sh_chebyt: Function = _told(
+    "eval_sh_chebyt", "Shifted Chebyshev polynomial T of degree ``x1``, on [0, 1].",
+    "[2.0], [0.5]",
+    lambda g, a, b: g * _unless_zero(a, 2 * a * eval_chebyu(a - 1, 2 * b - 1)), "[-1.]")
+eval_sh_chebyu: Function = _told(
+    "eval_sh_chebyu", "Shifted Chebyshev polynomial U of degree ``x1``, on [0, 1].",
+    "[2.0], [0.5]",
+    lambda g, a, b: g * _unless_zero(a, 4 * eval_gegenbauer(a - 1, 2.0, 2 * b - 1)), "[-1.]")
+eval_laguerre: Function = _told(
+    "eval_laguerre", "Laguerre polynomial of degree ``x1``.", "[2.0], [0.5]",
+    lambda g, a, b: -g * _unless_zero(a, eval_genlaguerre(a - 1, 1.0, b)), "[0.125]")
+eval_genlaguerre: Function = _told(
+    "eval_genlaguerre", "Generalized Laguerre polynomial of degree ``x1`` and parameter ``x2``.",
+    "[2.0], [1.0], [0.5]",
+    lambda g, a, b, c: -g * _unless_zero(a, eval_genlaguerre(a - 1, b + 1, c)), "[1.625]", 2)
+eval_gegenbauer: Function = _told(
+    "eval_gegenbauer", "Gegenbauer polynomial of degree ``x1`` and parameter ``x2``.",
+    "[2.0], [1.0], [0.25]",
+    lambda g, a, b, c: g * _unless_zero(a, 2 * b * eval_gegenbauer(a - 1, b + 1, c)), "[-0.75]", 2)
+eval_jacobi: Function = _told(
+    "eval_jacobi", "Jacobi polynomial of degree ``x1`` and parameters ``x2`` and ``x3``.",
+    "[2.0], [1.0], [1.0], [0.5]",
+    lambda g, a, b, c, d: g * _unless_zero(
+        a, 0.5 * (a + b + c + 1) * eval_jacobi(a - 1, b + 1, c + 1, d)), "[0.1875]", 3)
+eval_sh_jacobi: Function = _told(
+    "eval_sh_jacobi", "Shifted Jacobi polynomial of degree ``x1``, parameters ``x2`` and ``x3``.",
+    "[2.0], [2.0], [1.0], [0.5]",
+    lambda g, a, b, c, d: g * _unless_zero(
+        a, (a + b) * eval_jacobi(a - 1, b - c + 1, c, 2 * d - 1) / binom(2 * a + b - 1, a)),
+    "[-0.05]", 3)
+eval_hermite: Function = _told(
+    "eval_hermite", "Hermite polynomial H of whole degree ``x1``.", "[2], [0.5]",
+    lambda g, a, b: g * _unless_zero(a, 2 * a * eval_hermite(maximum(a - 1, 0), b)), "[-1.]",
+    whole=1)
+eval_hermitenorm: Function = _told(
+    "eval_hermitenorm", "Hermite polynomial He of whole degree ``x1``.", "[2], [0.5]",
+    lambda g, a, b: g * _unless_zero(a, a * eval_hermitenorm(maximum(a - 1, 0), b)), "[-0.75]",
+    whole=1)
+lpmv: Function = _told(
+    "lpmv", "Associated Legendre function of order ``x1`` and degree ``x2``, on [-1, 1].",
+    "[1.0], [2.0], [0.5]",
+    lambda g, a, b, c, y: g * ((a - b - 1) * lpmv(a, b + 1, c) + (b + 1) * c * y) / (1 - c * c),
+    "[-1.299038]", 2)
+
+
+@public
+def assoc_laguerre(x: TensorLike, n: TensorLike, k: TensorLike = 0.0, *, out: Tensor | None = None
+                   ) -> Tensor:
+    """Generalized Laguerre polynomial of degree ``n`` and parameter ``k``.
+
+    Parameters
+    ----------
+    x : array_like
+        Where.
+    n, k : array_like
+        Degree and parameter; all three broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floating.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.eval_genlaguerre, special.eval_laguerre
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.assoc_laguerre(ag.tensor([0.5]), 2)
+    tensor([0.125])
+    """
+    return eval_genlaguerre(n, k, x)
+
+
+def _associated(n: Any, m: Any, x: Any, norm: bool) -> Tensor:
+    found = lpmv(m, n, x)
+    if not norm:
+        return found
+    n, m = (cast(as_tensor(v), found.dtype) for v in (n, m))
+    return found * exp(0.5 * (lgamma(n - m + 1) - lgamma(n + m + 1))) * (n + 0.5) ** 0.5
+
+
+def _on_sphere(n: Any, m: Any, theta: Any) -> Tensor:
+    return _associated(n, m, cos(theta), True) * (2 * math.pi) ** -0.5
+
+
+@public
+def legendre_p(n: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
+    """Legendre polynomial of degree ``n``, behind an axis for derivatives, as in SciPy.
+
+    Parameters
+    ----------
+    n : array_like
+        The degree.
+    x : array_like
+        Where; both broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, with an axis of size 1 in front.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.eval_legendre, special.assoc_legendre_p
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.legendre_p(2, ag.tensor([0.5]))
+    tensor([[-0.125]])
+    """
+    return eval_legendre(n, x)[None]
+
+
+@public
+def assoc_legendre_p(n: TensorLike, m: TensorLike, x: TensorLike, /, *, norm: bool = False,
+                     out: Tensor | None = None) -> Tensor:
+    """Associated Legendre function of degree ``n`` and order ``m`` on [-1, 1], as in SciPy behind
+    an axis for derivatives.
+
+    With ``norm``, the integral of its square is 1; orders must not exceed degrees then.
+
+    Parameters
+    ----------
+    n, m : array_like of int
+        Degree and order.
+    x : array_like
+        In [-1, 1]; all three broadcast.
+    norm : bool
+        Whether the function is normalised.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, with an axis of size 1 in front.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.legendre_p, special.sph_legendre_p, special.lpmv
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.assoc_legendre_p(2, 1, ag.tensor([0.5]))
+    tensor([[-1.299038]])
+    """
+    return _associated(n, m, x, norm)[None]
+
+
+@public
+def sph_legendre_p(n: TensorLike, m: TensorLike, theta: TensorLike, /, *, out: Tensor | None = None
+                   ) -> Tensor:
+    """Spherical Legendre function of degree ``n`` and order ``m`` at a polar angle, as in SciPy
+    behind an axis for derivatives.
+
+    Parameters
+    ----------
+    n, m : array_like of int
+        Degree and order.
+    theta : array_like
+        Angle from the pole, in [0, pi]; all three broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, with an axis of size 1 in front.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.sph_harm_y, special.assoc_legendre_p
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.sph_legendre_p(2, 1, ag.tensor([0.5]))
+    tensor([[-0.32503858]])
+    """
+    return _on_sphere(n, m, theta)[None]
+
+
+@public
+def sph_harm_y(n: TensorLike, m: TensorLike, theta: TensorLike, phi: TensorLike, /, *,
+               out: Tensor | None = None) -> Tensor:
+    """Spherical harmonic of degree ``n`` and order ``m`` at a polar and an azimuthal angle.
+
+    Parameters
+    ----------
+    n, m : array_like of int
+        Degree and order.
+    theta : array_like
+        Angle from the pole, in [0, pi].
+    phi : array_like
+        Angle around it; all four broadcast.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Complex, of the broadcast shape.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.sph_legendre_p, special.lpmv
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.sph_harm_y(2, 1, ag.tensor([0.5]), 0.5).real
+    tensor([-0.2852482])
+    """
+    turn = cast(as_tensor(m), as_tensor(theta).dtype) * phi
+    return _on_sphere(n, m, theta) * complex_of(cos(turn), sin(turn))

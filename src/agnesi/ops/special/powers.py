@@ -1,0 +1,354 @@
+"""Power transforms, angles in degrees, and small functions of scipy.special."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agnesi.core.accepted import TensorLike
+from agnesi.core.public import public
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.arith import abs as magnitude
+from agnesi.ops.base.arith import safe_multiply, square
+from agnesi.ops.base.convert import as_tensor, cast, pair
+from agnesi.ops.base.elementwise import Function, Rule, flat
+from agnesi.ops.base.select import floor, where
+from agnesi.ops.elementwise.explog import exp, log, log1p
+from agnesi.ops.elementwise.formula import binary, horner, no_slope, row, scipys, several, unary
+from agnesi.ops.elementwise.trig import cos, sin
+from agnesi.ops.special.gammas import binom, factorial, gamma, poch
+from agnesi.ops.special.incomplete import (
+    beta_density,
+    betainc_da,
+    betainc_db,
+    gamma_density,
+    gammainc_da,
+)
+
+__all__ = [
+    "betaincc", "betainccinv", "boxcox", "boxcox1p", "comb", "cosdg", "cosm1", "cotdg", "diric",
+    "exp10", "factorial2", "factorialk", "gammainccinv", "gammasgn", "inv_boxcox",
+    "inv_boxcox1p", "perm", "powm1", "radian", "sindg", "tandg", "wrightomega", "zetac",
+]
+
+
+def _told(name: str, summary: str, args: str, result: str, *rules: Rule | None) -> Function:
+    return scipys(name, rules, __name__, summary, args, result)
+
+
+# -- Box and Cox --------------------------------------------------------------------------------
+def _boxcox(m: Any, x: Any, p: Any) -> Any:
+    """``expm1(p * log(x)) / p``; what is small or zero there takes the logarithm."""
+    logarithm = m.log(x)
+    safe = m.where(m.equal(p, 0.0), 1.0, p)
+    return m.where(m.equal(p, 0.0), logarithm, m.expm1(p * logarithm) / safe)
+
+
+def _boxcox1p(m: Any, x: Any, p: Any) -> Any:
+    logarithm = m.log1p(x)
+    safe = m.where(m.equal(p, 0.0), 1.0, p)
+    return m.where(m.equal(p, 0.0), logarithm, m.expm1(p * logarithm) / safe)
+
+
+def _inv_boxcox1p(m: Any, y: Any, p: Any) -> Any:
+    safe = m.where(m.equal(p, 0.0), 1.0, p)
+    return m.expm1(m.where(m.equal(p, 0.0), y, m.log1p(p * y) / safe))
+
+
+def _inv_boxcox(m: Any, y: Any, p: Any) -> Any:
+    safe = m.where(m.equal(p, 0.0), 1.0, p)
+    return m.exp(m.where(m.equal(p, 0.0), y, m.log1p(p * y) / safe))
+
+
+#: ``((t - 1) e^t + 1) / t^2`` and ``(t / (1 + t) - log(1 + t)) / t^2`` around 0.
+_GROWTH = [(k - 1) / math.factorial(k) for k in range(2, 14)]
+_DECAY = [(-1.0) ** (k + 1) * (k - 1) / k for k in range(2, 18)]
+
+
+def _grown(t: Tensor) -> Tensor:
+    near = magnitude(t) < 0.1
+    safe = where(near, 1.0, t)
+    return where(near, horner(where(near, t, 0.0), _GROWTH),
+                 ((safe - 1) * exp(safe) + 1) / square(safe))
+
+
+def _decayed(t: Tensor) -> Tensor:
+    near = magnitude(t) < 0.1
+    safe = where(near, 1.0, t)
+    return where(near, horner(where(near, t, 0.0), _DECAY),
+                 (safe / (1 + safe) - log1p(safe)) / square(safe))
+
+
+BOXCOX = row("boxcox", _boxcox, (
+    lambda g, a, b: g * exp((b - 1) * log(a)),
+    lambda g, a, b: g * square(log(a)) * _grown(b * log(a))), __name__, scipy="boxcox")
+BOXCOX1P = row("boxcox1p", _boxcox1p, (
+    lambda g, a, b: g * exp((b - 1) * log1p(a)),
+    lambda g, a, b: g * square(log1p(a)) * _grown(b * log1p(a))), __name__, scipy="boxcox1p")
+INV_BOXCOX = row("inv_boxcox", _inv_boxcox, (
+    lambda g, a, b, y: g * y / (1 + a * b),
+    lambda g, a, b, y: g * y * square(a) * _decayed(a * b)), __name__)
+INV_BOXCOX1P = row("inv_boxcox1p", _inv_boxcox1p, (
+    lambda g, a, b, y: g * (y + 1) / (1 + a * b),
+    lambda g, a, b, y: g * (y + 1) * square(a) * _decayed(a * b)), __name__)
+boxcox: Function = binary(
+    BOXCOX, "Box and Cox's transform, ``(x1**x2 - 1) / x2``, or ``log(x1)`` for ``x2 = 0``.",
+    "[1.0], [2.0]", "[0.]")
+boxcox1p: Function = binary(
+    BOXCOX1P, "Box and Cox's transform of ``1 + x1``.", "[1.0], [1.0]", "[1.]")
+inv_boxcox: Function = binary(
+    INV_BOXCOX, "Inverse of :func:`boxcox`.", "[0.0], [2.0]", "[1.]")
+inv_boxcox1p: Function = binary(
+    INV_BOXCOX1P, "Inverse of :func:`boxcox1p`.", "[1.0], [1.0]", "[1.]")
+
+# -- powers and angles --------------------------------------------------------------------------
+EXP10 = row("exp10", lambda m, x: m.power(10.0, x), (lambda g, y: g * y * math.log(10),), __name__,
+            scipy="exp10")
+COSM1 = row("cosm1", lambda m, x: -2.0 * m.sin(0.5 * x) * m.sin(0.5 * x),
+            (lambda g, x: -g * sin(x),), __name__, scipy="cosm1")
+RADIAN = row("radian", lambda m, d, t, s: (d + t / 60.0 + s / 3600.0) * (math.pi / 180.0), (
+    lambda g: g * (math.pi / 180), lambda g: g * (math.pi / 10800),
+    lambda g: g * (math.pi / 648000)), __name__, scipy="radian")
+exp10: Function = unary(EXP10, "``10**x``.", "[2.0]", "[100.]")
+cosm1: Function = unary(COSM1, "``cos(x) - 1``, exact for small ``x``.", "[0.0]", "[0.]")
+radian: Function = several(
+    RADIAN, "Radians of ``x1`` degrees, ``x2`` minutes and ``x3`` seconds.",
+    "[180.0], [0.0], [0.0]", "[3.1415927]")
+_DEGREE = math.pi / 180
+sindg: Function = _told("sindg", "Sine of an angle in degrees.", "[90.0]", "[1.]",
+                        lambda g, x: g * cosdg(x) * _DEGREE)
+cosdg: Function = _told("cosdg", "Cosine of an angle in degrees.", "[60.0]", "[0.5]",
+                        lambda g, x: -g * sindg(x) * _DEGREE)
+tandg: Function = _told("tandg", "Tangent of an angle in degrees.", "[45.0]", "[1.]",
+                        lambda g, y: g * (1 + square(y)) * _DEGREE)
+cotdg: Function = _told("cotdg", "Cotangent of an angle in degrees.", "[45.0]", "[1.]",
+                        lambda g, y: -g * (1 + square(y)) * _DEGREE)
+powm1: Function = _told(
+    "powm1", "``x1**x2 - 1``, exact where the power is near 1.", "[1.0], [2.0]", "[0.]",
+    lambda g, a, b: g * safe_multiply(b, a ** (b - 1)),
+    lambda g, a, y: g * (y + 1) * log(a))
+
+# -- inverses and complements -------------------------------------------------------------------
+betaincc: Function = _told(
+    "betaincc", "``1 - betainc(x1, x2, x3)``, exact in the tail.", "[1.0], [1.0], [0.25]", "[0.75]",
+    lambda g, a, b, c: -g * betainc_da(a, b, c), lambda g, a, b, c: -g * betainc_db(a, b, c),
+    lambda g, a, b, c: -g * beta_density(a, b, c))
+betainccinv: Function = _told(
+    "betainccinv", "Where :func:`betaincc` is ``x3``.", "[1.0], [1.0], [0.25]", "[0.75]",
+    lambda g, a, b, y: -g * betainc_da(a, b, y) / beta_density(a, b, y),
+    lambda g, a, b, y: -g * betainc_db(a, b, y) / beta_density(a, b, y),
+    lambda g, a, b, y: -g / beta_density(a, b, y))
+gammainccinv: Function = _told(
+    "gammainccinv", "Where :func:`gammaincc` of shape ``x1`` is ``x2``.", "[1.0], [1.0]", "[0.]",
+    lambda g, a, y: -g * gammainc_da(a, y) / gamma_density(a, y),
+    lambda g, a, y: -g / gamma_density(a, y))
+wrightomega: Function = _told(
+    "wrightomega", "Wright's omega function of real numbers: ``lambertw(exp(x))``.", "[1.0]",
+    "[1.]",
+    lambda g, y: g * y / (1 + y))
+zetac: Function = _told("zetac", "Riemann's zeta function minus 1.", "[0.0]", "[-1.5]",
+                        no_slope("zetac", "its operand"))
+gammasgn: Function = _told("gammasgn", "Sign of the gamma function.", "[-0.5]", "[-1.]", flat)
+
+
+# -- numbers of choices -------------------------------------------------------------------------
+@public
+def comb(N: TensorLike, k: TensorLike, *, exact: bool = False, repetition: bool = False,
+         out: Tensor | None = None) -> Tensor:
+    """Number of ways to choose ``k`` of ``N``, also with repetition; 0 where there are none.
+
+    ``exact`` rounds to whole numbers.
+
+    Parameters
+    ----------
+    N, k : array_like
+        They broadcast; integers are taken as float64.
+    exact : bool
+        Whether to round to whole numbers.
+    repetition : bool
+        Whether the same may be chosen again.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floating.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.perm, special.binom, special.factorial
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.comb(ag.tensor([5.0]), 2)
+    tensor([10.])
+    """
+    n, k = _pair(N, k)
+    if repetition:
+        n = n + k - 1
+    found = where((k < 0) | (n < 0) | (k > n), 0.0, binom(n, k))
+    return floor(found + 0.5) if exact else found
+
+
+@public
+def perm(N: TensorLike, k: TensorLike, *, exact: bool = False, out: Tensor | None = None) -> Tensor:
+    """Number of ordered choices of ``k`` of ``N``; 0 where there are none.
+
+    ``exact`` rounds to whole numbers.
+
+    Parameters
+    ----------
+    N, k : array_like
+        They broadcast; integers are taken as float64.
+    exact : bool
+        Whether to round to whole numbers.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floating.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not broadcast.
+
+    See Also
+    --------
+    special.comb, special.poch, special.factorial
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.perm(ag.tensor([5.0]), 2)
+    tensor([20.])
+    """
+    n, k = _pair(N, k)
+    none = (k < 0) | (n < 0) | (k > n)
+    found = where(none, 0.0, poch(where(none, 1.0, n - k + 1), k))
+    return floor(found + 0.5) if exact else found
+
+
+def _pair(n: Any, k: Any) -> tuple[Tensor, Tensor]:
+    a, b = pair(n, k)
+    if a.dtype.kind in "biu":
+        a, b = (cast(v, exp(v).dtype) for v in (a, b))
+    return a, b
+
+
+@public
+def factorial2(n: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    """Double factorial ``n * (n - 2) * ...`` of whole numbers; 0 for negative ones.
+
+    Parameters
+    ----------
+    n : array_like
+        Of any shape; integers are taken as float64.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``n``, floating.
+
+    See Also
+    --------
+    special.factorial, special.factorialk
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.factorial2(ag.tensor([7.0]))
+    tensor([105.])
+    """
+    return factorialk(n, 2)
+
+
+@public
+def factorialk(n: TensorLike, k: int, *, out: Tensor | None = None) -> Tensor:
+    """Factorial of steps ``k``, ``n * (n - k) * ...``, of whole numbers; 0 for negative ones.
+
+    Parameters
+    ----------
+    n : array_like
+        Of any shape; integers are taken as float64.
+    k : int
+        The step; positive.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``n``, floating.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` is not positive.
+
+    See Also
+    --------
+    special.factorial, special.factorial2
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.factorialk(ag.tensor([7.0]), 3)
+    tensor([28.])
+    """
+    if k < 1:
+        raise ValueError(f"k must be at least 1, not {k}")
+    if k == 1:
+        return factorial(n)
+    n, _ = _pair(n, 1.0)
+    last = n - k * floor((n - 1) / k)  # the least factor, from 1 to k
+    steps = (n - last) / k
+    found = where(n <= 0, 1.0, last * k**steps * gamma(steps + last / k + 1) / gamma(last / k + 1))
+    return where(n < 0, 0.0, floor(found + 0.5))
+
+
+@public
+def diric(x: TensorLike, n: int, *, out: Tensor | None = None) -> Tensor:
+    """Periodic sinc function, ``sin(n * x / 2) / (n * sin(x / 2))``.
+
+    Parameters
+    ----------
+    x : array_like
+        Angles in radians.
+    n : int
+        How many periods; positive.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``x``.
+
+    See Also
+    --------
+    sinc
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.special.diric(ag.tensor([0.0]), 4)
+    tensor([1.])
+    """
+    x = as_tensor(x)
+    half = x * 0.5
+    turns = floor(half / math.pi + 0.5)
+    pole = magnitude(sin(half)) < 1e-9
+    safe = where(pole, 1.0, half)
+    return where(pole, cos(math.pi * (n - 1) * turns), sin(n * safe) / (n * sin(safe)))
