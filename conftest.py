@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agnesi.core.config import config
+from agnesi.core.support.config import config
 
 #: Files that stand for modules of ``api`` in import statements, and must be imported as such.
 collect_ignore = [*Path(__file__).parent.glob("src/agnesi/[!_]*.py")]

@@ -12,7 +12,7 @@ import textwrap
 from typing import Any
 
 import agnesi as ag
-from agnesi.core import elsewhere
+from agnesi.core.support import migration_hints
 
 torch: Any = importlib.import_module("torch")
 SPACES = {
@@ -37,7 +37,7 @@ def main() -> None:
     for title, (theirs, ours, owner) in SPACES.items():
         wanted = names(theirs)
         missing = [n for n in wanted if not there(ours, n)]
-        void = [n for n in missing if "use nothing" in elsewhere.hint(owner, n)]
+        void = [n for n in missing if "use nothing" in migration_hints.hint(owner, n)]
         left = [n for n in missing if n not in void]
         found, counted = len(wanted) - len(missing), len(wanted) - len(void)
         print(f"{title}: {found} of {len(wanted)} names; without the {len(void)} that mean nothing "

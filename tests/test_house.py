@@ -116,7 +116,7 @@ def test_imports_are_at_the_top():
 
 def test_only_config_reads_the_environment():
     readers = {name_of(p) for p in SOURCES if re.search(r"\benviron\b|\bgetenv\b", p.read_text())}
-    assert readers == {"src/agnesi/core/config.py"}
+    assert readers == {"src/agnesi/core/support/config.py"}
 
 
 def test_no_fork_while_a_library_is_opened():
@@ -142,11 +142,11 @@ def test_who_asks_whether_a_trace_runs():
 
 
 def test_axes_have_no_numbers_of_their_own():
-    """An axis is named by a dimension, or is fresh (``core.loops.fresh_axis``)."""
+    """An axis is named by a dimension, or is fresh (``core.ir.loops.fresh_axis``)."""
     named = []
     for path, tree in trees().items():
         names = [name for n in nodes(tree) for name in imported(n)]
-        for call in nodes(tree) if "agnesi.core.loops.Axis" in names else ():
+        for call in nodes(tree) if "agnesi.core.ir.loops.Axis" in names else ():
             if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Axis":
                 names = [n.id for n in ast.walk(call.args[0]) if isinstance(n, ast.Name)]
                 if not names or any(n.isupper() for n in names):

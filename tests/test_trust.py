@@ -24,8 +24,8 @@ RUN = {
     "distributed/launch.py: subprocess.Popen": "the program that the user launches",
     "data/messages.py: pickle.loads": "a batch from a worker process of this process's own",
     "data/worker.py: pickle.loads": "an error from such a worker",
-    "core/record.py: compile": "a constructor, of a class's fields",
-    "core/record.py: exec": "the same",
+    "core/support/record.py: compile": "a constructor, of a class's fields",
+    "core/support/record.py: exec": "the same",
 }
 NAMES = {"eval", "exec", "compile", "__import__", "execfile", "runpy", "input"}
 MODULES = {

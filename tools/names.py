@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import agnesi as ag
-from agnesi.core import tree
+from agnesi.core.support import tree
 
 #: Why names are left out, as patterns.
 LEFT_OUT = {

@@ -12,11 +12,11 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn, optim, symbolic
-from agnesi.core import elsewhere
-from agnesi.core.elsewhere import jax as jaxs
-from agnesi.core.elsewhere import layers, theano
-from agnesi.core.elsewhere import numpy as numpys
-from agnesi.core.elsewhere import torch as torches
+from agnesi.core.support import migration_hints
+from agnesi.core.support.migration_hints import jax as jaxs
+from agnesi.core.support.migration_hints import layers, theano
+from agnesi.core.support.migration_hints import numpy as numpys
+from agnesi.core.support.migration_hints import torch as torches
 from tests.api import foreign
 
 torch = pytest.importorskip("torch")
@@ -122,6 +122,6 @@ def test_every_name_that_is_absent_tells_something(name: str) -> None:
             try:
                 getattr(ours, word)
             except AttributeError:
-                if not elsewhere.hint(owner, word):
+                if not migration_hints.hint(owner, word):
                     silent.append(word)
     assert silent == []

@@ -30,32 +30,32 @@ from agnesi.autodiff.transforms import value_and_grad as value_and_grad
 from agnesi.autodiff.transforms import vjp as vjp
 from agnesi.compiler.eager import lend as _lend
 from agnesi.compiler.shared import shared as shared
-from agnesi.core.config import config as config
-from agnesi.core.dims import Dim as Dim
-from agnesi.core.dtypes import bool_ as _bool
-from agnesi.core.dtypes import complex64 as complex64
-from agnesi.core.dtypes import complex128 as complex128
-from agnesi.core.dtypes import float16 as float16
-from agnesi.core.dtypes import float32 as float32
-from agnesi.core.dtypes import float64 as float64
-from agnesi.core.dtypes import int8 as int8
-from agnesi.core.dtypes import int16 as int16
-from agnesi.core.dtypes import int32 as int32
-from agnesi.core.dtypes import int64 as int64
-from agnesi.core.dtypes import uint8 as uint8
-from agnesi.core.dtypes import uint16 as uint16
-from agnesi.core.dtypes import uint32 as uint32
-from agnesi.core.dtypes import uint64 as uint64
-from agnesi.core.errors import DTypeError as DTypeError
-from agnesi.core.errors import FileFormatError as FileFormatError
-from agnesi.core.errors import GradientError as GradientError
-from agnesi.core.errors import MissingInputError as MissingInputError
-from agnesi.core.errors import NestingError as NestingError
-from agnesi.core.errors import ShapeError as ShapeError
-from agnesi.core.errors import TraceError as TraceError
-from agnesi.core.errors import no_attribute as _no_attribute
-from agnesi.core.exports import shown as _shown
-from agnesi.core.lineage import LINEAGE as _LINEAGE  # noqa: F401 - it counts from here on
+from agnesi.core.ir.dims import Dim as Dim
+from agnesi.core.support.config import config as config
+from agnesi.core.support.dtypes import bool_ as _bool
+from agnesi.core.support.dtypes import complex64 as complex64
+from agnesi.core.support.dtypes import complex128 as complex128
+from agnesi.core.support.dtypes import float16 as float16
+from agnesi.core.support.dtypes import float32 as float32
+from agnesi.core.support.dtypes import float64 as float64
+from agnesi.core.support.dtypes import int8 as int8
+from agnesi.core.support.dtypes import int16 as int16
+from agnesi.core.support.dtypes import int32 as int32
+from agnesi.core.support.dtypes import int64 as int64
+from agnesi.core.support.dtypes import uint8 as uint8
+from agnesi.core.support.dtypes import uint16 as uint16
+from agnesi.core.support.dtypes import uint32 as uint32
+from agnesi.core.support.dtypes import uint64 as uint64
+from agnesi.core.support.errors import DTypeError as DTypeError
+from agnesi.core.support.errors import FileFormatError as FileFormatError
+from agnesi.core.support.errors import GradientError as GradientError
+from agnesi.core.support.errors import MissingInputError as MissingInputError
+from agnesi.core.support.errors import NestingError as NestingError
+from agnesi.core.support.errors import ShapeError as ShapeError
+from agnesi.core.support.errors import TraceError as TraceError
+from agnesi.core.support.errors import no_attribute as _no_attribute
+from agnesi.core.support.exports import shown as _shown
+from agnesi.core.support.lineage import LINEAGE as _LINEAGE  # noqa: F401 - it counts from here on
 
 __version__ = "0.1.0"
 __array_api_version__ = _VERSION
@@ -156,7 +156,7 @@ if TYPE_CHECKING:
 #: Names that are loaded at first use: "module", or "module:name".
 _LATE = {
     "backends": "agnesi.backends",
-    "bfloat16": "agnesi.core.dtypes:bfloat16",
+    "bfloat16": "agnesi.core.support.dtypes:bfloat16",
     "callback": "agnesi.api.effects:callback",
     "checkpoint": "agnesi.autodiff.checkpoint:checkpoint",
     "checkpoint_sequential": "agnesi.autodiff.checkpoint:checkpoint_sequential",

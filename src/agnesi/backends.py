@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.exports import shown as _shown
 
 
 class Backend:

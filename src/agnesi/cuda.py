@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from agnesi.core.errors import no_attribute
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.errors import no_attribute
+from agnesi.core.support.exports import shown as _shown
 from agnesi.ops.random.generators import manual_seed
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.errors import TraceError
+from agnesi.core.support.errors import TraceError
 
 #: Every function of the main namespace, as the standard declares it.
 FUNCTIONS = """

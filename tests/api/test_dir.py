@@ -10,8 +10,8 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn, optim
-from agnesi.core import settings
-from agnesi.core.exports import exported
+from agnesi.core.support import settings
+from agnesi.core.support.exports import exported
 
 MODULES = {
     name: importlib.import_module(f"agnesi.{name}".rstrip(".")) for name in (

@@ -14,9 +14,9 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn, optim, symbolic
-from agnesi.core import elsewhere
-from agnesi.core.elsewhere import jax, layers, theano, torch
-from agnesi.core.elsewhere import numpy as numpys
+from agnesi.core.support import migration_hints
+from agnesi.core.support.migration_hints import jax, layers, theano, torch
+from agnesi.core.support.migration_hints import numpy as numpys
 from tests.api import foreign
 
 W = ag.tensor([1.0, -2.0], requires_grad=True)
@@ -47,7 +47,7 @@ ROWS = [(place, *row) for place, text in TEXTS.items() for row in foreign.calls(
 def absent(owner: str) -> list[str]:
     """The names of an owner's table that it has not."""
     found = OWNERS[owner]
-    return [name for name in elsewhere.table(owner) if not _has(found, name)]
+    return [name for name in migration_hints.table(owner) if not _has(found, name)]
 
 
 def _has(owner: Any, name: str) -> bool:
@@ -74,7 +74,7 @@ def _attributes(code: str) -> None:
 
 
 def test_every_owner_is_there() -> None:
-    assert set(OWNERS) == set(elsewhere._TEXTS)
+    assert set(OWNERS) == set(migration_hints._TEXTS)
     assert len(ROWS) > 150 and sum(len(absent(owner)) for owner in OWNERS) > 1100
 
 

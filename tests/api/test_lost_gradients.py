@@ -12,8 +12,8 @@ import scipy.special
 import scipy.stats
 
 import agnesi as ag
-from agnesi.core.errors import GradientError
-from agnesi.core.tree import flatten
+from agnesi.core.support.errors import GradientError
+from agnesi.core.support.tree import flatten
 
 
 def _assigned(x):

@@ -8,8 +8,8 @@ import pytest
 import agnesi as ag
 from agnesi import symbolic as T
 from agnesi.api import functions, late
-from agnesi.core import tree
-from agnesi.core.node import toposort
+from agnesi.core.ir.node import toposort
+from agnesi.core.support import tree
 from agnesi.core.tensor import Tensor
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from agnesi.core import tree
+from agnesi.core.support import tree
 
 Pair = namedtuple("Pair", "a b")
 

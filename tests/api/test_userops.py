@@ -331,7 +331,7 @@ def test_a_wrong_call_is_told_with_the_line():
 
 
 def test_a_lowering_keeps_python_out():
-    from agnesi.core import loops
+    from agnesi.core.ir import loops
 
     def lower(at, x):
         value = x(*at)

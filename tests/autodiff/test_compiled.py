@@ -5,7 +5,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
-from agnesi.core.tree import flatten
+from agnesi.core.support.tree import flatten
 
 X = ag.asarray(np.array([0.3, -1.2, 2.0]))
 V = ag.asarray(np.array([1.0, 0.5, -2.0]))

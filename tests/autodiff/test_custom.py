@@ -10,7 +10,7 @@ import pytest
 import agnesi as ag
 from agnesi.compiler.fingerprint import fingerprint
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.core.tensor import symbol
 
 X, Y = ag.tensor([0.3, 0.7], dtype="float64"), ag.tensor([2.0, 3.0], dtype="float64")

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from agnesi.codegen.program import Machine, emit_program
-from agnesi.core.convsizes import ConvSizes
-from agnesi.core.kernels import Buffer, Convolution, Matrix, Store
-from agnesi.core.loops import Affine, Axis, Expr, load
-from agnesi.core.record import replace
+from agnesi.core.ir.convsizes import ConvSizes
+from agnesi.core.ir.kernels import Buffer, Convolution, Matrix, Store
+from agnesi.core.ir.loops import Affine, Axis, Expr, load
+from agnesi.core.support.record import replace
 from agnesi.ops.convolution.conv import Conv, ConvGradW, ConvGradX, Windows
 from agnesi.runtime import machine, support
 from agnesi.schedule.lowering.split_filter_gradients import in_parts

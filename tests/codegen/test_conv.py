@@ -15,10 +15,10 @@ from agnesi.codegen.kernels.conv import plan_convolution, preferred
 from agnesi.codegen.kernels.conv.weight_pixels_plan import PlacesPlan
 from agnesi.codegen.kernels.conv.winograd.plan import WinogradPlan, WinogradWeightPlan
 from agnesi.codegen.program import Machine
-from agnesi.core.convsizes import ConvSizes
-from agnesi.core.loops import call, const
-from agnesi.core.policy import FAST_COMPILE
-from agnesi.core.record import replace
+from agnesi.core.ir.convsizes import ConvSizes
+from agnesi.core.ir.loops import call, const
+from agnesi.core.support.policy import FAST_COMPILE
+from agnesi.core.support.record import replace
 from agnesi.runtime import threads
 from tests.codegen.conv_kernels import (
     Runnable,

@@ -9,7 +9,7 @@ pytest.importorskip("llvmlite.binding")
 
 from agnesi.codegen.kernels.conv import plan_convolution
 from agnesi.codegen.kernels.conv.weightplan import WeightPlan
-from agnesi.core.convsizes import ConvSizes
+from agnesi.core.ir.convsizes import ConvSizes
 from agnesi.runtime import threads
 from tests.codegen.conv_kernels import Runnable, conv_sizes, host, ordered, reference, shapes
 

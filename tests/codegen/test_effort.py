@@ -7,8 +7,8 @@ import pytest
 
 import agnesi as ag
 from agnesi.codegen.opt_level import Effort, work
-from agnesi.core.kernels import Buffer, Loop, Nest, Store
-from agnesi.core.loops import Affine, Axis, const
+from agnesi.core.ir.kernels import Buffer, Loop, Nest, Store
+from agnesi.core.ir.loops import Affine, Axis, const
 from agnesi.runtime import machine
 
 

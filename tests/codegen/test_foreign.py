@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core import foreign
 from agnesi.core.dispatch import apply, apply_many
+from agnesi.core.ir import foreign
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support.record import record
 from agnesi.runtime import machine
 
 CALLS = []

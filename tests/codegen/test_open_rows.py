@@ -7,7 +7,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.codegen.kernels.gemm.tiling import OpenRows
-from agnesi.core.extents import Extent
+from agnesi.core.ir.extents import Extent
 
 
 @pytest.mark.parametrize("height", range(1, 31))

@@ -10,7 +10,7 @@ from llvmlite import binding as llvm
 import agnesi as ag
 from agnesi.codegen.arithmetic import scalars
 from agnesi.codegen.llvm.builder import Builder, Module, Value
-from agnesi.core.loops import BOOL_RESULTS
+from agnesi.core.ir.loops import BOOL_RESULTS
 from tests.codegen.scalar_kernels import Case, Compiled, compile_cases, feature_sets
 
 DTYPES = ["bool", "float16", "float32", "float64"]

@@ -10,7 +10,7 @@ import numpy as np
 import agnesi as ag
 from agnesi.core.dispatch import graph_node
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.core.op import Op
 from agnesi.core.tensor import symbol
 from agnesi.ops.control.body import Body

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import agnesi as ag
-from agnesi.core.tree import flatten
+from agnesi.core.support.tree import flatten
 
 
 def both(function: Any, *makers: Any, calls: int = 2) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import agnesi as ag
-from agnesi.core.tree import flatten
+from agnesi.core.support.tree import flatten
 
 SIZES = (5, 7, 1, 2, 3, 0, 16, 17, 64, 100)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.kernels import Product
+from agnesi.core.ir.kernels import Product
 
 X = np.random.default_rng(0).normal(size=(2, 5, 3, 4))
 W = np.random.default_rng(1).normal(size=(4, 6))

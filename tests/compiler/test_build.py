@@ -11,7 +11,7 @@ import pytest
 
 import agnesi
 from agnesi.compiler import build
-from agnesi.core.config import config
+from agnesi.core.support.config import config
 from agnesi.runtime import diskcache
 
 PROGRAM = """

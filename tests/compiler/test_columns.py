@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.kernels import Nest, walk
+from agnesi.core.ir.kernels import Nest, walk
 
 
 def compared(function: Any, *arrays: np.ndarray) -> Any:

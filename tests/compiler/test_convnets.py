@@ -9,8 +9,8 @@ import agnesi as ag
 from agnesi import nn
 from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.kernels import Buffer, Callback, Convolution, Nest
-from agnesi.core.node import Node
+from agnesi.core.ir.kernels import Buffer, Callback, Convolution, Nest
+from agnesi.core.ir.node import Node
 from agnesi.schedule.passes import schedule
 from agnesi.schedule.program import Request
 

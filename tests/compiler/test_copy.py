@@ -9,7 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
-from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.support.errors import DTypeError, ShapeError
 
 
 def model(width=20):

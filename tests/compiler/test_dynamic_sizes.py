@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import agnesi as ag
-from agnesi.core.extents import Extent, combined
+from agnesi.core.ir.extents import Extent, combined
 from tests.compiler.sizes import SIZES, agree, check, dynamic, rows
 from tests.compiler.ways import interpreted
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.errors import MissingInputError
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.interpret import interpret
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
+from agnesi.core.support.errors import MissingInputError
 from agnesi.core.tensor import symbol
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
-from agnesi.core.tree import flatten
+from agnesi.core.support.tree import flatten
 from tests.compiler.ways import interpreted
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.config import STATE
+from agnesi.core.support.config import STATE
 from tests.compiler.runs import Model, train
 
 

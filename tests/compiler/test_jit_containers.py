@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core import tree
+from agnesi.core.support import tree
 from tests.compiler.sizes import agree, rows
 
 

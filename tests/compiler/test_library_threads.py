@@ -12,8 +12,8 @@ import pytest
 
 import agnesi as ag
 from agnesi.compiler import products
-from agnesi.core import foreign
-from agnesi.core.config import LENT, config
+from agnesi.core.ir import foreign
+from agnesi.core.support.config import LENT, config
 from agnesi.ops.linalg import library
 from agnesi.runtime import machine
 from tests.compiler.runs import agree

@@ -12,7 +12,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
-from agnesi.core import tree
+from agnesi.core.support import tree
 from tests.compiler.ways import interpreted
 
 WAYS = ["eager", "jit", "interpreted", "symbolic"]

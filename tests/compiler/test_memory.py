@@ -11,8 +11,8 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
-from agnesi.core.kernels import Buffer, Nest, Product, walk
-from agnesi.core.loops import Affine, Axis, Expr
+from agnesi.core.ir.kernels import Buffer, Nest, Product, walk
+from agnesi.core.ir.loops import Affine, Axis, Expr
 from tests.fuzz.program import Program
 from tests.fuzz.samples import each
 from tests.fuzz.values import REAL

@@ -12,8 +12,8 @@ import pytest
 import agnesi as ag
 from agnesi import symbolic as T
 from agnesi.compiler.limits import byte_count
-from agnesi.core.kernels import Buffer, Nest, Store
-from agnesi.core.loops import Affine, Axis, call, load
+from agnesi.core.ir.kernels import Buffer, Nest, Store
+from agnesi.core.ir.loops import Affine, Axis, call, load
 from agnesi.nn.functional import dropout
 from agnesi.ops.random.generators import Generator
 from agnesi.schedule.memory.rematerialize import Remaker

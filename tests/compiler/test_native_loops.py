@@ -11,7 +11,7 @@ import pytest
 import agnesi as ag
 from agnesi.core.dispatch import apply
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support.record import record
 from agnesi.ops.control.branch import Cond
 from agnesi.ops.control.loop import Scan, While
 from tests.compiler.bodies import body, check, kinds, results

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.kernels import Nest
+from agnesi.core.ir.kernels import Nest
 
 RNG = np.random.default_rng(0)
 ROWS, LONG = RNG.normal(size=(6, 1, 700)), RNG.normal(size=(6, 11, 700))

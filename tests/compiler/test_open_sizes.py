@@ -10,8 +10,8 @@ import agnesi as ag
 from agnesi import symbolic as T
 from agnesi.api import functions, late
 from agnesi.autodiff.deferred import Deferred
-from agnesi.core import tree
-from agnesi.core.node import toposort
+from agnesi.core.ir.node import toposort
+from agnesi.core.support import tree
 from agnesi.core.tensor import Tensor
 
 RNG = np.random.default_rng(0)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import agnesi as ag
 from agnesi import symbolic as T
-from agnesi.core.kernels import Buffer, Kernel
+from agnesi.core.ir.kernels import Buffer, Kernel
 from agnesi.schedule.dependence import Dependence
 from agnesi.schedule.memory import arena
 from agnesi.schedule.memory.order import least_memory, peak

@@ -16,7 +16,7 @@ from agnesi.compiler.fingerprint import fingerprint
 from agnesi.compiler.trace import stand_in
 from agnesi.core.dispatch import graph_node
 from agnesi.core.graph import FunctionGraph, live_tensor
-from agnesi.core.node import toposort
+from agnesi.core.ir.node import toposort
 from agnesi.core.tensor import symbol
 from agnesi.ops.base import elementwise
 from agnesi.testing import samples

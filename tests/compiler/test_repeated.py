@@ -5,7 +5,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.codegen import program
-from agnesi.core.record import replace
+from agnesi.core.support.record import replace
 from agnesi.schedule.lowering import cluster_dedup, kernel_templates
 from agnesi.schedule.lowering.cluster_dedup import Repeats
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.kernels import Nest
+from agnesi.core.ir.kernels import Nest
 
 
 def ordered(f):

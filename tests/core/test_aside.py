@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core import aside as module
-from agnesi.core.aside import LONG, aside
+from agnesi.core.support import aside as module
+from agnesi.core.support.aside import LONG, aside
 
 R = np.random.default_rng(0)
 V, W, M, S = (ag.tensor(R.normal(size=n)) for n in (4000, LONG + 1, (60, 60), (600, 600)))

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from agnesi.core import loops
-from agnesi.core.interning import interning
-from agnesi.core.kernels import Buffer, Nest, Store, axes_in
-from agnesi.core.loops import Affine, Axis, fresh_axes, fresh_axis
+from agnesi.core.ir import loops
+from agnesi.core.ir.interning import interning
+from agnesi.core.ir.kernels import Buffer, Nest, Store, axes_in
+from agnesi.core.ir.loops import Affine, Axis, fresh_axes, fresh_axis
 from agnesi.schedule.lowering import batches
 from agnesi.schedule.transforms import split_reductions
 

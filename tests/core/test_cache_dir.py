@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agnesi.core import settings
-from agnesi.core.config import config
+from agnesi.core.support import settings
+from agnesi.core.support.config import config
 from agnesi.runtime import cachefolder, diskcache
 
 PROGRAM = """

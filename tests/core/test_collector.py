@@ -9,8 +9,8 @@ import weakref
 
 import pytest
 
-from agnesi.core import collector
-from agnesi.core.collector import no_gc
+from agnesi.core.support import gc_pause
+from agnesi.core.support.gc_pause import no_gc
 
 
 class Circle:
@@ -24,7 +24,7 @@ class Circle:
 def looks(monkeypatch):
     """The generations that the collector looks through; all has been looked through before."""
     gc.collect()
-    monkeypatch.setattr(collector, "_unseen", (0, 0))
+    monkeypatch.setattr(gc_pause, "_unseen", (0, 0))
     seen = []
 
     def note(phase, info):
@@ -57,7 +57,7 @@ def test_garbage_is_found_all_the_same(looks):
 
 
 def test_too_much_is_looked_at(looks, monkeypatch):
-    monkeypatch.setattr(collector, "_UNSEEN", 25_000)
+    monkeypatch.setattr(gc_pause, "_UNSEEN", 25_000)
     made = []
     for _ in range(3):
         with no_gc():
@@ -137,7 +137,7 @@ def test_a_child_collects_where_another_thread_grows_a_graph(here):
     finally:
         done.set()
         thread.join()
-    assert gc.isenabled() and not collector._blocks
+    assert gc.isenabled() and not gc_pause._blocks
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 import agnesi as ag
-from agnesi.core.config import LENT, Config, config
+from agnesi.core.support.config import LENT, Config, config
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn
-from agnesi.core import tree
-from agnesi.core.errors import NestingError
+from agnesi.core.support import tree
+from agnesi.core.support.errors import NestingError
 
 KINDS = {
     "list": lambda v: [v], "tuple": lambda v: (v,), "dict": lambda v: {"a": v},

@@ -2,8 +2,8 @@
 
 import pytest
 
-from agnesi.core.extents import Extent
-from agnesi.core.growth import grows_no_faster, powers
+from agnesi.core.ir.extents import Extent
+from agnesi.core.ir.growth import grows_no_faster, powers
 
 N, M = Extent.named("n", 1, None, 5), Extent.named("m", 1, None, 7)
 

@@ -10,13 +10,14 @@ import pytest
 import agnesi as ag
 from agnesi import nn, optim
 from agnesi.compiler import hooks
-from agnesi.core import collector
-from agnesi.core.config import MODE, TRACES, WITNESSES, Mode, config
+from agnesi.core.support import gc_pause
+from agnesi.core.support.config import MODE, TRACES, WITNESSES, Mode, config
 
 ROOT = os.path.dirname(ag.__file__)
 #: Files whose lines switch something, and undo it.
 SWITCHES = tuple(os.path.join(ROOT, *name.split("/")) for name in (
-    "core/config.py", "core/undo.py", "core/tracing.py", "core/collector.py", "runtime/llvm.py",
+    "core/support/config.py", "core/support/undo.py", "core/support/tracing.py",
+    "core/support/gc_pause.py", "runtime/llvm.py",
     "compiler/reads.py", "compiler/hooks.py", "compiler/trace.py", "compiler/version.py",
     "compiler/jit.py", "autodiff/recording.py", "autodiff/reverse.py", "autodiff/checkpoint.py",
     "autodiff/bodies.py", "autodiff/transforms.py", "autodiff/vmap.py", "api/traced.py"))
@@ -62,7 +63,7 @@ def _switched():
         "settings": repr(config), "float": config._float_dtype, "compiles": config._compiles,
         "witnesses": WITNESSES.running, "traces": TRACES.running, "hooks": len(hooks._HOOKED),
         "interval": sys.getswitchinterval(), "collector": gc.isenabled(),
-        "stopped": len(collector._blocks),
+        "stopped": len(gc_pause._blocks),
     }
 
 

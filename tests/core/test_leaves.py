@@ -7,7 +7,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn, optim
-from agnesi.core.errors import GradientError
+from agnesi.core.support.errors import GradientError
 
 
 # -- examples ---------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import agnesi as ag
-from agnesi.core.config import CHOICES
-from agnesi.core.policy import FAST_COMPILE, FAST_RUN, POLICIES
+from agnesi.core.support.config import CHOICES
+from agnesi.core.support.policy import FAST_COMPILE, FAST_RUN, POLICIES
 from agnesi.rewrite import STAGES
 
 ROOM = Path(__file__).parents[2] / "src/agnesi"

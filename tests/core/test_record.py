@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from agnesi.core.record import field, put_off, record, replace, struct
+from agnesi.core.support.record import field, put_off, record, replace, struct
 
 
 @record

@@ -20,7 +20,7 @@ def test_one_that_fails_ends_the_job_with_its_name(tmp_path, capfd):
     assert out == "" and "agnesi launch: rank 1 (process " in err and "ended with code 3" in err
     texts = [(logs / f"rank{rank}.log").read_text() for rank in range(2)]
     assert all(text.startswith("begin at 0 after 0 restarts\n") for text in texts)
-    assert "agnesi.core.errors.CollectiveError: " in texts[0]  # who waits is told
+    assert "agnesi.core.support.errors.CollectiveError: " in texts[0]  # who waits is told
     assert "rank 1" in texts[0].split("CollectiveError: ")[1]
     assert _segments() <= before
 

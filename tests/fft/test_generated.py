@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.roots import roots
+from agnesi.core.support.roots import roots
 
 RNG = np.random.default_rng(3)
 #: Powers of two, other small factors, large prime factors, one number.

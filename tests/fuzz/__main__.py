@@ -19,7 +19,7 @@ import traceback
 from collections import Counter
 from typing import Any
 
-from agnesi.core.config import config
+from agnesi.core.support.config import config
 from tests.fuzz.alone import HANGS, ends_badly
 from tests.fuzz.cases import case, report
 from tests.fuzz.check import Failure, Unclear, check

@@ -7,7 +7,7 @@ import pickle
 import subprocess
 import sys
 
-from agnesi.core.config import config
+from agnesi.core.support.config import config
 from tests.fuzz.check import failing
 from tests.fuzz.run import Case
 from tests.fuzz.watch import Watch

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import agnesi as ag
-from agnesi.core.tree import flatten
+from agnesi.core.support.tree import flatten
 from tests.fuzz import reference
 from tests.fuzz.program import Program, defined
 from tests.fuzz.values import is_float

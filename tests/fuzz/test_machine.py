@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.kernels import Nest, Store
-from agnesi.core.loops import call
+from agnesi.core.ir.kernels import Nest, Store
+from agnesi.core.ir.loops import call
 from agnesi.rewrite import forget_rule, rewrite_rule
 from agnesi.schedule import passes
 from tests.fuzz import bisect

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from agnesi.core.config import config
+from agnesi.core.support.config import config
 from agnesi.runtime import diskcache
 from tests.hostile.attempt import PATIENCE, Forked, Trial
 from tests.hostile.work import check

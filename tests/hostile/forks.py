@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import agnesi as ag
-from agnesi.core.config import config
+from agnesi.core.support.config import config
 from tests.hostile.attempt import Forked, Trial
 
 THREADS = 4

@@ -15,7 +15,7 @@ from types import FrameType
 import numpy as np
 
 import agnesi as ag
-from agnesi.core.config import STATE, TRACES, config
+from agnesi.core.support.config import STATE, TRACES, config
 from agnesi.runtime import diskcache
 from tests.hostile.attempt import Forked, Trial
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from agnesi.core.config import config
+from agnesi.core.support.config import config
 from agnesi.runtime import diskcache
 from tests.hostile.attempt import Forked, Trial
 from tests.hostile.work import check

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from agnesi.core.config import config
+from agnesi.core.support.config import config
 from agnesi.runtime import diskcache
 from tests.hostile.attempt import Forked, Trial
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core import tree
+from agnesi.core.support import tree
 
 L: Any = ag.linalg
 DTYPES = ("float32", "float64", "complex64", "complex128")

@@ -9,7 +9,7 @@ import pytest
 import scipy.linalg
 
 import agnesi as ag
-from agnesi.core import tree
+from agnesi.core.support import tree
 from agnesi.testing.matrices import LEFT, RIGHT, STACK, TALL, TURNED, A, B
 
 L: Any = ag.linalg

@@ -12,10 +12,10 @@ import agnesi as ag
 from agnesi import symbolic as T
 from agnesi.core.dispatch import apply
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.kernels import Product
-from agnesi.core.node import toposort
+from agnesi.core.ir.kernels import Product
+from agnesi.core.ir.node import toposort
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support.record import record
 from agnesi.core.tensor import symbol
 from agnesi.rewrite import forget_rule, rewrite_rule, variables
 

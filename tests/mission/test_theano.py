@@ -10,7 +10,7 @@ import pytest
 import agnesi as ag
 from agnesi import nn
 from agnesi import symbolic as T
-from agnesi.core.kernels import Product
+from agnesi.core.ir.kernels import Product
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 FLOATS, COMPLEX = ["float16", "float32", "float64"], ["complex64", "complex128"]

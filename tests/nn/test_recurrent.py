@@ -9,7 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn
-from agnesi.core.kernels import Callback, Nest, Product, nested
+from agnesi.core.ir.kernels import Callback, Nest, Product, nested
 from agnesi.nn.functional import cross_entropy, lstm
 from agnesi.optim import SGD
 from agnesi.testing import check_grads

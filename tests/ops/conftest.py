@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agnesi.core import loops
-from agnesi.core.loops import Affine, Axis, Expr, Part, Read, Turns
+from agnesi.core.ir import loops
+from agnesi.core.ir.loops import Affine, Axis, Expr, Part, Read, Turns
 from agnesi.ops.base.elementwise import TABLE
 
 

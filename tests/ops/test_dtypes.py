@@ -10,7 +10,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn
-from agnesi.core.tree import flatten
+from agnesi.core.support.tree import flatten
 from agnesi.ops.base.elementwise import TABLE, call
 from agnesi.testing.samples import operands
 

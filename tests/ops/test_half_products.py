@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core import foreign
+from agnesi.core.ir import foreign
 from agnesi.ops.contractions import halves
 
 RNG = np.random.default_rng(4)

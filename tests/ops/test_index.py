@@ -8,7 +8,7 @@ import pytest
 import agnesi as ag
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.interpret import interpret
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.core.tensor import symbol
 from agnesi.ops.base.gather_scatter import Gather, ScatterAdd, ScatterPut
 from agnesi.testing import check_op

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.dims import Dim
 from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import Dim
+from agnesi.core.ir.node import Node
+from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import symbol
-from agnesi.core.tree import flatten
 from agnesi.ops.control.body import Body
 from agnesi.ops.control.branch import Cond
 from agnesi.ops.control.loop import Scan, While, applied

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.tree import flatten
+from agnesi.core.support.tree import flatten
 from tests.testing.calls import Call, call_of, functions
 
 #: They double the size of each axis, or add one for each: no memory holds what they give.

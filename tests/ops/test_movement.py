@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.dims import Dim
+from agnesi.core.ir.dims import Dim
 from agnesi.ops.base.movement import Permute, Reshape
 from agnesi.ops.base.slices import FULL, Slice, SlicePut, Unslice
 from agnesi.ops.indexing.diagonal import Diagonal, DiagonalMatrix, Triangle
@@ -130,7 +130,7 @@ def test_unknown_sizes_are_carried_through():
 
 
 def _symbolic(shape):
-    from agnesi.core.node import Node
+    from agnesi.core.ir.node import Node
     from agnesi.core.tensor import symbol
 
     return symbol(Node(None, (), shape, np.dtype("float32")))
@@ -193,7 +193,7 @@ def test_tensor_copies_and_asarray_shares():
 
 
 def test_filled_tensors_of_a_graph_hold_no_big_constant():
-    from agnesi.core.node import toposort
+    from agnesi.core.ir.node import toposort
 
     x = _symbolic((Dim("n"), 3))
     for t in (ag.zeros_like(x), ag.full_like(x, 2), ag.ones(x.shape)):

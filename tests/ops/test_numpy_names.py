@@ -11,7 +11,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.api.late import NAMES
-from agnesi.core import tree
+from agnesi.core.support import tree
 from agnesi.ops.contractions.paths import cost, greedy_path, optimal_path, path_cost
 
 R = np.random.default_rng(5)

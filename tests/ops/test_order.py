@@ -7,8 +7,8 @@ import pytest
 
 import agnesi as ag
 from agnesi.compiler.sorting import sorted_by_code
-from agnesi.core.config import LENT
-from agnesi.core.sorting import Sorting
+from agnesi.core.ir.calls.sorting import Sorting
+from agnesi.core.support.config import LENT
 from agnesi.ops.sorting.order import first_places
 from agnesi.ops.sorting.sort import ArgSort, Sort
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core import dtypes, loops
 from agnesi.core.dispatch import Item
 from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
-from agnesi.core.node import Node
+from agnesi.core.ir import loops
+from agnesi.core.ir.node import Node
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import symbol, wrap
 from agnesi.ops.base.elementwise import TABLE, call
 from agnesi.testing import check_op

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.errors import TraceError
+from agnesi.core.support.errors import TraceError
 
 MODULES = {"": (ag, np), "linalg": (ag.linalg, np.linalg), "fft": (ag.fft, np.fft)}
 #: What operands are, and what may follow them.

@@ -8,7 +8,7 @@ import pytest
 from agnesi.core.dispatch import graph_node
 from agnesi.core.graph import FunctionGraph, constant, constant_value
 from agnesi.core.interpret import interpret
-from agnesi.core.node import Node, leaves
+from agnesi.core.ir.node import Node, leaves
 from agnesi.core.tensor import symbol
 from agnesi.rewrite import rewrite
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.errors import DTypeError, ShapeError, location
 from agnesi.core.graph import FunctionGraph
+from agnesi.core.support.errors import DTypeError, ShapeError, location
 from agnesi.core.tensor import symbol
 from agnesi.rewrite import PRESETS, Report, forget_rule, rewrite, rewrite_rule, rules, variables
 from agnesi.rewrite.engine import chosen

@@ -5,12 +5,12 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
-from agnesi.core.errors import DTypeError, MissingInputError, ShapeError
 from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.interpret import interpret
 from agnesi.core.op import Op
 from agnesi.core.substitution import clone
+from agnesi.core.support.errors import DTypeError, MissingInputError, ShapeError
 
 
 def test_the_users_graph_is_not_touched(var, graph_of):

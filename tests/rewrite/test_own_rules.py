@@ -5,8 +5,8 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
-from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.graph import FunctionGraph
+from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.rewrite import (
     Report,
     forget_rule,

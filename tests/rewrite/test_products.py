@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.kernels import Product
+from agnesi.core.ir.kernels import Product
 from agnesi.nn.functional import linear
 
 RANDOM = np.random.default_rng(0)

@@ -11,7 +11,7 @@ import pytest
 import agnesi as ag
 from agnesi.core.graph import FunctionGraph, constant
 from agnesi.core.interpret import interpret
-from agnesi.core.node import Node, leaves
+from agnesi.core.ir.node import Node, leaves
 from agnesi.rewrite import GraphRule, PatternRule, pattern_rule, rules, variables
 from agnesi.rewrite.engine import outside_traces
 from agnesi.rewrite.pattern import filled

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.kernels import Product
+from agnesi.core.ir.kernels import Product
 
 RANDOM = np.random.default_rng(3)
 STEPS, ROWS, INPUT, WIDTH = 6, 3, 20, 24

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agnesi.core.config import config
+from agnesi.core.support.config import config
 
 
 @pytest.fixture

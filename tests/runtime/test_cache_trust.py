@@ -11,8 +11,8 @@ from collections import Counter
 
 import pytest
 
-from agnesi.core.config import config
-from agnesi.core.record import replace
+from agnesi.core.support.config import config
+from agnesi.core.support.record import replace
 from agnesi.runtime import cachefolder, diskcache, machine
 
 NAME = diskcache.key("program", "x")

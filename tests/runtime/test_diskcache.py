@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from agnesi.core.config import config
+from agnesi.core.support.config import config
 from agnesi.runtime import diskcache
 from agnesi.runtime.cachefolder import Folder
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from agnesi.core.config import config
+from agnesi.core.support.config import config
 from agnesi.runtime import diskcache, elf, llvm, machine
 
 IR = """
@@ -175,7 +175,8 @@ def test_target_is_read_from_the_cache_alike(fresh_cache):
 
 def test_second_process_runs_without_llvm(fresh_cache):
     script = (
-        "import sys; from agnesi.core.config import config; config.cache_dir = sys.argv[1]\n"
+        "import sys; from agnesi.core.support.config import config; "
+        "config.cache_dir = sys.argv[1]\n"
         "from agnesi.runtime import machine; machine.load(sys.argv[2])\n"
         "print('agnesi.runtime.capi' in sys.modules, 'llvmlite' in sys.modules)"
     )

@@ -219,7 +219,7 @@ def test_workers_leave_the_processor_where_their_caller_works(code):
 def test_process_ends_with_sleeping_and_working_workers(tmp_path):
     script = (
         "import sys, threading, numpy as np\n"
-        "from agnesi.core.config import config; config.cache_dir = sys.argv[1]\n"
+        "from agnesi.core.support.config import config; config.cache_dir = sys.argv[1]\n"
         "from agnesi.runtime import entry, machine, threads\n"
         "code = machine.load(sys.argv[2]); threads.set_num_threads(3)\n"
         "run = lambda: entry.call_body(code, [np.zeros(500, 'int64'), 500, 10**9])\n"

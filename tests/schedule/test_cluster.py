@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.schedule.clustering.cluster import Cluster, Order
 from agnesi.schedule.clustering.node_facts import facts_of
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.record import replace
-from agnesi.core.tree import flatten
+from agnesi.core.support.record import replace
+from agnesi.core.support.tree import flatten
 from agnesi.schedule import verify
 from agnesi.schedule.passes import PASSES
 from agnesi.schedule.program import Group

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.core.kernels import Nest, Store
-from agnesi.core.loops import const
-from agnesi.core.record import replace
+from agnesi.core.ir.kernels import Nest, Store
+from agnesi.core.ir.loops import const
+from agnesi.core.support.record import replace
 from agnesi.schedule import passes, verify
 from agnesi.schedule.passes import PASSES
 

@@ -9,7 +9,7 @@ import pytest
 import scipy.special as reference
 
 import agnesi as ag
-from agnesi.core import ufuncs
+from agnesi.core.ir.calls import ufuncs
 
 rng = np.random.default_rng(9)
 

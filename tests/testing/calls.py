@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import agnesi as ag
-from agnesi.core import dtypes
+from agnesi.core.support import dtypes
 
 PLACES = {
     "": ag, "linalg.": ag.linalg, "fft.": ag.fft, "special.": ag.special,

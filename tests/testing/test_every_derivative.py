@@ -17,7 +17,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.compiler import compiled
-from agnesi.core import dtypes, tree
+from agnesi.core.support import dtypes, tree
 from tests.testing.calls import WITHOUT, Call, Path, call_of, copied, functions, operands, put
 
 Arrays = list[np.ndarray]

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from agnesi.api import host
-from agnesi.core.errors import DTypeError, at
 from agnesi.core.leaves import is_followed
 from agnesi.core.op import typed
+from agnesi.core.support.errors import DTypeError, at
+from agnesi.core.support.tracing import is_known, is_tracing
+from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_known, is_tracing
-from agnesi.core.tree import flatten
 from agnesi.ops.indexing.join import PAD_MODES
 
 _ROOMS = {"numpy": "agnesi", "numpy.linalg": "agnesi.api.linalg", "numpy.fft": "agnesi.api.fft"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
+from agnesi.core.support import dtypes
 
 #: ``DLDataTypeCode`` of DLPack's header.
 _UINT, _BFLOAT = 1, 4

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recompute import After
-from agnesi.core import tree
-from agnesi.core.config import LENT, STATE
 from agnesi.core.dispatch import apply, assign, record_many
 from agnesi.core.op import Op
 from agnesi.core.public import told
-from agnesi.core.record import record
+from agnesi.core.support import tree
+from agnesi.core.support.config import LENT, STATE
+from agnesi.core.support.record import record
+from agnesi.core.support.tracing import current_trace, is_known, is_tracing
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import current_trace, is_known, is_tracing
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.control.loop import applied
 

@@ -9,13 +9,14 @@ import numpy as np
 
 from agnesi.api import bfloats
 from agnesi.api.host import exported
-from agnesi.core import devices, dtypes
+from agnesi.core import devices
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import MOST_AXES
-from agnesi.core.errors import PACKAGE, at
 from agnesi.core.public import DEVICE, on_host, told
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import PACKAGE, at
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import is_tracing
 from agnesi.ops.arrays.types import KINDS
 from agnesi.ops.base.convert import check_unmasked
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.api import functions
-from agnesi.core.errors import at
+from agnesi.core.support.errors import at
 
 _OPERATORS = (
     ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.BitAnd, ast.BitOr,

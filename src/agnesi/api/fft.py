@@ -8,7 +8,7 @@ Examples
 tensor([1., 2., 3.])
 """
 
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.exports import shown as _shown
 from agnesi.ops.signal.fft import fft as fft
 from agnesi.ops.signal.fft import fft2 as fft2
 from agnesi.ops.signal.fft import fftn as fftn

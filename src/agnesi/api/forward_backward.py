@@ -12,12 +12,12 @@ from agnesi.api.double_backward import Traced, pulled, pushed
 from agnesi.api.effects import _effect
 from agnesi.api.userops import probed
 from agnesi.autodiff.rules import Unknown
-from agnesi.core.config import STATE
 from agnesi.core.dispatch import record, record_many
-from agnesi.core.errors import GradientError, ShapeError, at
 from agnesi.core.op import GIVEN_NAMES, Op, explain
+from agnesi.core.support.config import STATE
+from agnesi.core.support.errors import GradientError, ShapeError, at
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import is_known
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import filled
 from agnesi.ops.control.loop import applied

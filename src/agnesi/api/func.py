@@ -21,7 +21,7 @@ from agnesi.autodiff.transforms import value_and_grad as value_and_grad
 from agnesi.autodiff.transforms import vjp as vjp
 from agnesi.autodiff.vmap import vmap as vmap
 from agnesi.compiler.jit import jit as jit
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.exports import shown as _shown
 
 
 def __dir__() -> list[str]:

@@ -15,17 +15,17 @@ from agnesi.api import show
 from agnesi.api.novalue import no_value, of_many
 from agnesi.api.sharedmemory import memory_of, seen_in
 from agnesi.autodiff.recording import is_leaf
-from agnesi.core import dims
-from agnesi.core.dims import Dim, Size
-from agnesi.core.errors import GradientError, TraceError, at
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.layouts import is_row_major
+from agnesi.core.ir import dims
+from agnesi.core.ir.dims import Dim, Size
+from agnesi.core.ir.node import Node
 from agnesi.core.leaves import is_followed
-from agnesi.core.node import Node
+from agnesi.core.memory_order import is_row_major
 from agnesi.core.op import typed
 from agnesi.core.public import higher
+from agnesi.core.support.errors import GradientError, TraceError, at
+from agnesi.core.support.tracing import current_trace, is_known, is_tracing
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.core.tracing import current_trace, is_known, is_tracing
 from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base import movement
 

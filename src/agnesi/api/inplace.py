@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.api.matrices import Late
-from agnesi.core import dtypes
-from agnesi.core.config import MODE
 from agnesi.core.dispatch import assign, touch
-from agnesi.core.errors import DTypeError
 from agnesi.core.op import retold, typed
 from agnesi.core.programs import is_declaring
 from agnesi.core.public import public, told
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import MODE
+from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import SCALARS, as_tensor, cast

@@ -11,15 +11,15 @@ from agnesi.api.expressions import parsed
 from agnesi.api.loops import fori_loop
 from agnesi.compiler.jit import jit
 from agnesi.core.accepted import DTypeLike
-from agnesi.core.config import STATE
-from agnesi.core.dims import is_static
-from agnesi.core.dtypes import as_dtype
-from agnesi.core.errors import ShapeError, at
+from agnesi.core.ir.dims import is_static
 from agnesi.core.op import explain, typed
 from agnesi.core.public import higher
 from agnesi.core.shapes import axes_of, broadcast
+from agnesi.core.support.config import STATE
+from agnesi.core.support.dtypes import as_dtype
+from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_tracing
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import filled
 

@@ -89,7 +89,7 @@ _OTHERS = {
         "swapdims": "swapaxes",
     },
     "agnesi.api.random": {"Generator": "Generator", "normal": "normal"},
-    "agnesi.core.dtypes": {
+    "agnesi.core.support.dtypes": {
         "cdouble": "complex128", "cfloat": "complex64", "double": "float64", "float": "float32",
         "half": "float16", "int": "int32", "long": "int64", "short": "int16",
     },

@@ -7,7 +7,7 @@ generated code's.  ``backend()`` names the library.
 
 from numpy.linalg import LinAlgError as LinAlgError
 
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.exports import shown as _shown
 from agnesi.ops.base.movement import matrix_transpose as matrix_transpose
 from agnesi.ops.contractions.matmul import matmul as matmul
 from agnesi.ops.contractions.matmul import outer as outer

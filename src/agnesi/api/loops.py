@@ -24,13 +24,13 @@ from agnesi.api.nests import (
 )
 from agnesi.api.steps import Loop, filled_up
 from agnesi.api.traced import CALLED, again, recording_for, traced_cond, traced_while
-from agnesi.core import tree
 from agnesi.core.dispatch import apply
-from agnesi.core.dtypes import int64
-from agnesi.core.errors import at
 from agnesi.core.leaves import COPY
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
+from agnesi.core.support import tree
+from agnesi.core.support.dtypes import int64
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.indexing.ranges import arange

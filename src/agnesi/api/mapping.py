@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agnesi.autodiff.vmap import vmap
-from agnesi.core import shapes, tree
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dims import product
-from agnesi.core.errors import ShapeError
+from agnesi.core.ir.dims import product
 from agnesi.core.public import public
+from agnesi.core.support import tree
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.convert import as_tensor

@@ -20,10 +20,10 @@ from agnesi.api import (
 )
 from agnesi.autodiff import deferred as _deferred  # noqa: F401 - importing it is what counts
 from agnesi.autodiff import hooks, recording, reverse
-from agnesi.core import elsewhere
 from agnesi.core.accepted import TensorLike
-from agnesi.core.config import LENT
-from agnesi.core.dims import Dim
+from agnesi.core.ir.dims import Dim
+from agnesi.core.support import migration_hints
+from agnesi.core.support.config import LENT
 from agnesi.core.tensor import Absent
 from agnesi.core.tensor import Tensor as Tensor
 from agnesi.ops.base import arith
@@ -263,7 +263,7 @@ def install() -> None:
     """Bind the table to Tensor."""
     for name, method in table().items():
         setattr(Tensor, name, method)
-    for name in elsewhere.table("Tensor"):
+    for name in migration_hints.table("Tensor"):
         if not hasattr(Tensor, name):
             setattr(Tensor, name, Absent(name))
 

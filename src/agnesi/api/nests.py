@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import enable_grad, last_change
-from agnesi.core import tree
-from agnesi.core.dims import Dim, Size
 from agnesi.core.dispatch import apply
-from agnesi.core.dtypes import bool_, fits, promote
-from agnesi.core.errors import DTypeError, ShapeError, TraceError, at, call_user
+from agnesi.core.ir.dims import Dim, Size
 from agnesi.core.leaves import COPY
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits as shapes_fit
+from agnesi.core.support import tree
+from agnesi.core.support.dtypes import bool_, fits, promote
+from agnesi.core.support.errors import DTypeError, ShapeError, TraceError, at, call_user
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import is_tracing
 from agnesi.ops.base.convert import SCALARS, as_tensor, cast, number
 
 

@@ -13,11 +13,11 @@ import sys
 from typing import Any, NamedTuple
 
 from agnesi.api import show
-from agnesi.core.config import STATE
-from agnesi.core.errors import MET, TraceError, at, location, ours
 from agnesi.core.leaves import left_over
+from agnesi.core.support.config import STATE
+from agnesi.core.support.errors import MET, TraceError, at, location, ours
+from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import current_trace, is_tracing
 
 _CHOOSE = ("ag.where(condition, a, b) chooses between values, ag.cond(condition, then, otherwise) "
            "between computations")

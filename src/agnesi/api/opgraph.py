@@ -12,13 +12,13 @@ from agnesi.autodiff.flows import listed, pushed, seeds_of
 from agnesi.autodiff.reverse import backprop
 from agnesi.autodiff.rules import reads_result
 from agnesi.core.dispatch import current
-from agnesi.core.dtypes import fits
-from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph, live_tensor
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import GIVEN_NAMES, Op, typed
-from agnesi.core.record import record
 from agnesi.core.substitution import substituted
+from agnesi.core.support.dtypes import fits
+from agnesi.core.support.errors import DTypeError, ShapeError, at
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import zeros_like

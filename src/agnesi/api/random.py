@@ -64,9 +64,9 @@ from agnesi.api.draws.vectors import multinomial as multinomial
 from agnesi.api.draws.vectors import multivariate_hypergeometric as multivariate_hypergeometric
 from agnesi.api.draws.vectors import multivariate_normal as multivariate_normal
 from agnesi.core.accepted import DTypeLike
-from agnesi.core.errors import no_attribute
-from agnesi.core.exports import shown as _shown
 from agnesi.core.public import public
+from agnesi.core.support.errors import no_attribute
+from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.ops.random.generators import Generator as Generator
 from agnesi.ops.random.generators import default_generator as default_generator

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.core import dtypes
 from agnesi.core.dispatch import apply
-from agnesi.core.dtypes import as_dtype
-from agnesi.core.errors import at
 from agnesi.core.op import typed
 from agnesi.core.public import is_device, on_host, public, told
+from agnesi.core.support import dtypes
+from agnesi.core.support.dtypes import as_dtype
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import broadcast_to as to_broadcast
 from agnesi.ops.arrays.replicate import tile as tiled

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from agnesi.core import dtypes
-from agnesi.core.config import config
 from agnesi.core.leaves import left_over
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import config
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_known
 
 _KINDS = ("scalar", "vector", "matrix")
 

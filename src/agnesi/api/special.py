@@ -13,7 +13,7 @@ tensor([1., 2.])
 tensor(2.5066283)
 """
 
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.exports import shown as _shown
 from agnesi.ops.base.arith import cbrt as cbrt
 from agnesi.ops.base.select import round as round
 from agnesi.ops.elementwise.explog import exp2 as exp2

@@ -21,11 +21,11 @@ from agnesi.api.nests import (
 )
 from agnesi.api.traced import TracedScan, again, pair_of, stores, traced_while
 from agnesi.autodiff.recording import detach
-from agnesi.core import tree
-from agnesi.core.dims import Dim, combine
-from agnesi.core.dtypes import int64
-from agnesi.core.errors import ShapeError, at
-from agnesi.core.extents import Extent, guess
+from agnesi.core.ir.dims import Dim, combine
+from agnesi.core.ir.extents import Extent, guess
+from agnesi.core.support import tree
+from agnesi.core.support.dtypes import int64
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import zeros

@@ -40,14 +40,14 @@ from agnesi.autodiff.forward import Lop as Lop
 from agnesi.autodiff.forward import Rop as Rop
 from agnesi.autodiff.transforms import grad as grad
 from agnesi.core.accepted import DTypeLike, TensorLike
-from agnesi.core.config import config
-from agnesi.core.dims import Dim
-from agnesi.core.dtypes import as_dtype, is_inexact
-from agnesi.core.errors import DTypeError, ShapeError, at, no_attribute, typed, user_where
-from agnesi.core.exports import shown as _shown
 from agnesi.core.integers import is_integer
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import Dim
+from agnesi.core.ir.node import Node
 from agnesi.core.public import symbolic as in_symbolic
+from agnesi.core.support.config import config
+from agnesi.core.support.dtypes import as_dtype, is_inexact
+from agnesi.core.support.errors import DTypeError, ShapeError, at, no_attribute, typed, user_where
+from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor, symbol
 
 _Constructor = Callable[..., Tensor]

@@ -9,13 +9,13 @@ from agnesi.api.nests import Nest, decision, is_symbolic
 from agnesi.api.steps import Loop
 from agnesi.api.traced import Row, chosen_graphs, tracing
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dims import combine
 from agnesi.core.dispatch import apply, assign
-from agnesi.core.errors import ShapeError, TraceError, at
 from agnesi.core.integers import integer
+from agnesi.core.ir.dims import combine
 from agnesi.core.op import typed
+from agnesi.core.support.errors import ShapeError, TraceError, at
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_tracing
 from agnesi.core.valuedims import size_of
 from agnesi.ops.base.compare import not_equal
 from agnesi.ops.base.convert import as_tensor

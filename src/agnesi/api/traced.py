@@ -24,18 +24,18 @@ from agnesi.autodiff import whiles as _whiles  # noqa: F401 - likewise, and of s
 from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close, close_all, enclosed
 from agnesi.autodiff.flows import flowing_results
 from agnesi.autodiff.recording import enable_grad
-from agnesi.core import tree
-from agnesi.core.config import STATE, switched, witnessed
-from agnesi.core.dims import Size
 from agnesi.core.dispatch import Item, current, graph_node
-from agnesi.core.dtypes import fits
-from agnesi.core.errors import DTypeError, ShapeError, TraceError, at, location
 from agnesi.core.graph import constant_value
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.dims import Size
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits as shapes_fit
+from agnesi.core.support import tree
+from agnesi.core.support.config import STATE, switched, witnessed
+from agnesi.core.support.dtypes import fits
+from agnesi.core.support.errors import DTypeError, ShapeError, TraceError, at, location
+from agnesi.core.support.tracing import is_known, within
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.tracing import is_known, within
 from agnesi.ops.base.convert import SCALARS, as_tensor
 from agnesi.ops.control.branch import Cond
 from agnesi.ops.control.loop import Scan, While, applied

@@ -1,9 +1,9 @@
 """Nests of tensors: which classes are containers, taking nests apart, working on their leaves."""
 
-from agnesi.core.exports import shown as _shown
-from agnesi.core.tree import flatten as flatten
-from agnesi.core.tree import map_leaves as map
-from agnesi.core.tree import register as register
+from agnesi.core.support.exports import shown as _shown
+from agnesi.core.support.tree import flatten as flatten
+from agnesi.core.support.tree import map_leaves as map
+from agnesi.core.support.tree import register as register
 
 __all__ = ["flatten", "map", "register"]
 

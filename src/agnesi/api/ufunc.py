@@ -9,8 +9,8 @@ import numpy as np
 
 from agnesi.api import functions, host
 from agnesi.api.late import NAMES
-from agnesi.core.errors import at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 
 #: Where NumPy's name is not among ours.

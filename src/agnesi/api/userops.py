@@ -14,15 +14,15 @@ import numpy as np
 
 from agnesi.autodiff.rules import reads_result
 from agnesi.core import op as core
-from agnesi.core.cached import cached_property
-from agnesi.core.dims import Dim, is_static
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError, ShapeError, at, typed
-from agnesi.core.extents import Extent, UnknownSizeError
-from agnesi.core.foreign import POINTERS, RESOLVERS, SIZES, Call
+from agnesi.core.ir.dims import Dim, is_static
+from agnesi.core.ir.extents import Extent, UnknownSizeError
+from agnesi.core.ir.foreign import POINTERS, RESOLVERS, SIZES, Call
 from agnesi.core.op import explain
 from agnesi.core.public import higher
-from agnesi.core.record import record
+from agnesi.core.support.cached import cached_property
+from agnesi.core.support.errors import DTypeError, ShapeError, at, typed
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast, constant
 from agnesi.ops.base.elementwise import silently
@@ -355,7 +355,7 @@ def op(function: Rule | None = None, *, outputs: int = 1, like: int | None = Non
         y, *xs)``: the result's tangent, from those of the operands (or None).  Both are written
         in operations on tensors; the first gives the second.
     lower : callable, optional
-        ``lower(at, *reads)``: an element of the result in the loop language (``core.loops``).
+        ``lower(at, *reads)``: an element of the result in the loop language (``core.ir.loops``).
     batch : callable, optional
         ``batch(node, xs, rows, length)``: the result for many examples; else one by one.
     c : address, ctypes function, cffi pointer or numba cfunc, optional

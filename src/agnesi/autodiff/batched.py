@@ -13,13 +13,13 @@ from typing import Any
 
 from agnesi.autodiff.bodies import BodyTrace, body_trace, close, close_all
 from agnesi.autodiff.recording import Identity, SetValue
-from agnesi.core.config import STATE, switched
 from agnesi.core.dispatch import Item, current, graph_node, symbolic
 from agnesi.core.graph import constant_value
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Op
+from agnesi.core.support.config import STATE, switched
+from agnesi.core.support.tracing import is_tracing, within
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.core.tracing import is_tracing, within
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros_like
 from agnesi.ops.base.expand import broadcast_to

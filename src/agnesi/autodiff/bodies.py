@@ -7,15 +7,15 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from agnesi.autodiff.recording import ALIAS, STOP, Reads, begun, behind, is_leaf, looking
-from agnesi.core.config import traced
 from agnesi.core.dispatch import assign, current, node_of_type, notice
-from agnesi.core.errors import MissingInputError, TraceError, Where, at, user_where
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
-from agnesi.core.node import Node, next_serial, toposort
+from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import typed
 from agnesi.core.substitution import copied, substituted
+from agnesi.core.support.config import traced
+from agnesi.core.support.errors import MissingInputError, TraceError, Where, at, user_where
+from agnesi.core.support.tracing import current_reads, current_trace, finish, within
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.tracing import current_reads, current_trace, finish, within
 from agnesi.core.views import looking_through
 from agnesi.ops.control.body import Body
 

@@ -9,7 +9,7 @@ from agnesi.autodiff.bodies import body_trace, close_all
 from agnesi.autodiff.flows import both, listed, pushed, seeds_of, variables_of
 from agnesi.autodiff.reverse import backprop
 from agnesi.core.dispatch import current
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.creation import zeros_like
 from agnesi.ops.control.body import Body

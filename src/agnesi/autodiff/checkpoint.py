@@ -17,16 +17,16 @@ from agnesi.autodiff.recompute import segment
 from agnesi.autodiff.recording import alias, detach, enable_grad, last_change
 from agnesi.autodiff.reverse import backprop
 from agnesi.core.accepted import TensorLike
-from agnesi.core.config import STATE, switched, witnessed
 from agnesi.core.dispatch import current, record_many
-from agnesi.core.errors import GradientError, at
-from agnesi.core.node import Node, next_serial, toposort
+from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
 from agnesi.core.public import higher
+from agnesi.core.support.config import STATE, switched, witnessed
+from agnesi.core.support.errors import GradientError, at
+from agnesi.core.support.tracing import is_tracing
+from agnesi.core.support.tree import Tree, flatten
+from agnesi.core.support.undo import Block
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.core.tracing import is_tracing
-from agnesi.core.tree import Tree, flatten
-from agnesi.core.undo import Block
 from agnesi.core.views import share
 from agnesi.ops.base.creation import zeros_like
 

@@ -13,11 +13,11 @@ from agnesi.autodiff.recording import no_grad
 from agnesi.autodiff.reverse import transposed
 from agnesi.autodiff.rules import fitted, place_of
 from agnesi.autodiff.vmap import vmap
-from agnesi.core import tree
-from agnesi.core.config import STATE, switched
-from agnesi.core.errors import GradientError, at, typed
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.core.op import Op
+from agnesi.core.support import tree
+from agnesi.core.support.config import STATE, switched
+from agnesi.core.support.errors import GradientError, at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import filled, zeros_like

@@ -18,15 +18,15 @@ import numpy as np
 from agnesi.autodiff.bodies import body_trace, close, stand_in
 from agnesi.autodiff.flows import listed, pushed, seeds_of
 from agnesi.autodiff.reverse import backprop
-from agnesi.core import tree
-from agnesi.core.config import LENT
-from agnesi.core.dims import Dim, is_open, is_settled
 from agnesi.core.dispatch import apply, apply_many, current
-from agnesi.core.errors import TraceError
+from agnesi.core.ir.dims import Dim, is_open, is_settled
 from agnesi.core.op import EXPLAINED, Op
 from agnesi.core.programs import in_program, is_declaring
-from agnesi.core.record import record, replace
 from agnesi.core.substitution import size_with
+from agnesi.core.support import tree
+from agnesi.core.support.config import LENT
+from agnesi.core.support.errors import TraceError
+from agnesi.core.support.record import record, replace
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import constant, zeros_like

@@ -9,13 +9,13 @@ from agnesi.autodiff.recording import alias
 from agnesi.autodiff.reverse import backprop, missing_rule, read_by_rules, seed
 from agnesi.autodiff.rules import cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
-from agnesi.core.config import STATE, switched
 from agnesi.core.dispatch import Item, current
-from agnesi.core.errors import GradientError, at
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.public import higher
 from agnesi.core.shapes import fits
+from agnesi.core.support.config import STATE, switched
+from agnesi.core.support.errors import GradientError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import filled, zeros_like

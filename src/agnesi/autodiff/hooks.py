@@ -12,12 +12,12 @@ from typing import Any
 
 from agnesi.autodiff.recording import is_leaf
 from agnesi.core.dispatch import current
-from agnesi.core.errors import GradientError, at, shown
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.core.op import typed
 from agnesi.core.public import told
+from agnesi.core.support.errors import GradientError, at, shown
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_tracing
 
 Hook = Callable[[Tensor], Any]
 

@@ -21,12 +21,12 @@ from agnesi.autodiff.transforms import (
     tensors_of,
 )
 from agnesi.autodiff.vmap import vmap
-from agnesi.core import tree
-from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import current
-from agnesi.core.errors import GradientError, at
+from agnesi.core.ir.dims import is_static, product
 from agnesi.core.op import typed
 from agnesi.core.public import higher
+from agnesi.core.support import tree
+from agnesi.core.support.errors import GradientError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.creation import zeros_like
 from agnesi.ops.base.movement import reshape

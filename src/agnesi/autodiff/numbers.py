@@ -10,9 +10,9 @@ from collections.abc import Iterable
 
 from agnesi.autodiff.forward import push
 from agnesi.core.dispatch import current
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.node import Node, toposort
+from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import current_trace, is_tracing
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.elementwise import Elementwise
 

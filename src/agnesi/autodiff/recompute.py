@@ -17,10 +17,10 @@ from agnesi.autodiff.recording import ALIAS
 from agnesi.autodiff.reverse import backprop
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.graph import constant_value
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Op
-from agnesi.core.record import record
 from agnesi.core.substitution import substituted
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.expand import broadcast_to
 

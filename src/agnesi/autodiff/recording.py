@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from agnesi.core.config import STATE, Switch, first_mode
 from agnesi.core.dispatch import apply, current
-from agnesi.core.dtypes import is_inexact
-from agnesi.core.errors import GradientError, at, shown, user_where
+from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.leaves import argument
-from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public, told
+from agnesi.core.support.config import STATE, Switch, first_mode
+from agnesi.core.support.dtypes import is_inexact
+from agnesi.core.support.errors import GradientError, at, shown, user_where
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.core.tracing import is_known
 from agnesi.core.views import share
 
 F = TypeVar("F", bound=Callable[..., Any])

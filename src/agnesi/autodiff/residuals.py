@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agnesi.core.dispatch import Item
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.node import Node, toposort
 from agnesi.ops.base.convert import Cast
 from agnesi.ops.base.expand import BroadcastTo
 

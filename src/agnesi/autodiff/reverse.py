@@ -12,16 +12,16 @@ from agnesi.autodiff.hooks import HOOKED
 from agnesi.autodiff.recording import ALIAS, STOP, alias, detach
 from agnesi.autodiff.rules import Unknown, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
-from agnesi.core.config import STATE, switched
 from agnesi.core.dispatch import Item, current, item_of
-from agnesi.core.errors import GradientError, MissingRuleError, at, location
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.leaves import earlier
-from agnesi.core.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.public import renamed
 from agnesi.core.shapes import fits
+from agnesi.core.support.config import STATE, switched
+from agnesi.core.support.errors import GradientError, MissingRuleError, at, location
+from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.core.tracing import current_trace, is_tracing
 from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base.convert import as_tensor, number
 from agnesi.ops.base.creation import filled

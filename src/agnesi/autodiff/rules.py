@@ -7,10 +7,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agnesi.core.errors import DTypeError, ShapeError, Where, at, call_user
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.shapes import fits
+from agnesi.core.support.errors import DTypeError, ShapeError, Where, at, call_user
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from agnesi.core.config import LENT
-from agnesi.core.node import Node
-from agnesi.core.tracing import current_trace, is_tracing
+from agnesi.core.ir.node import Node
+from agnesi.core.support.config import LENT
+from agnesi.core.support.tracing import current_trace, is_tracing
 
 #: Operations that rules for stability look for.
 UNSTABLE = frozenset("exp exp2 expm1 log log2 log10 log1p sinh cosh erfc ndtr acos".split())

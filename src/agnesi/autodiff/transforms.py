@@ -13,18 +13,18 @@ from agnesi.autodiff.forward import push, tangent_for
 from agnesi.autodiff.numbers import slope
 from agnesi.autodiff.recording import alias, detach, enable_grad
 from agnesi.autodiff.reverse import Apart, backprop, beginnings, seed
-from agnesi.core import tree
 from agnesi.core.accepted import TensorLike
-from agnesi.core.config import STATE, switched
 from agnesi.core.dispatch import current, notice
-from agnesi.core.dtypes import is_inexact
-from agnesi.core.errors import GradientError, at, call_user
 from agnesi.core.integers import is_integer
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded, renamed
+from agnesi.core.support import tree
+from agnesi.core.support.config import STATE, switched
+from agnesi.core.support.dtypes import is_inexact
+from agnesi.core.support.errors import GradientError, at, call_user
+from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import current_trace, is_tracing
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros_like
 

@@ -11,16 +11,16 @@ import numpy as np
 from agnesi.autodiff.batched import Batch, Example
 from agnesi.autodiff.recording import ALIAS, detach, last_change
 from agnesi.autodiff.reverse import tensor_of
-from agnesi.core import tree
-from agnesi.core.config import STATE, switched
 from agnesi.core.dispatch import apply, graph_node, symbolic
-from agnesi.core.errors import GradientError, ShapeError, at, call_user
+from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.leaves import COPY
-from agnesi.core.node import Node, next_serial, toposort
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
+from agnesi.core.support import tree
+from agnesi.core.support.config import STATE, switched
+from agnesi.core.support.errors import GradientError, ShapeError, at, call_user
+from agnesi.core.support.tracing import current_trace, finish, is_tracing
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.tracing import current_trace, finish, is_tracing
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis, reshape

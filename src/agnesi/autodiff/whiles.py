@@ -13,8 +13,8 @@ from typing import Any
 from agnesi.autodiff.bodies import body_trace, close, close_all
 from agnesi.autodiff.flows import both, listed, pushed, reached, settled, variables_of
 from agnesi.autodiff.loops import scan_vjp
-from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import current
+from agnesi.core.ir.dims import is_static, product
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.creation import zeros, zeros_like
 from agnesi.ops.base.select import maximum, minimum

@@ -10,9 +10,9 @@ from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.loops.collapse import cost
 from agnesi.codegen.loops.full_unroll import written_out
 from agnesi.codegen.loops.nest import emit_nest, prepare
-from agnesi.core.dims import Size
-from agnesi.core.extents import least
-from agnesi.core.kernels import Block, Branch, Buffer, Carry, Kernel, Loop, Nest, Source
+from agnesi.core.ir.dims import Size
+from agnesi.core.ir.extents import least
+from agnesi.core.ir.kernels import Block, Branch, Buffer, Carry, Kernel, Loop, Nest, Source
 
 #: Values of this size are kept in registers (or next to the stack) from turn to turn.
 _SMALL = 256

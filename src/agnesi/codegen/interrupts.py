@@ -12,9 +12,9 @@ from typing import Any
 
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.opt_level import duration, endless
-from agnesi.core.extents import guess
-from agnesi.core.foreign import external
-from agnesi.core.kernels import Contraction, Kernel, Loop
+from agnesi.core.ir.extents import guess
+from agnesi.core.ir.foreign import external
+from agnesi.core.ir.kernels import Contraction, Kernel, Loop
 
 _POLL, _WRITING = (external(f"runtime:{n}") for n in ("poll", "writing_begins"))
 #: Elements that take about a millisecond; those of a chunk of a kernel; of one that packs operands.

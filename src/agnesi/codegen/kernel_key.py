@@ -6,8 +6,8 @@ from collections.abc import Hashable
 from functools import cache
 from typing import Any
 
-from agnesi.core.kernels import Buffer, Kernel, walk
-from agnesi.core.loops import Affine, Axis, Expr
+from agnesi.core.ir.kernels import Buffer, Kernel, walk
+from agnesi.core.ir.loops import Affine, Axis, Expr
 
 
 def structure(kernel: Kernel) -> Hashable:

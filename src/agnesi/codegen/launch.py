@@ -8,10 +8,10 @@ from typing import Any
 
 from agnesi.codegen.interrupts import Pace, poll, writing_begins
 from agnesi.codegen.llvm.builder import Builder, Value, i64
-from agnesi.core.dims import Size
-from agnesi.core.extents import Extent
-from agnesi.core.kernels import Buffer
-from agnesi.core.record import record
+from agnesi.core.ir.dims import Size
+from agnesi.core.ir.extents import Extent
+from agnesi.core.ir.kernels import Buffer
+from agnesi.core.support.record import record
 
 Base = Callable[[int], Value]
 #: The entry of the runtime's table that holds the address of the table of functions.

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from agnesi.codegen.loops.collapse import total_work
-from agnesi.core.extents import guess
-from agnesi.core.kernels import Convolution, Foreign, Kernel, Loop, Nest, Product, nested
+from agnesi.core.ir.extents import guess
+from agnesi.core.ir.kernels import Convolution, Foreign, Kernel, Loop, Nest, Product, nested
 
 #: Turns of a loop of which nobody knows how many there are.
 _TURNS = 100

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agnesi.core.extents import surely
-from agnesi.core.kernels import Buffer, Convolution, Kernel, Matrix, Nest, Product, Store, walk
-from agnesi.core.loops import Affine, Expr, index, load, make
-from agnesi.core.record import replace
+from agnesi.core.ir.extents import surely
+from agnesi.core.ir.kernels import Buffer, Convolution, Kernel, Matrix, Nest, Product, Store, walk
+from agnesi.core.ir.loops import Affine, Expr, index, load, make
+from agnesi.core.support.record import replace
 
 _Spot = tuple[int, int]
 

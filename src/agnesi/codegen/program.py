@@ -13,10 +13,10 @@ from agnesi.codegen.llvm.builder import HOT, LIGHT, Builder, Module, Value, i64
 from agnesi.codegen.loops.nest import emit_nest, prepare
 from agnesi.codegen.opt_level import Effort
 from agnesi.codegen.position_independent import anchored, moved, moves_of
-from agnesi.core.dims import Size, combine
-from agnesi.core.extents import Extent, guess
-from agnesi.core.foreign import Walk
-from agnesi.core.kernels import (
+from agnesi.core.ir.dims import Size, combine
+from agnesi.core.ir.extents import Extent, guess
+from agnesi.core.ir.foreign import Walk
+from agnesi.core.ir.kernels import (
     DECIDES,
     ELSEWHERE,
     FIRST_FAILURE,
@@ -34,8 +34,8 @@ from agnesi.core.kernels import (
     Sparse,
     nested,
 )
-from agnesi.core.policy import FAST_RUN, CompilePolicy
-from agnesi.core.record import record, replace
+from agnesi.core.support.policy import FAST_RUN, CompilePolicy
+from agnesi.core.support.record import record, replace
 
 Written = Callable[[str, Callable[[], list[str]]], None]
 _TASK = (("ptr", "places"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
@@ -50,7 +50,8 @@ _UNITS = 64
 class Machine:
     """What code generation asks of the processor, and what a compilation takes its time for.
 
-    So many ``threads`` of ours share products that a library evaluates (``core.gemm.Library``).
+    So many ``threads`` of ours share products that a library evaluates
+    (``core.ir.calls.gemm.Library``).
     """
 
     vector_bits: int

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from agnesi.compiler.decisions import INSTEAD
-from agnesi.core.errors import TraceError, at
-from agnesi.core.tree import flatten
+from agnesi.core.support.errors import TraceError, at
+from agnesi.core.support.tree import flatten
 
 if TYPE_CHECKING:
     from agnesi.compiler.version import Version

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from agnesi.core.errors import warn
+from agnesi.core.support.errors import warn
 
 #: Where generators are in their tables that nobody has drawn from.
 _FRESH = {"numpy.random": (623, 624), "random": (624,)}

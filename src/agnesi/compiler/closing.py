@@ -7,10 +7,10 @@ from typing import Any
 
 from agnesi.autodiff.recording import ALIAS, STOP
 from agnesi.compiler.trace import Trace
-from agnesi.core.dims import is_static
-from agnesi.core.errors import MissingInputError, TraceError, at
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.node import toposort
+from agnesi.core.ir.dims import is_static
+from agnesi.core.ir.node import toposort
+from agnesi.core.support.errors import MissingInputError, TraceError, at
 
 
 def flowing(results: Sequence[Any]) -> set[Any]:

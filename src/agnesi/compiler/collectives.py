@@ -6,7 +6,7 @@ import ctypes
 import functools
 from collections.abc import Callable
 
-from agnesi.core.foreign import RESOLVERS
+from agnesi.core.ir.foreign import RESOLVERS
 from agnesi.runtime import collectives as native
 
 CONTROLS, CONTROL, SIGNATURES = native.CONTROLS, native.CONTROL, native.SIGNATURES

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.containers import MISSED
-from agnesi.core.errors import at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import at
+from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor
-from agnesi.core.tree import flatten
 
 _TOLERANCE = {"float16": 1e-2, "bfloat16": 5e-2, "float32": 1e-4, "complex64": 1e-4}
 

@@ -18,16 +18,16 @@ from agnesi.compiler.limits import told
 from agnesi.compiler.pipeline import Bound, Clock, Scheduled, check_writeable
 from agnesi.compiler.products import library
 from agnesi.compiler.recipe import Recipe
-from agnesi.core.cached import cached_property
-from agnesi.core.collector import no_gc
-from agnesi.core.config import CHOICES, config
 from agnesi.core.dispatch import touch
-from agnesi.core.errors import OversizeError, at, in_file, warn
-from agnesi.core.extents import UnknownSizeError
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.interpret import interpret
-from agnesi.core.policy import POLICIES, CompilePolicy
-from agnesi.core.record import field, replace, struct
+from agnesi.core.ir.extents import UnknownSizeError
+from agnesi.core.support.cached import cached_property
+from agnesi.core.support.config import CHOICES, config
+from agnesi.core.support.errors import OversizeError, at, in_file, warn
+from agnesi.core.support.gc_pause import no_gc
+from agnesi.core.support.policy import POLICIES, CompilePolicy
+from agnesi.core.support.record import field, replace, struct
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.control.decided import LeftError
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.config import STATE
-from agnesi.core.tree import Tree, exact
+from agnesi.core.support.config import STATE
+from agnesi.core.support.tree import Tree, exact
 
 
 class Carriers(dict[int, Any]):

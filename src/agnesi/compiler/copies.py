@@ -10,11 +10,11 @@ from agnesi.compiler.build import build
 from agnesi.compiler.compiled import Known
 from agnesi.compiler.packed import nodes_of, rows_of
 from agnesi.compiler.recipe import Recipe
-from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph, Interner
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.core.op import typed
 from agnesi.core.substitution import copied
+from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor
 
 Swap = Mapping[int, Tensor]

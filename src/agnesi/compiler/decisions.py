@@ -19,16 +19,16 @@ import numpy as np
 
 from agnesi.compiler.reads import OnlyEagerError
 from agnesi.compiler.returned import only_returned
-from agnesi.core import dtypes
-from agnesi.core.config import switched
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import Where, call_user, location, ours, user_where
-from agnesi.core.extents import Extent
 from agnesi.core.graph import constant_value, live_tensor
 from agnesi.core.interpret import computed
-from agnesi.core.node import Node, toposort
-from agnesi.core.record import record
+from agnesi.core.ir.extents import Extent
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.substitution import inferred
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import switched
+from agnesi.core.support.errors import Where, call_user, location, ours, user_where
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import imag, real
 from agnesi.ops.base.compare import (

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler import sorting
-from agnesi.core.config import LENT, config
 from agnesi.core.dispatch import apply
-from agnesi.core.foreign import BEGINNERS, RESOLVERS
+from agnesi.core.ir.foreign import BEGINNERS, RESOLVERS
 from agnesi.core.op import Op
+from agnesi.core.support.config import LENT, config
 from agnesi.core.tensor import wrap
 
 #: Multiply-adds that NumPy does in about the time that compiling takes, and in that of a call.

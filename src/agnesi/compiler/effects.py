@@ -12,9 +12,9 @@ from typing import Any
 from agnesi.compiler.contents import Answer, Appended, Contents
 from agnesi.compiler.places import MISSING, Definition, Function, Kind, Place, same
 from agnesi.compiler.reads import Reads, tells
-from agnesi.core.errors import TraceError, at
+from agnesi.core.support.errors import TraceError, at
+from agnesi.core.support.tree import Tree, flatten
 from agnesi.core.tensor import Tensor
-from agnesi.core.tree import Tree, flatten
 
 
 class _Result:

@@ -9,13 +9,13 @@ from typing import Any
 
 from agnesi.compiler.limits import told
 from agnesi.compiler.recipe import Recipe
-from agnesi.core.dims import is_static
-from agnesi.core.errors import OversizeError, Where, at, error_named
-from agnesi.core.foreign import REASONS
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.kernels import FIRST_FAILURE, Buffer, Check, Foreign
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import is_static
+from agnesi.core.ir.foreign import REASONS
+from agnesi.core.ir.kernels import FIRST_FAILURE, Buffer, Check, Foreign
+from agnesi.core.ir.node import Node
 from agnesi.core.op import called, typed
+from agnesi.core.support.errors import OversizeError, Where, at, error_named
 
 #: The error's type, its text, and the node of the user's graph whose line it is told with (or -1).
 Failure = tuple[str, str, int]

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.extents import Extent
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
-from agnesi.core.node import Node
+from agnesi.core.ir.extents import Extent
+from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.elementwise import Elementwise
 

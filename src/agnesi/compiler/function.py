@@ -42,15 +42,15 @@ from agnesi.compiler.varying import (
     sizes_of,
     told,
 )
-from agnesi.core.config import STATE, WITNESSES, config
-from agnesi.core.dims import Dim
 from agnesi.core.dispatch import graph_node, touch
-from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph
+from agnesi.core.ir.dims import Dim
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
-from agnesi.core.record import replace
 from agnesi.core.substitution import size_with, substituted, unify
+from agnesi.core.support.config import STATE, WITNESSES, config
+from agnesi.core.support.errors import DTypeError, ShapeError, at
+from agnesi.core.support.record import replace
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.valuedims import ValueDim
 from agnesi.ops.base.convert import as_tensor

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.compiler.places import HOOKED
-from agnesi.core.config import STATE
+from agnesi.core.support.config import STATE
 
 _LOCK = threading.RLock()
 _ABSENT: Any = object()

@@ -20,13 +20,13 @@ from agnesi.compiler.recorded import recorded
 from agnesi.compiler.report import Inspectable
 from agnesi.compiler.version import Version
 from agnesi.compiler.versions import Versions
-from agnesi.core.config import STATE, config
-from agnesi.core.errors import TraceError, at
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
+from agnesi.core.support.config import STATE, config
+from agnesi.core.support.errors import TraceError, at
+from agnesi.core.support.tracing import is_tracing
+from agnesi.core.support.tree import Tree, flatten
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_tracing
-from agnesi.core.tree import Tree, flatten
 
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)

@@ -6,7 +6,7 @@ import re
 from numbers import Real
 from typing import Any
 
-from agnesi.core.errors import at, shown
+from agnesi.core.support.errors import at, shown
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 1 << 10, "MI": 1 << 20, "GI": 1 << 30}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.config import STATE
+from agnesi.core.support.config import STATE
 from agnesi.core.tensor import Tensor
 
 _WORK: Any = 1000

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from types import FunctionType
 from typing import Any
 
-from agnesi.core.errors import Where, at, plain_where
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.node import Node, toposort
+from agnesi.core.support.errors import Where, at, plain_where
 
 Row = Any  # a leaf, or the fields of a node with the numbers of its inputs
 

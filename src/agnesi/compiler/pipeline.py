@@ -15,19 +15,19 @@ from agnesi.compiler.failures import raiser
 from agnesi.compiler.overlap import pairs
 from agnesi.compiler.products import library
 from agnesi.compiler.recipe import Recipe
-from agnesi.core.cached import cached_property
-from agnesi.core.config import config
-from agnesi.core.dims import is_static
-from agnesi.core.errors import MissingInputError, at
-from agnesi.core.extents import UnknownSizeError, guess
-from agnesi.core.gemm import HOLD, RELEASE, Library
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
-from agnesi.core.interning import interning
-from agnesi.core.kernels import Buffer, Callback, Check, Contraction, Foreign, nested
-from agnesi.core.node import Node
+from agnesi.core.ir.calls.gemm import HOLD, RELEASE, Library
+from agnesi.core.ir.dims import is_static
+from agnesi.core.ir.extents import UnknownSizeError, guess
+from agnesi.core.ir.interning import interning
+from agnesi.core.ir.kernels import Buffer, Callback, Check, Contraction, Foreign, nested
+from agnesi.core.ir.node import Node
 from agnesi.core.op import explain, typed
-from agnesi.core.policy import FAST_RUN, CompilePolicy
-from agnesi.core.record import replace
+from agnesi.core.support.cached import cached_property
+from agnesi.core.support.config import config
+from agnesi.core.support.errors import MissingInputError, at
+from agnesi.core.support.policy import FAST_RUN, CompilePolicy
+from agnesi.core.support.record import replace
 from agnesi.core.tensor import Tensor
 
 _GIL_WORK = 1 << 14

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.tree import exact, nested_beyond
+from agnesi.core.support.tree import exact, nested_beyond
 from agnesi.runtime.watched import (
     CELL_AT,
     CODE_AT,

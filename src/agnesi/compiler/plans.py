@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from agnesi.compiler.compiled import Compiled
-from agnesi.core.dims import product
-from agnesi.core.extents import Extent, guess
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.kernels import (
+from agnesi.core.ir.dims import product
+from agnesi.core.ir.extents import Extent, guess
+from agnesi.core.ir.kernels import (
     Branch,
     Buffer,
     Callback,

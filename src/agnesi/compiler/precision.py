@@ -14,14 +14,14 @@ import numpy as np
 
 from agnesi.compiler.containers import MISSED
 from agnesi.core.dispatch import Item
-from agnesi.core.dtypes import real_of
-from agnesi.core.errors import at, warn
 from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.core.op import typed
+from agnesi.core.support.dtypes import real_of
+from agnesi.core.support.errors import at, warn
+from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor
-from agnesi.core.tree import flatten
 
 #: Digits that are computed with, and the most units in the last place that a result is off.
 _DIGITS, _ULPS = 1000, 4

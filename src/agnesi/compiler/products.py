@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from agnesi.core.config import config
-from agnesi.core.foreign import RESOLVERS
-from agnesi.core.gemm import Library
+from agnesi.core.ir.calls.gemm import Library
+from agnesi.core.ir.foreign import RESOLVERS
+from agnesi.core.support.config import config
 from agnesi.ops.linalg.library import counts, has, symbol
 from agnesi.runtime import machine, support
 

@@ -38,10 +38,10 @@ from agnesi.compiler.places import (
     attributes,
     same,
 )
-from agnesi.core.config import ENVIRONMENT_NAMES, environment, switched
+from agnesi.core.support.config import ENVIRONMENT_NAMES, environment, switched
+from agnesi.core.support.tree import flatten
+from agnesi.core.support.undo import Block
 from agnesi.core.tensor import Tensor
-from agnesi.core.tree import flatten
-from agnesi.core.undo import Block
 
 #: Letters of the name of a thing.
 _LETTERS = 200

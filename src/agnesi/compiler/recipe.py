@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.foreign import address
-from agnesi.core.record import field, struct
+from agnesi.core.ir.foreign import address
+from agnesi.core.support.record import field, struct
 
 
 @struct
@@ -40,7 +40,8 @@ class Recipe:
     optimize : int
         Level of the text's compilation (see ``runtime.machine.load``).
     foreign : list of str
-        C functions that the body calls, by name (see ``core.foreign``), in the order of its table.
+        C functions that the body calls, by name (see ``core.ir.foreign``), in the order of its
+        table.
     callbacks : list
         Functions that the body calls in Python; a recipe with any is not kept on disk.
     """

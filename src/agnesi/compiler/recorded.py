@@ -17,11 +17,11 @@ from agnesi.autodiff.reverse import backprop, overwritten
 from agnesi.autodiff.transforms import recording
 from agnesi.core.dispatch import current, record, record_many
 from agnesi.core.graph import live_tensor
-from agnesi.core.node import Node, next_serial, toposort
+from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op
+from agnesi.core.support.tracing import current_trace, is_tracing
+from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import current_trace, is_tracing
-from agnesi.core.tree import flatten
 from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros

@@ -9,10 +9,10 @@ from agnesi.compiler.compiled import Compiled
 from agnesi.compiler.decisions import Decision
 from agnesi.compiler.plans import MemoryPlan
 from agnesi.compiler.unrolled import repetitions
-from agnesi.core.config import config
-from agnesi.core.errors import at
-from agnesi.core.exports import public
 from agnesi.core.graph import FunctionGraph
+from agnesi.core.support.config import config
+from agnesi.core.support.errors import at
+from agnesi.core.support.exports import public
 
 
 class Specialisation:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dims import Dim, here
 from agnesi.core.dispatch import graph_node, touch
-from agnesi.core.dtypes import is_inexact
-from agnesi.core.errors import DTypeError, ShapeError, at, user_where
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.dims import Dim, here
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.programs import in_program
 from agnesi.core.public import higher
+from agnesi.core.support.dtypes import is_inexact
+from agnesi.core.support.errors import DTypeError, ShapeError, at, user_where
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_array, as_tensor, cast
 from agnesi.ops.base.literals import literal, stored

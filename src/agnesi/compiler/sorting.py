@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.config import LENT, config
-from agnesi.core.sorting import VECTOR, Sorting
+from agnesi.core.ir.calls.sorting import VECTOR, Sorting
+from agnesi.core.support.config import LENT, config
 
 _Function = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64
@@ -49,7 +49,7 @@ def sorted_by_code(x: np.ndarray, wanted: Sorting) -> np.ndarray:
     --------
     >>> import numpy as np
     >>> from agnesi.compiler.sorting import sorted_by_code
-    >>> from agnesi.core.sorting import Sorting
+    >>> from agnesi.core.ir.calls.sorting import Sorting
     >>> sorted_by_code(np.array([3, 1, 2]), Sorting((3,), "int64", 0, False, False))
     array([1, 2, 3])
     """

@@ -20,11 +20,11 @@ from agnesi.compiler.compiled import Compiled
 from agnesi.compiler.containers import CARRIERS, MISSED, missed
 from agnesi.compiler.leaves import Handed, plain
 from agnesi.compiler.varying import check
-from agnesi.core.errors import ShapeError, at
-from agnesi.core.extents import most
 from agnesi.core.graph import FunctionGraph, alike, constant_value
-from agnesi.core.node import Node, toposort
-from agnesi.core.record import replace
+from agnesi.core.ir.extents import most
+from agnesi.core.ir.node import Node, toposort
+from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.support.record import replace
 from agnesi.core.tensor import symbol
 
 

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from agnesi.autodiff.recording import ALIAS, Reads, begun, behind, looking
-from agnesi.core.config import traced, witnessed
-from agnesi.core.errors import GradientError, TraceError, at, user_where
-from agnesi.core.forks import Lock
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import typed
+from agnesi.core.support.config import traced, witnessed
+from agnesi.core.support.errors import GradientError, TraceError, at, user_where
+from agnesi.core.support.forks import Lock
+from agnesi.core.support.tracing import finish
 from agnesi.core.tensor import CONSUMED, Tensor, symbol
-from agnesi.core.tracing import finish
 from agnesi.core.views import looking_through
 
 
@@ -64,7 +64,7 @@ class Trace:
         self.leaves: dict[int, tuple[Tensor, Node]] = {}
         self.nodes: dict[int, Node] = {}
         self.grads: dict[int, GradRecord] = {}
-        #: Where layouts decided whose memory a result is (``core.layouts.note``).
+        #: Where layouts decided whose memory a result is (``core.memory_order.note``).
         self.asked: list[tuple[list[Any], int, list[Any], int, Node]] = []
         #: Symbols that were changed in place, and what they were before.
         self.born: dict[int, tuple[Tensor, Node]] = {}
@@ -72,7 +72,8 @@ class Trace:
         self.reads = Reads()
         #: Symbols that were told to require a gradient, and where it begins.
         self.begun: dict[int, tuple[Tensor, Node]] = {}
-        #: Symbols that do not lie in row-major order, and how they lie (``core.layouts.lies``).
+        #: Symbols that do not lie in row-major order, and how they lie
+        #: (``core.memory_order.lies``).
         self.laid: dict[int, tuple[Tensor, Any]] = {}
 
         #: The sizes that values tell (``compiler.told``), and what Python decides by values

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from functools import cache
 from types import CodeType
 
-from agnesi.core.errors import location
 from agnesi.core.graph import FunctionGraph, constant_value
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.node import Node, toposort
+from agnesi.core.support.errors import location
 
 #: Repetitions from which on a loop is worth mentioning.
 _LEAST = 8

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.shared import SharedDim
-from agnesi.core.dims import Dim
-from agnesi.core.dtypes import bool_
-from agnesi.core.errors import MissingInputError, ShapeError, at
 from agnesi.core.graph import alike, live_tensor
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.dims import Dim
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.substitution import copied, open_sizes
+from agnesi.core.support.dtypes import bool_
+from agnesi.core.support.errors import MissingInputError, ShapeError, at
 from agnesi.core.valuedims import ValueDim
 from agnesi.ops.base.slices import Slice, Unslice
 from agnesi.ops.control.loop import FirstRows, RowsBefore

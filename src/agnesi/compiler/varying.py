@@ -19,12 +19,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
-from agnesi.core.config import config
-from agnesi.core.dims import Shape, Size
-from agnesi.core.extents import Extent, SmallSizeError, UnknownSizeError, guess
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import Shape, Size
+from agnesi.core.ir.extents import Extent, SmallSizeError, UnknownSizeError, guess
+from agnesi.core.ir.node import Node
 from agnesi.core.substitution import inferred
+from agnesi.core.support.config import config
 
 V = TypeVar("V")
 _NONE: Mapping[int, int] = MappingProxyType({})

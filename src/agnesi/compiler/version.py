@@ -28,16 +28,16 @@ from agnesi.compiler.recorded import as_they_are, pullback_of, recorded
 from agnesi.compiler.told import Computed, Told
 from agnesi.compiler.trace import Trace, tracing
 from agnesi.compiler.varying import Pattern, check, in_shapes, named_in, shapes_of, sizes_of
-from agnesi.core.cached import cached_property
-from agnesi.core.collector import no_gc
-from agnesi.core.config import STATE, WITNESSES, config
 from agnesi.core.dispatch import current, touch
-from agnesi.core.errors import call_user
-from agnesi.core.extents import Extent, UnknownSizeError
 from agnesi.core.graph import FunctionGraph, live_tensor
-from agnesi.core.node import next_serial, toposort
+from agnesi.core.ir.extents import Extent, UnknownSizeError
+from agnesi.core.ir.node import next_serial, toposort
+from agnesi.core.support.cached import cached_property
+from agnesi.core.support.config import STATE, WITNESSES, config
+from agnesi.core.support.errors import call_user
+from agnesi.core.support.gc_pause import no_gc
+from agnesi.core.support.tree import Tree, flatten
 from agnesi.core.tensor import CONSUMED, Tensor
-from agnesi.core.tree import Tree, flatten
 from agnesi.runtime.support import still_seen
 from agnesi.runtime.watched import Watched
 

@@ -16,10 +16,10 @@ from agnesi.compiler.told import Computed, SizeWanted, behind
 from agnesi.compiler.trace import TRACING
 from agnesi.compiler.varying import Family, births, fits, in_shapes, shapes_of, sizes_of, told
 from agnesi.compiler.version import Version
-from agnesi.core.config import STATE, config
-from agnesi.core.errors import warn
+from agnesi.core.support.config import STATE, config
+from agnesi.core.support.errors import warn
+from agnesi.core.support.tree import Tree, exact
 from agnesi.core.tensor import Tensor
-from agnesi.core.tree import Tree, exact
 
 #: Versions for one signature: they differ in the state that they were traced for, such as the
 #: mode of a module.

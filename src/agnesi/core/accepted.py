@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from agnesi.core.dims import Dim
+from agnesi.core.ir.dims import Dim
 from agnesi.core.tensor import Tensor
 
 #: Whatever becomes a tensor: tensors, arrays, sizes, numbers, and lists of them.

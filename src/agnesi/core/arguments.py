@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.dims import Dim
-from agnesi.core.errors import ShapeError, typed
 from agnesi.core.integers import integer, is_integer
+from agnesi.core.ir.dims import Dim
+from agnesi.core.support.errors import ShapeError, typed
+from agnesi.core.support.tree import nested_beyond
 from agnesi.core.tensor import Tensor
-from agnesi.core.tree import nested_beyond
 
 #: Containers in each other that no function minds.
 _DEEP = 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core.errors import at
+from agnesi.core.support.errors import at
 
 #: The name of the only device.
 NAME = "cpu"

@@ -1,4 +1,4 @@
-"""Run or record: which of the two an operation is to do (others ask ``core.tracing``)."""
+"""Run or record: which of the two an operation is to do (others ask ``core.support.tracing``)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.aside import aside
-from agnesi.core.config import LENT, MODE, TRACES, switched
-from agnesi.core.errors import (
+from agnesi.core.ir.node import Node, next_serial
+from agnesi.core.leaves import COPY, node_of
+from agnesi.core.memory_order import lies, note, reshapes_in_place
+from agnesi.core.op import EXPLAINED, Op, explain, typed
+from agnesi.core.shapes import fits
+from agnesi.core.support.aside import aside
+from agnesi.core.support.config import LENT, MODE, TRACES, switched
+from agnesi.core.support.errors import (
     MET,
     THEIRS,
     GradientError,
@@ -20,11 +25,6 @@ from agnesi.core.errors import (
     ours,
     user_where,
 )
-from agnesi.core.layouts import lies, note, reshapes_in_place
-from agnesi.core.leaves import COPY, node_of
-from agnesi.core.node import Node, next_serial
-from agnesi.core.op import EXPLAINED, Op, explain, typed
-from agnesi.core.shapes import fits
 from agnesi.core.tensor import Tensor, keep, symbol, wrap
 from agnesi.core.views import let_go, looking_through, root, share
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from agnesi.core.collector import no_gc
 from agnesi.core.dispatch import Item, graph_node
 from agnesi.core.graph import FunctionGraph, Interner
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import explain
-from agnesi.core.record import replace
 from agnesi.core.substitution import copied
+from agnesi.core.support.gc_pause import no_gc
+from agnesi.core.support.record import replace
 from agnesi.core.tensor import symbol
 
 

@@ -10,12 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.cached import cached_property
-from agnesi.core.collector import no_gc
-from agnesi.core.dims import Dim, Shape, Size
-from agnesi.core.errors import MissingInputError, ShapeError, at
-from agnesi.core.extents import Extent
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.dims import Dim, Shape, Size
+from agnesi.core.ir.extents import Extent
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import typed
 from agnesi.core.substitution import (
     born,
@@ -26,6 +23,9 @@ from agnesi.core.substitution import (
     substituted,
     unify,
 )
+from agnesi.core.support.cached import cached_property
+from agnesi.core.support.errors import MissingInputError, ShapeError, at
+from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.tensor import Tensor
 
 #: Operations whose two operands may change places without changing the result.

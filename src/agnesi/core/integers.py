@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.config import LENT
-from agnesi.core.dims import Dim
-from agnesi.core.errors import typed
+from agnesi.core.ir.dims import Dim
+from agnesi.core.support.config import LENT
+from agnesi.core.support.errors import typed
 
 
 def integer(value: Any, name: str, least: int | None = None) -> Any:

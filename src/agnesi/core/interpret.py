@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.dispatch import Item
-from agnesi.core.errors import MissingInputError
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.core.op import EXPLAINED, check_result, explain
+from agnesi.core.support.errors import MissingInputError
 
 #: Told about every node and its value as it is computed.
 Watcher = Callable[[Node, Any], None]

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.config import MODE
-from agnesi.core.errors import GradientError, at
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import Op, typed
+from agnesi.core.support.config import MODE
+from agnesi.core.support.errors import GradientError, at
+from agnesi.core.support.tracing import finished
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import finished
 
 
 class Copy(Op):

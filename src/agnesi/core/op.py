@@ -6,10 +6,10 @@ from collections.abc import Callable
 from opcode import opmap
 from typing import Any, ClassVar
 
-from agnesi.core.dtypes import fits
-from agnesi.core.elsewhere import with_keyword
-from agnesi.core.errors import PACKAGE, DTypeError, ShapeError, location, user_where
-from agnesi.core.errors import typed as typed
+from agnesi.core.support.dtypes import fits
+from agnesi.core.support.errors import PACKAGE, DTypeError, ShapeError, location, user_where
+from agnesi.core.support.errors import typed as typed
+from agnesi.core.support.migration_hints import with_keyword
 
 #: Names that users have given to operations, which no class tells.
 GIVEN_NAMES: set[str] = set()
@@ -25,7 +25,7 @@ class Op:
     - ``perform(*arrays) -> ndarray``: the reference, in NumPy.
     - ``vjp(g, y, *xs) -> tuple``: cotangents of the inputs (Tensors or None), in public operations.
     - ``jvp(ts, y, *xs) -> Tensor``: tangent of the output; ts holds Tensors or None.
-    - ``lower(at, *reads) -> Expr``: one output element in the loop language (``core.loops``).
+    - ``lower(at, *reads) -> Expr``: one output element in the loop language (``core.ir.loops``).
     - ``decompose(*xs) -> Tensor``: the same in simpler operations, used when compiling; None where
       it stays as it is.
     - ``batch(node, xs, rows, length) -> Tensor``: the result for many examples (``ops.batching``).
@@ -76,8 +76,8 @@ class Op:
     lower: Callable[..., Any] | None = None
     decompose: Callable[..., Any] | None = None
     batch: Callable[..., Any] | None = None
-    #: ``parts(*reads)``: the result as regions written one after another (``core.loops.Part``), or
-    #: point by point in order (``core.loops.Turns``).
+    #: ``parts(*reads)``: the result as regions written one after another (``core.ir.loops.Part``),
+    #: or point by point in order (``core.ir.loops.Turns``).
     parts: Callable[..., Any] | None = None
     #: Whether ``parts`` reads an element of an operand once, so that it may be computed there.
     inlines: ClassVar[bool] = False
@@ -86,10 +86,10 @@ class Op:
     changes: ClassVar[bool] = False
     #: Place of an operand, one bool, that must hold where the result is needed.
     condition: ClassVar[int | None] = None
-    #: ``foreign(*xs) -> Call | None``: a C function that does it (``core.foreign``).
+    #: ``foreign(*xs) -> Call | None``: a C function that does it (``core.ir.foreign``).
     foreign: Callable[..., Any] | None = None
     #: ``work(*arrays) -> int``: about how many nanoseconds ``perform`` takes, if it may be many: it
-    #: must have no effect then but its result (``core/aside.py``).
+    #: must have no effect then but its result (``core/support/aside.py``).
     work: Callable[..., int] | None = None
     #: ``fill(out, *arrays) -> bool``: ``perform`` into an array of the result's type, which may lie
     #: over an operand; False where that does not go.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from agnesi.core.config import MODE, STATE, switched
-from agnesi.core.dims import Dim, is_open
+from agnesi.core.ir.dims import Dim, is_open
+from agnesi.core.support.config import MODE, STATE, switched
 from agnesi.core.tensor import Tensor
 
 #: What ``Mode.symbolic`` is where only the name of a function says so.

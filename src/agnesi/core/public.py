@@ -10,18 +10,19 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from agnesi.core import arguments, dtypes
-from agnesi.core.aside import LONG
-from agnesi.core.config import LENT, MODE
+from agnesi.core import arguments
 from agnesi.core.dispatch import apply, assign, touch
-from agnesi.core.elsewhere import with_keyword
-from agnesi.core.errors import PACKAGE, DTypeError, NestingError, ShapeError, at
 from agnesi.core.op import EXPLAINED, Op, in_user_code, is_accident, retold, typed
 from agnesi.core.programs import begins_program, in_program, named_program
 from agnesi.core.shapes import fits
 from agnesi.core.spellings import DEVICE as DEVICE
 from agnesi.core.spellings import Form, watched
 from agnesi.core.spellings import on_host as on_host
+from agnesi.core.support import dtypes
+from agnesi.core.support.aside import LONG
+from agnesi.core.support.config import LENT, MODE
+from agnesi.core.support.errors import PACKAGE, DTypeError, NestingError, ShapeError, at
+from agnesi.core.support.migration_hints import with_keyword
 from agnesi.core.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.core.dims import Dim, Shape, Size, combine, is_open, product
-from agnesi.core.errors import ShapeError
 from agnesi.core.integers import integer
+from agnesi.core.ir.dims import Dim, Shape, Size, combine, is_open, product
+from agnesi.core.support.errors import ShapeError
 
 
 def broadcast(*shapes: Shape) -> Shape:

@@ -10,9 +10,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.core.config import LENT
 from agnesi.core.dispatch import assign
-from agnesi.core.errors import ours, warn
+from agnesi.core.support.config import LENT
+from agnesi.core.support.errors import ours, warn
 
 #: What others call a parameter of ours.
 _NAMES = {

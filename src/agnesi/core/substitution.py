@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any
 
-from agnesi.core import dims
-from agnesi.core.dims import Dim, Shape, Size, is_open, is_settled
 from agnesi.core.dispatch import Item, graph_node
-from agnesi.core.errors import DTypeError, ShapeError, at
-from agnesi.core.extents import Extent
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir import dims
+from agnesi.core.ir.dims import Dim, Shape, Size, is_open, is_settled
+from agnesi.core.ir.extents import Extent
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import explain, typed
+from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor, symbol
 
 

@@ -6,10 +6,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from agnesi.core.config import STATE
-from agnesi.core.dims import Shape
-from agnesi.core.errors import GradientError, at, no_attribute
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import Shape
+from agnesi.core.ir.node import Node
+from agnesi.core.support.config import STATE
+from agnesi.core.support.errors import GradientError, at, no_attribute
 
 
 class Absent:

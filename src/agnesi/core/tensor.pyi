@@ -10,8 +10,8 @@ import numpy as np
 from agnesi.autodiff.recording import Apply
 from agnesi.core import devices
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
-from agnesi.core.dims import Shape, Size
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import Shape, Size
+from agnesi.core.ir.node import Node
 
 Axis = builtins.int | Sequence[builtins.int] | None
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.core.config import LENT, MODE
-from agnesi.core.dims import Dim, combine
-from agnesi.core.errors import TraceError, typed
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import Dim, combine
+from agnesi.core.ir.node import Node
+from agnesi.core.support.config import LENT, MODE
+from agnesi.core.support.errors import TraceError, typed
+from agnesi.core.support.tracing import current_trace
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import current_trace
 
 
 class ValueDim(Dim):

@@ -3,8 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from agnesi.core.errors import no_attribute as _no_attribute
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.errors import no_attribute as _no_attribute
+from agnesi.core.support.exports import shown as _shown
 from agnesi.data.collate import PadCollate as PadCollate
 from agnesi.data.collate import default_collate as default_collate
 from agnesi.data.dataset import ConcatDataset as ConcatDataset

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.data.dataset import as_tensor
 from agnesi.ops.base.creation import tensor

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
-from agnesi.core.errors import at, shown
 from agnesi.core.op import typed
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import at, shown
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.data.draws import accepts_generator, batch_generator
 from agnesi.data.samplers import shuffled

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from agnesi.core.errors import FileFormatError, at, no_attribute, shown
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.errors import FileFormatError, at, no_attribute, shown
+from agnesi.core.support.exports import shown as _shown
 from agnesi.data.dataset import TensorDataset
 from agnesi.data.text import WordTokenizer
 

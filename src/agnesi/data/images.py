@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.errors import FileFormatError, ShapeError, at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import FileFormatError, ShapeError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.data.dataset import Dataset
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.errors import at, shown
 from agnesi.core.op import typed
+from agnesi.core.support.errors import at, shown
 from agnesi.core.tensor import Tensor
 from agnesi.data.dataset import TensorDataset
 from agnesi.data.fetch import Fetch, Task

@@ -12,7 +12,7 @@ from itertools import islice
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from agnesi.core.errors import at
+from agnesi.core.support.errors import at
 from agnesi.data.fetch import Fetch, Task
 from agnesi.data.messages import receive
 from agnesi.data.worker import Failure, work

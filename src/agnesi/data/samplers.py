@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api.random import Generator, exponential, integers, uniform
-from agnesi.core.errors import at
+from agnesi.core.support.errors import at
 
 
 class Sampler:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from agnesi.core.errors import at, shown
+from agnesi.core.support.errors import at, shown
 from agnesi.data.draws import accepts_generator, batch_generator
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.errors import FileFormatError, StateError, at
+from agnesi.core.support.errors import FileFormatError, StateError, at
 from agnesi.data.dataset import TensorDataset
 
 Path_ = str | os.PathLike[str]

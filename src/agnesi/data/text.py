@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.errors import at, shown
+from agnesi.core.support.errors import at, shown
 from agnesi.data.dataset import Dataset, as_tensor
 
 

@@ -1,7 +1,7 @@
 """Several processes: collectives as operations, data parallel training, shards, launching."""
 
-from agnesi.core.errors import CollectiveError as CollectiveError
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.errors import CollectiveError as CollectiveError
+from agnesi.core.support.exports import shown as _shown
 from agnesi.distributed.batches import ShardedBatches as ShardedBatches
 from agnesi.distributed.blocks import map_blocks as map_blocks
 from agnesi.distributed.central import ASGD as ASGD

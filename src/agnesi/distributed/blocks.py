@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import tree
-from agnesi.core.errors import at, typed
+from agnesi.core.support import tree
+from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.workers import Workers
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.errors import CollectiveError, at, typed
 from agnesi.core.integers import is_integer
+from agnesi.core.support.errors import CollectiveError, at, typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed import locks, memory
 from agnesi.distributed.group import TIMEOUT, Group

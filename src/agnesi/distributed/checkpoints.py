@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.errors import FileFormatError, at
+from agnesi.core.support.errors import FileFormatError, at
 from agnesi.distributed.zero import Zero
 from agnesi.saving.files import load_file, open_file, save_file
 

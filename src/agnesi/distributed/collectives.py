@@ -14,9 +14,9 @@ from agnesi.api.functions import prod as _prod
 from agnesi.api.functions import sum as _sum
 from agnesi.compiler import collectives as native
 from agnesi.core.accepted import TensorLike
-from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.integers import is_integer
 from agnesi.core.public import told
+from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.distributed.group import Group
 from agnesi.distributed.operations import collective

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler import collectives as native
-from agnesi.core.errors import CollectiveError, at, location, user_where
-from agnesi.core.foreign import REASONS
-from agnesi.core.forks import at_fork
+from agnesi.core.ir.foreign import REASONS
+from agnesi.core.support.errors import CollectiveError, at, location, user_where
+from agnesi.core.support.forks import at_fork
 from agnesi.distributed import locks, memory
 from agnesi.distributed.memory import Segment
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dtypes import as_dtype, name_of
-from agnesi.core.errors import at
+from agnesi.core.support.dtypes import as_dtype, name_of
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed import locks, memory
 from agnesi.ops.base.convert import as_tensor

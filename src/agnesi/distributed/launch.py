@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import IO, Any
 
-from agnesi.core.config import inherited
-from agnesi.core.errors import at
 from agnesi.core.integers import is_integer
+from agnesi.core.support.config import inherited
+from agnesi.core.support.errors import at
 from agnesi.distributed import world
 from agnesi.distributed.memory import GIVEN_UP, REASON, REASON_BYTES, Segment, open_segment
 

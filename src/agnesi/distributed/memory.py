@@ -9,7 +9,7 @@ import stat
 import tempfile
 
 from agnesi.compiler import collectives as native
-from agnesi.core.errors import at
+from agnesi.core.support.errors import at
 
 #: The first words of a segment, which say what it is; then whether it was given up, and why.
 MAGIC, LAYOUT = 0x61676E657369, 1

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.errors import ShapeError, at
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.distributed.collectives import all_gather
 from agnesi.distributed.group import Group

@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from agnesi.compiler import collectives as native
-from agnesi.core.errors import at
-from agnesi.core.forks import unforked
+from agnesi.core.support.errors import at
+from agnesi.core.support.forks import unforked
 from agnesi.distributed.group import Group, skip_number
 
 #: C functions by kind, as ``KINDS`` has them; those with ``_c`` count in 64 bits (MPI 4).

@@ -9,13 +9,13 @@ import numpy as np
 from agnesi.api.effects import ordered
 from agnesi.compiler import collectives as native
 from agnesi.compiler.control import pooled_empty
-from agnesi.core import foreign
-from agnesi.core.config import STATE
-from agnesi.core.errors import CollectiveError, ShapeError, at, location, user_where
+from agnesi.core.ir import foreign
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support.config import STATE
+from agnesi.core.support.errors import CollectiveError, ShapeError, at, location, user_where
+from agnesi.core.support.record import record
+from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import is_known, is_tracing
 from agnesi.distributed.group import GROUPS, KINDS, Group
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import zeros_like

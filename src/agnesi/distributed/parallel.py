@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.errors import at, typed
+from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.distributed.collectives import all_reduce, broadcast
 from agnesi.distributed.group import Group

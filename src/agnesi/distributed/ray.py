@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import Any
 
 from agnesi.compiler.control import set_num_threads
-from agnesi.core.errors import CollectiveError, at
 from agnesi.core.integers import is_integer
+from agnesi.core.support.errors import CollectiveError, at
 from agnesi.distributed import world
 from agnesi.distributed.group import TIMEOUT
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from agnesi.autodiff.custom import custom_vjp
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.errors import ShapeError, at, typed
+from agnesi.core.support.errors import ShapeError, at, typed
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import is_tracing
 from agnesi.distributed.collectives import all_reduce
 from agnesi.distributed.group import Group
 from agnesi.ops.base.convert import as_tensor, cast

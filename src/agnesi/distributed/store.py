@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.errors import StateError, at
+from agnesi.core.support.errors import StateError, at
 from agnesi.core.tensor import Tensor
 from agnesi.distributed.collectives import all_reduce, broadcast
 from agnesi.distributed.group import Group

@@ -8,7 +8,7 @@ import numpy as np
 
 from agnesi.autodiff.custom import custom_vjp
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.errors import ShapeError, at
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.collectives import all_gather, all_reduce, broadcast
 from agnesi.distributed.group import Group

@@ -10,8 +10,8 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from agnesi.compiler.control import set_num_threads
-from agnesi.core.errors import CollectiveError, at
 from agnesi.core.integers import is_integer
+from agnesi.core.support.errors import CollectiveError, at
 from agnesi.distributed import world
 from agnesi.distributed.group import TIMEOUT
 from agnesi.distributed.launch import ended

@@ -5,9 +5,9 @@ from __future__ import annotations
 import atexit
 from typing import Any
 
-from agnesi.core.config import inherited
-from agnesi.core.errors import at, typed
 from agnesi.core.integers import is_integer
+from agnesi.core.support.config import inherited
+from agnesi.core.support.errors import at, typed
 from agnesi.distributed import memory
 from agnesi.distributed.group import TIMEOUT, Group
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.errors import StateError, at, typed
+from agnesi.core.support.errors import StateError, at, typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.collectives import all_gather, all_reduce, broadcast, reduce_scatter
 from agnesi.distributed.group import Group

@@ -4,7 +4,7 @@ Draws of ``rsample`` are functions of the parameters, through which gradients fl
 values are checked where they are known, which is not so while a function is compiled.
 """
 
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.exports import shown as _shown
 from agnesi.distributions import constraints as constraints
 from agnesi.distributions import transforms as transforms
 from agnesi.distributions.base import Distribution as Distribution

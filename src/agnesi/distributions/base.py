@@ -10,9 +10,10 @@ import numpy as np
 
 from agnesi.api import functions as F
 from agnesi.autodiff.recording import no_grad
-from agnesi.core import dtypes, shapes
-from agnesi.core.errors import at
+from agnesi.core import shapes
 from agnesi.core.op import typed
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.distributions.constraints import Constraint
 from agnesi.ops.base.convert import as_tensor

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.api import functions as F
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.api import functions as F
-from agnesi.core.errors import at
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.distributions import continuous as c
 from agnesi.distributions import discrete as d

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agnesi.api import functions as F
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.distributions.base import Distribution, described
 from agnesi.ops.base.convert import as_tensor

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from agnesi.core.dispatch import graph_node
-from agnesi.core.errors import at, location
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.node import Node, toposort
+from agnesi.core.support.errors import at, location
 from agnesi.core.tensor import Tensor
 
 

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, NoReturn
 
-from agnesi.core.errors import no_attribute as _no_attribute
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.errors import no_attribute as _no_attribute
+from agnesi.core.support.exports import shown as _shown
 from agnesi.metrics.averages import Mean as Mean
 from agnesi.metrics.averages import MeanAbsoluteError as MeanAbsoluteError
 from agnesi.metrics.averages import MeanSquaredError as MeanSquaredError

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
-from agnesi.core.errors import StateError, at, no_attribute
 from agnesi.core.public import check_call
+from agnesi.core.support.errors import StateError, at, no_attribute
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.loading import check_state, write_all
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.errors import ShapeError, at, shown
 from agnesi.core.op import typed
+from agnesi.core.support.errors import ShapeError, at, shown
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.metrics.base import Metric
 from agnesi.ops.base.compare import equal, greater, greater_equal, less, not_equal

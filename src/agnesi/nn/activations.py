@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from agnesi.core.accepted import DTypeLike
-from agnesi.core.dims import is_static
 from agnesi.core.dispatch import assign
-from agnesi.core.errors import ShapeError, at
+from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.module import Module, size_of

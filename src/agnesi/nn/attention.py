@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core.accepted import DTypeLike
-from agnesi.core.dims import Shape
-from agnesi.core.errors import ShapeError, at
+from agnesi.core.ir.dims import Shape
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
 from agnesi.nn.functional import dropout

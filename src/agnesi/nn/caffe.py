@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.dtypes import int64
-from agnesi.core.errors import at
+from agnesi.core.support.dtypes import int64
+from agnesi.core.support.errors import at
 from agnesi.nn.convs import Conv2d, ConvTranspose2d
 from agnesi.nn.embedding import Embedding
 from agnesi.nn.layers import Dropout

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from agnesi.core.accepted import DTypeLike
-from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
 from agnesi.nn.module import Module, size_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
-from agnesi.core.errors import at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.module import Module
 from agnesi.ops.base.convert import as_tensor

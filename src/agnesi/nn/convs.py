@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 from agnesi.core.accepted import DTypeLike, PerAxis
-from agnesi.core.errors import at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.linear import bias_for, weights
 from agnesi.nn.module import Module, size_of

@@ -11,8 +11,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from agnesi.core.errors import NestingError, at
-from agnesi.core.tree import nested_beyond
+from agnesi.core.support.errors import NestingError, at
+from agnesi.core.support.tree import nested_beyond
 
 #: Modules in each other for which the stack is deep enough anyway, and containers.
 _DEEP, _CONTAINERS = 32, 64

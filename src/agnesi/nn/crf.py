@@ -6,8 +6,8 @@ from typing import Any
 
 from agnesi.api.loops import scan
 from agnesi.core.accepted import DTypeLike
-from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
 from agnesi.nn.module import Module, size_of

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.api.loops import scan
-from agnesi.core import dtypes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dims import is_static
-from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.nn.module import Module
 from agnesi.ops.arrays.replicate import broadcast_to

@@ -7,8 +7,8 @@ from typing import Any
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.accepted import DTypeLike
-from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
 from agnesi.nn.elementary import uniform

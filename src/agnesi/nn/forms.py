@@ -7,11 +7,11 @@ from typing import Any
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.accepted import DTypeLike, TensorLike
-from agnesi.core.dims import product
 from agnesi.core.dispatch import assign
-from agnesi.core.errors import ShapeError
+from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
 from agnesi.core.public import public
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, select
 from agnesi.ops.base.convert import as_tensor, cast

@@ -7,9 +7,9 @@ from typing import Any
 
 from agnesi.api import functions as F
 from agnesi.core.accepted import PerAxis, TensorLike
-from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.public import public
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.module import Module
 from agnesi.ops.base.convert import as_tensor

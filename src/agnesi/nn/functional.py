@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from agnesi.core.errors import no_attribute
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.errors import no_attribute
+from agnesi.core.support.exports import shown as _shown
 from agnesi.nn.ctc import ctc_loss as ctc_loss
 from agnesi.nn.curves import celu as celu
 from agnesi.nn.curves import glu as glu

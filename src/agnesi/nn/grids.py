@@ -9,9 +9,9 @@ import numpy as np
 
 from agnesi.api import functions as F
 from agnesi.core.accepted import TensorLike
-from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
 from agnesi.core.public import public
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from agnesi.api import functions as F
 from agnesi.core.accepted import DTypeLike
-from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn import init
 from agnesi.nn.containers import ModuleList

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from agnesi.autodiff.custom import custom_vjp
-from agnesi.core import tree
-from agnesi.core.errors import at
 from agnesi.core.op import typed
+from agnesi.core.support import tree
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 
 _number = itertools.count().__next__

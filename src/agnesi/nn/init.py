@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.nn.initial import calculate_gain as calculate_gain
 from agnesi.nn.initial import dirac_ as dirac_

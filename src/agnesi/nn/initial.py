@@ -9,8 +9,8 @@ import numpy as np
 
 from agnesi.api import functions as F
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.errors import at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.linalg.qr import qr
 from agnesi.ops.random.generators import Generator

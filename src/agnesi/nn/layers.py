@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from agnesi.core.dispatch import assign
-from agnesi.core.errors import at, shown, typed
 from agnesi.core.shapes import axis_of
+from agnesi.core.support.errors import at, shown, typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.module import Module

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Self
 
-from agnesi.core.errors import StateError, at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import StateError, at
 from agnesi.core.tensor import Tensor
 
 

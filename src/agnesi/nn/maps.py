@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import DTypeLike
-from agnesi.core.dtypes import int64
-from agnesi.core.errors import at
 from agnesi.core.op import typed
+from agnesi.core.support.dtypes import int64
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.convs import sizes_for
 from agnesi.nn.init import uniform_

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from agnesi.core.accepted import DTypeLike
-from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.containers import ModuleList
 from agnesi.nn.convs import Conv2d

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Protocol, Self, Type
 
 import numpy as np
 
-from agnesi.core import dtypes
 from agnesi.core.dispatch import assign
-from agnesi.core.errors import StateError, TraceError, at, no_attribute, shown
 from agnesi.core.op import typed
 from agnesi.core.public import check_call, is_device, on_host
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import StateError, TraceError, at, no_attribute, shown
+from agnesi.core.support.tracing import current_reads, is_tracing
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import current_reads, is_tracing
 from agnesi.nn.copies import ordered
 from agnesi.nn.hooks import Hooked, called
 from agnesi.nn.lookups import Lookups

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.accepted import DTypeLike
-from agnesi.core.dims import product
-from agnesi.core.errors import ShapeError, at
+from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import forms, functional
 from agnesi.nn.module import Module, size_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core.accepted import DTypeLike
-from agnesi.core.dims import product
-from agnesi.core.errors import at
+from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.linear import Linear
 from agnesi.nn.losses.classes import NLLLoss

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.autodiff.recording import is_leaf
-from agnesi.core.errors import at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 
 #: Reads what a module notes here; a trace that takes down which attributes are read need not know.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from agnesi.core import dtypes
 from agnesi.core.accepted import DTypeLike
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.nn.elementary import uniform
 from agnesi.nn.module import Module, size_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agnesi.core.errors import at, typed
+from agnesi.core.support.errors import at, typed
 
 _PLACE = "\n  at "
 #: Python's words where a function's arguments do not fit its parameters.

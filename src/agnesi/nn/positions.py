@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 from agnesi.core.accepted import DTypeLike, TensorLike
-from agnesi.core.dtypes import as_dtype
-from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.public import public
+from agnesi.core.support.dtypes import as_dtype
+from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_tracing
 from agnesi.nn.module import Module
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import zeros

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agnesi.core.errors import at
+from agnesi.core.support.errors import at
 
 _TOKEN = re.compile(r"""\s*(?:\#[^\n]*)?\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[{}:;,<>\[\]]"""
                     r"""|[^\s{}:;,<>\[\]#"']+)""")

@@ -11,9 +11,9 @@ from typing import Any
 
 from agnesi.api.loops import scan
 from agnesi.core.accepted import DTypeLike
-from agnesi.core.dims import is_static
-from agnesi.core.errors import DTypeError, ShapeError, at
+from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed
+from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.cells import (
     Gated,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core.accepted import ShapeLike
-from agnesi.core.errors import at
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.module import Module

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
 from agnesi.core.public import public
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.nn.curves import celu, selu
 from agnesi.nn.noise import rrelu

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agnesi.api import functions as F
 from agnesi.core.accepted import TensorLike
-from agnesi.core.errors import at
 from agnesi.core.public import public
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.module import Module
 from agnesi.ops.base.convert import as_tensor

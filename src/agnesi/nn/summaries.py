@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from agnesi.autodiff.recording import enable_grad
-from agnesi.core import tree
-from agnesi.core.dims import product
-from agnesi.core.node import Node, next_serial
+from agnesi.core.ir.dims import product
+from agnesi.core.ir.node import Node, next_serial
+from agnesi.core.support import tree
 from agnesi.core.tensor import Tensor
 from agnesi.nn.module import Module
 

@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 from agnesi.core.accepted import DTypeLike
-from agnesi.core.errors import at
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
 from agnesi.nn.attention import MultiheadAttention

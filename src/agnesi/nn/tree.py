@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from types import CodeType
 from typing import Any
 
-from agnesi.core.dims import product
-from agnesi.core.errors import NestingError, at
+from agnesi.core.ir.dims import product
+from agnesi.core.support.errors import NestingError, at
+from agnesi.core.support.tree import check_ends
 from agnesi.core.tensor import Tensor
-from agnesi.core.tree import check_ends
 
 #: Modules in each other that a picture shows, and letters of a dotted name at most.
 _SHOWN, _LETTERS = 50, 1 << 15

@@ -10,11 +10,11 @@ from agnesi.api import functions as F
 from agnesi.api import random
 from agnesi.api.linalg import vector_norm
 from agnesi.core.accepted import TensorLike
-from agnesi.core.errors import DTypeError, ShapeError, at
 from agnesi.core.op import typed
 from agnesi.core.public import public
+from agnesi.core.support.errors import DTypeError, ShapeError, at
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_known
 from agnesi.nn.pairs import CosineSimilarity, PairwiseDistance
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.convolution.transposed import conv_transpose

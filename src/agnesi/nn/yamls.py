@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agnesi.core.errors import at
+from agnesi.core.support.errors import at
 
 _WORDS = {"null": None, "~": None, "": None, "true": True, "false": False, "True": True,
           "False": False, "None": None}

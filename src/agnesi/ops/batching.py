@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.core import dtypes
-from agnesi.core.dims import product
 from agnesi.core.dispatch import apply
+from agnesi.core.ir.dims import product
+from agnesi.core.ir.node import Node
 from agnesi.core.leaves import Copy
-from agnesi.core.node import Node
 from agnesi.core.op import Op
-from agnesi.core.record import replace
+from agnesi.core.support import dtypes
+from agnesi.core.support.record import replace
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import Unfold
 from agnesi.ops.base.convert import Cast

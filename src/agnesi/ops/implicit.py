@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
 from agnesi.core.dispatch import apply
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import sqrt

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, NoReturn
 
-from agnesi.core.errors import no_attribute as _no_attribute
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.errors import no_attribute as _no_attribute
+from agnesi.core.support.exports import shown as _shown
 from agnesi.optim import flat as flat
 from agnesi.optim import lr_scheduler as lr_scheduler
 from agnesi.optim import swa_utils as swa_utils

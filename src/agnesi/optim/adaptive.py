@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.errors import at
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import wrap
 from agnesi.ops.base.arith import sign, sqrt
 from agnesi.ops.base.select import clip, where

@@ -7,9 +7,9 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, TypeAlias
 
-from agnesi.core.errors import at
 from agnesi.core.op import typed
 from agnesi.core.public import check_call
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.optim.hyper import Hyper
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from agnesi.autodiff.recording import ALIAS
 from agnesi.core.dispatch import touch
-from agnesi.core.errors import TraceError, at
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
+from agnesi.core.support.errors import TraceError, at
+from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.core.tracing import current_trace, is_tracing
 
 
 class Hyper:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import enable_grad, no_grad
-from agnesi.core.errors import StateError, at
 from agnesi.core.op import typed
-from agnesi.core.tracing import is_tracing
+from agnesi.core.support.errors import StateError, at
+from agnesi.core.support.tracing import is_tracing
 from agnesi.optim.flat.descent import Memory
 from agnesi.optim.flat.search import Point, evaluated, strong_wolfe
 from agnesi.optim.groups import Parameters

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from agnesi.core.errors import no_attribute
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.errors import no_attribute
+from agnesi.core.support.exports import shown as _shown
 from agnesi.optim.schedules.base import Scheduler as Scheduler
 from agnesi.optim.schedules.composed import ChainedScheduler as ChainedScheduler
 from agnesi.optim.schedules.composed import ReduceLROnPlateau as ReduceLROnPlateau

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
-from agnesi.core.errors import at
 from agnesi.core.op import typed
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import wrap
 from agnesi.ops.base.arith import sqrt
 from agnesi.ops.base.movement import swapaxes

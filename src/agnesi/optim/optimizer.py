@@ -9,12 +9,12 @@ import numpy as np
 
 from agnesi.autodiff.recording import enable_grad, no_grad
 from agnesi.compiler.jit import Jit, jit
-from agnesi.core import dtypes
-from agnesi.core.errors import StateError, at, no_attribute
 from agnesi.core.op import typed
 from agnesi.core.public import check_call
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import StateError, at, no_attribute
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import is_tracing
 from agnesi.ops.arrays.loading import check_state, write_all
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.select import where

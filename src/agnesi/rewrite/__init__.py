@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from agnesi.core.dispatch import graph_node
-from agnesi.core.errors import at, shown
-from agnesi.core.exports import shown as _shown
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
+from agnesi.core.support.errors import at, shown
+from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.rewrite import library
 from agnesi.rewrite.checked import check_types, graph_checked, node_checked, starts

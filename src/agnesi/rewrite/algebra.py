@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from agnesi.core.dims import product
 from agnesi.core.dispatch import graph_node
-from agnesi.core.extents import guess
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import product
+from agnesi.core.ir.extents import guess
+from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import POWER, reciprocal, sqrt, square
 from agnesi.ops.base.convert import number

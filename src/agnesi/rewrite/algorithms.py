@@ -6,7 +6,7 @@ The operations themselves say what they become, so that rewriting does not load 
 from __future__ import annotations
 
 from agnesi.core.dispatch import apply
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.movement import Permute, matrix_transpose
 from agnesi.ops.base.reduce import prod

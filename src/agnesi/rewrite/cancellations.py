@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import reciprocal, sqrt, square
 from agnesi.ops.base.select import where

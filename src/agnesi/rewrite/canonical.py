@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.costs import HEAVY
-from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import Item
-from agnesi.core.dtypes import real_of
-from agnesi.core.errors import ShapeError
 from agnesi.core.graph import constant, constant_value
-from agnesi.core.node import Node
+from agnesi.core.ir.costs import HEAVY
+from agnesi.core.ir.dims import is_static, product
+from agnesi.core.ir.node import Node
+from agnesi.core.support.dtypes import real_of
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import negative, positive, reciprocal, safe_divide, safe_multiply, square

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from agnesi import ops as operations
-from agnesi.core.dims import Dim
 from agnesi.core.dispatch import graph_node
-from agnesi.core.errors import PACKAGE, DTypeError, ShapeError, at
 from agnesi.core.graph import FunctionGraph, constant
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import Dim
+from agnesi.core.ir.node import Node
 from agnesi.core.op import GIVEN_NAMES, Op, typed
+from agnesi.core.support.errors import PACKAGE, DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.elementwise import TABLE
 from agnesi.rewrite.pattern import scalar

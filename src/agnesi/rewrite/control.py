@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.rewrite.rules import Book, GraphRule, InsideRule
 
 BOOK = Book()

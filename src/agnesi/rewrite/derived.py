@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Sequence
 
-from agnesi.core.collector import no_gc
 from agnesi.core.graph import FunctionGraph, Interner, constant_value
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.substitution import copied
+from agnesi.core.support.gc_pause import no_gc
 from agnesi.rewrite import library
 from agnesi.rewrite.engine import Settler, Stage, StageReport, chosen, outside_traces
 from agnesi.rewrite.rules import STAGES

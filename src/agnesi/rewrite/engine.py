@@ -8,16 +8,16 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from agnesi.core.collector import no_gc
-from agnesi.core.config import switched
 from agnesi.core.dispatch import Item
-from agnesi.core.errors import warn
 from agnesi.core.expansion import Simpler, expanded, expanded_inside, inherit
 from agnesi.core.graph import FunctionGraph, Interner, constant_value
-from agnesi.core.node import Node
-from agnesi.core.policy import POLICIES
-from agnesi.core.record import field, replace, struct
+from agnesi.core.ir.node import Node
 from agnesi.core.substitution import copied
+from agnesi.core.support.config import switched
+from agnesi.core.support.errors import warn
+from agnesi.core.support.gc_pause import no_gc
+from agnesi.core.support.policy import POLICIES
+from agnesi.core.support.record import field, replace, struct
 from agnesi.ops.control.body import Body
 from agnesi.rewrite.pattern import CONSTANT, LEAF
 from agnesi.rewrite.rules import STAGES, GraphRule, InsideRule, Rule

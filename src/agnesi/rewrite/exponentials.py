@@ -9,7 +9,7 @@ import functools
 from collections.abc import Sequence
 
 from agnesi.core.dispatch import graph_node
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import maximum

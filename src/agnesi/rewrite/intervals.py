@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.rewrite.pattern import scalar
 
 #: Levels of operations that are looked at, and the most numbers that are kept in mind.

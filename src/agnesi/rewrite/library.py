@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 
-from agnesi.core.errors import at, shown
+from agnesi.core.support.errors import at, shown
 from agnesi.rewrite.rules import STAGES, Book, Rule
 
 _FIRST, _STABLE, _LAST = STAGES

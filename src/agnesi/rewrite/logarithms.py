@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from agnesi.core.dispatch import apply
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.convert import number
 from agnesi.ops.base.select import where

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agnesi.core import dtypes
 from agnesi.core.dispatch import apply
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import imag, real
 from agnesi.ops.base.convert import cast

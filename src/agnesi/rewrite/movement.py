@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agnesi.core.dims import is_settled
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import is_settled
+from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.ensure import Ensure
 from agnesi.ops.base.expand import BroadcastTo, broadcast_to

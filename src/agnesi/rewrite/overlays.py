@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from agnesi.core.dispatch import apply
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import ADD
 from agnesi.ops.base.slices import Slice, Unslice, region

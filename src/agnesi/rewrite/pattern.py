@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.dims import Dim, Shape, Size
-from agnesi.core.dtypes import float32
-from agnesi.core.errors import at
 from agnesi.core.graph import COMMUTATIVE, constant, constant_value
-from agnesi.core.node import Node
-from agnesi.core.record import handle
+from agnesi.core.ir.dims import Dim, Shape, Size
+from agnesi.core.ir.node import Node
 from agnesi.core.substitution import size_with
+from agnesi.core.support.dtypes import float32
+from agnesi.core.support.errors import at
+from agnesi.core.support.record import handle
 from agnesi.core.tensor import Tensor, symbol
 
 _UNIFORM_SIZE = 1024

@@ -14,7 +14,7 @@ import numpy as np
 
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import multiply
 from agnesi.ops.base.convert import number

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import apply, graph_node
-from agnesi.core.extents import surely
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import is_static, product
+from agnesi.core.ir.extents import surely
+from agnesi.core.ir.node import Node
 from agnesi.core.substitution import copied
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import add, multiply

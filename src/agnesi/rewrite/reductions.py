@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agnesi.core.dims import is_settled, product
 from agnesi.core.dispatch import apply
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import is_settled, product
+from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import divide, multiply, negative, safe_divide, safe_multiply
 from agnesi.ops.base.convert import number

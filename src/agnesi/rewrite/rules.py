@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from agnesi.core import shapes
-from agnesi.core.cached import cached_property
-from agnesi.core.dims import Shape, is_open
 from agnesi.core.dispatch import graph_node
-from agnesi.core.errors import DTypeError, ShapeError, at, shown
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import Shape, is_open
+from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, typed
-from agnesi.core.policy import FAST_RUN
-from agnesi.core.record import field, handle
+from agnesi.core.support.cached import cached_property
+from agnesi.core.support.errors import DTypeError, ShapeError, at, shown
+from agnesi.core.support.policy import FAST_RUN
+from agnesi.core.support.record import field, handle
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.expand import BroadcastTo
 from agnesi.rewrite.pattern import Pattern, compiled, filled, match, may_match, sizes_in

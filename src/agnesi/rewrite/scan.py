@@ -7,7 +7,7 @@ from typing import Any
 
 from agnesi.core.dispatch import Item, apply, graph_node, make_node
 from agnesi.core.graph import FunctionGraph, Interner, constant, constant_value
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.tensor import symbol
 from agnesi.ops.base.expand import BroadcastTo
 from agnesi.ops.base.movement import reshape

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agnesi.core.dims import product
 from agnesi.core.dispatch import apply, graph_node
-from agnesi.core.extents import guess
-from agnesi.core.node import Node, toposort
+from agnesi.core.ir.dims import product
+from agnesi.core.ir.extents import guess
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.tensor import symbol
 from agnesi.ops.base.expand import BroadcastTo, broadcast_to
 from agnesi.ops.base.movement import Permute, Reshape

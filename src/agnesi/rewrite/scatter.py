@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import apply
-from agnesi.core.node import Node
-from agnesi.core.record import field, struct
+from agnesi.core.ir.dims import is_static, product
+from agnesi.core.ir.node import Node
+from agnesi.core.support.record import field, struct
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import ADD, SUBTRACT, add, divide, multiply, negative
 from agnesi.ops.base.creation import spread_constant

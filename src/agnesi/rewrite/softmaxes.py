@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agnesi.core.dispatch import apply
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.neural.softmax import Softmax
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from agnesi.core.dims import is_static
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import is_static
+from agnesi.core.ir.node import Node
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import DIVIDE, multiply, reciprocal
 from agnesi.ops.base.movement import reshape

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.ops.base.arith import abs as abs_
 from agnesi.ops.base.arith import reciprocal, safe_multiply, sqrt, square
 from agnesi.ops.elementwise.explog import exp, expm1, log, log1p, logaddexp, sigmoid, softplus

@@ -11,11 +11,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain
 
-from agnesi.core.dims import is_static
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.node import Node
-from agnesi.core.record import record
+from agnesi.core.ir.dims import is_static
+from agnesi.core.ir.node import Node
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import add
 from agnesi.ops.base.slices import FULL, Slice

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agnesi.core.dispatch import graph_node
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.core.substitution import substituted
 from agnesi.core.tensor import symbol
 from agnesi.ops.control.body import Body

@@ -17,8 +17,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from agnesi.core.config import cache_home, config
-from agnesi.core.undo import Block
+from agnesi.core.support.config import cache_home, config
+from agnesi.core.support.undo import Block
 
 MAX_ENTRY = 128 << 20
 """Bytes of the largest file that is read or written."""

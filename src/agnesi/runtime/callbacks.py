@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.op import check_result
-from agnesi.core.record import record
+from agnesi.core.support.record import record
 
 Signature = tuple[tuple[str, tuple[int, ...]], ...]
 _TYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p)

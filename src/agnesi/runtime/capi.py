@@ -12,7 +12,7 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
-from agnesi.core.forks import unforked
+from agnesi.core.support.forks import unforked
 
 _FILES = {"win32": "llvmlite.dll", "darwin": "libllvmlite.dylib"}
 PREFIX = "LLVMPY_"

@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import TypeVar
 
-from agnesi.core.config import config
+from agnesi.core.support.config import config
 from agnesi.runtime.cachefolder import MAX_ENTRY, Folder, file_objection
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
-from agnesi.core.forks import unforked
+from agnesi.core.support.forks import unforked
 
 SUPPORTED = sys.platform == "linux" and platform.machine() == "x86_64" and sys.maxsize > 1 << 32
 

@@ -16,9 +16,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from agnesi.core.extents import Extent
-from agnesi.core.foreign import address
-from agnesi.core.record import record
+from agnesi.core.ir.extents import Extent
+from agnesi.core.ir.foreign import address
+from agnesi.core.support.record import record
 from agnesi.runtime import pool, support
 from agnesi.runtime.machine import Code
 from agnesi.runtime.turns import memory_owner, turned

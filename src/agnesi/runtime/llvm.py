@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING
 
-from agnesi.core import foreign
-from agnesi.core.forks import at_fork, unforked
-from agnesi.core.undo import Block
+from agnesi.core.ir import foreign
+from agnesi.core.support.forks import at_fork, unforked
+from agnesi.core.support.undo import Block
 
 if TYPE_CHECKING:
     from agnesi.runtime.capi import Library

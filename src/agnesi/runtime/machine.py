@@ -18,10 +18,10 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from agnesi.core import foreign
-from agnesi.core.cached import cached_property
-from agnesi.core.forks import unforked
-from agnesi.core.record import record
+from agnesi.core.ir import foreign
+from agnesi.core.support.cached import cached_property
+from agnesi.core.support.forks import unforked
+from agnesi.core.support.record import record
 from agnesi.runtime import diskcache, elf, llvm, units
 
 _CPUINFO = "/proc/cpuinfo"

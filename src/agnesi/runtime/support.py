@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.config import LENT, config
-from agnesi.core.foreign import RESOLVERS
-from agnesi.core.forks import at_fork
-from agnesi.core.kernels import ELSEWHERE
-from agnesi.core.node import next_serial
+from agnesi.core.ir.foreign import RESOLVERS
+from agnesi.core.ir.kernels import ELSEWHERE
+from agnesi.core.ir.node import next_serial
+from agnesi.core.support.config import LENT, config
+from agnesi.core.support.forks import at_fork
 from agnesi.runtime import machine
 
 SUPPORTED = (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agnesi.core.config import config
-from agnesi.core.errors import at, typed
 from agnesi.core.integers import is_integer
+from agnesi.core.support.config import config
+from agnesi.core.support.errors import at, typed
 from agnesi.runtime import support
 from agnesi.runtime.machine import MAX_THREADS
 

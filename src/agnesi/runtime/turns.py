@@ -14,9 +14,9 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from agnesi.core.config import LENT
-from agnesi.core.forks import at_fork
-from agnesi.core.undo import Block
+from agnesi.core.support.config import LENT
+from agnesi.core.support.forks import at_fork
+from agnesi.core.support.undo import Block
 from agnesi.runtime import support
 
 

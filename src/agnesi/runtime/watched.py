@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.record import record
+from agnesi.core.support.record import record
 
 #: Whether every change of a dict gives it another tag; attributes that lie in their object give
 #: none from CPython 3.13 on.

@@ -5,9 +5,9 @@ Nothing that is read can run code, and a file is written as a whole or not at al
 
 from typing import TYPE_CHECKING, NoReturn
 
-from agnesi.core.errors import FileFormatError as FileFormatError
-from agnesi.core.errors import no_attribute as _no_attribute
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.errors import FileFormatError as FileFormatError
+from agnesi.core.support.errors import no_attribute as _no_attribute
+from agnesi.core.support.exports import shown as _shown
 from agnesi.saving.checkpoints import load_checkpoint as load_checkpoint
 from agnesi.saving.checkpoints import save_checkpoint as save_checkpoint
 from agnesi.saving.files import TensorFile as TensorFile

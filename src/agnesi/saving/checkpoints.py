@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.errors import StateError, at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import StateError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.module import Module
 from agnesi.ops.arrays.loading import Stored

@@ -14,8 +14,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from agnesi.core.errors import StateError, at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import StateError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.loading import Stored
 from agnesi.saving.atomic import replacing

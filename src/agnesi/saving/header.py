@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.core import dtypes
-from agnesi.core.errors import DTypeError, FileFormatError, at
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import DTypeError, FileFormatError, at
 
 #: The most bytes of a header, as the format's own implementation has it.
 LONGEST = 100_000_000

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from agnesi.core.errors import FileFormatError, at, warn
+from agnesi.core.support.errors import FileFormatError, at, warn
 from agnesi.saving.atomic import sweep
 from agnesi.saving.checkpoints import load_checkpoint, save_checkpoint
 

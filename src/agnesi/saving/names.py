@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from agnesi.core.errors import StateError, at
+from agnesi.core.support.errors import StateError, at
 
 V = TypeVar("V")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.errors import at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap
 
 #: What a JSON object is that has one key, which stands for no name.

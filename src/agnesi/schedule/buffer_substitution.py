@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agnesi.core.kernels import Buffer, Convolution, Kernel, Matrix, Nest, Product, Store
-from agnesi.core.loops import Affine, Expr, Substitution, load
-from agnesi.core.record import replace
+from agnesi.core.ir.kernels import Buffer, Convolution, Kernel, Matrix, Nest, Product, Store
+from agnesi.core.ir.loops import Affine, Expr, Substitution, load
+from agnesi.core.support.record import replace
 
 #: What to load where a kernel loads an element of a buffer.
 Reading = Callable[[Buffer, str, Affine], Expr]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agnesi.core import dtypes, loops
-from agnesi.core.kernels import Kernel, Store, walk
-from agnesi.core.loops import Affine, Expr, Substitution, atom_of
-from agnesi.core.node import Node
+from agnesi.core.ir import loops
+from agnesi.core.ir.kernels import Kernel, Store, walk
+from agnesi.core.ir.loops import Affine, Expr, Substitution, atom_of
+from agnesi.core.ir.node import Node
+from agnesi.core.support import dtypes
 from agnesi.schedule.complexmath import COMPLEX, REAL, Pair, Real
 from agnesi.schedule.program import Program
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import loops
-from agnesi.core.loops import Expr
+from agnesi.core.ir import loops
+from agnesi.core.ir.loops import Expr
 
 _PI, _LN2 = math.pi, math.log(2)
 

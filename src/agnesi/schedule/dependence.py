@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from agnesi.core.kernels import Buffer, Kernel
+from agnesi.core.ir.kernels import Buffer, Kernel
 
 
 class Traffic:

@@ -10,13 +10,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from agnesi.core.costs import is_heavy, price
-from agnesi.core.dims import Size, product
-from agnesi.core.extents import guess
-from agnesi.core.kernels import Convolution, Kernel, Nest, Product, buffers_of
-from agnesi.core.lanes import lane_axis, reduced_along
-from agnesi.core.loops import Axis, Expr
-from agnesi.core.record import struct
+from agnesi.core.ir.costs import is_heavy, price
+from agnesi.core.ir.dims import Size, product
+from agnesi.core.ir.extents import guess
+from agnesi.core.ir.kernels import Convolution, Kernel, Nest, Product, buffers_of
+from agnesi.core.ir.lanes import lane_axis, reduced_along
+from agnesi.core.ir.loops import Axis, Expr
+from agnesi.core.support.record import struct
 
 Loops = tuple[Axis, ...]
 #: Operations that bind axes of their own.

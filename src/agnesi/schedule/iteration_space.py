@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.core import loops
-from agnesi.core.kernels import Buffer, Nest, Store
-from agnesi.core.loops import Affine, At, Axis, Expr, Read, Turns
-from agnesi.core.node import Node
+from agnesi.core.ir import loops
+from agnesi.core.ir.kernels import Buffer, Nest, Store
+from agnesi.core.ir.loops import Affine, At, Axis, Expr, Read, Turns
+from agnesi.core.ir.node import Node
 
 
 def axes_of(shape: Sequence[Any]) -> tuple[Axis, ...]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from agnesi.core.config import config
-from agnesi.core.errors import at
-from agnesi.core.extents import UnknownSizeError, named_in
-from agnesi.core.node import toposort
-from agnesi.core.record import record, replace
+from agnesi.core.ir.extents import UnknownSizeError, named_in
+from agnesi.core.ir.node import toposort
+from agnesi.core.support.config import config
+from agnesi.core.support.errors import at
+from agnesi.core.support.record import record, replace
 from agnesi.schedule.clustering.clustering import fuse
 from agnesi.schedule.clustering.decisions import decide_first, in_stages
 from agnesi.schedule.clustering.horizontal_fusion import fuse_siblings

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from agnesi.core.cached import cached_property
-from agnesi.core.gemm import Library
-from agnesi.core.kernels import Buffer, Kernel
-from agnesi.core.node import Node
-from agnesi.core.record import field, struct
+from agnesi.core.ir.calls.gemm import Library
+from agnesi.core.ir.kernels import Buffer, Kernel
+from agnesi.core.ir.node import Node
+from agnesi.core.support.cached import cached_property
+from agnesi.core.support.record import field, struct
 from agnesi.schedule.dependence import Dependence
 
 #: ``prefers(kind, sizes, itemsize=)``: what a convolution costs, with the orders of its operands

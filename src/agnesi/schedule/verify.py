@@ -12,12 +12,12 @@ from itertools import permutations
 from itertools import product as pairs
 from typing import Any
 
-from agnesi.core.dims import is_static
-from agnesi.core.dtypes import name_of
-from agnesi.core.extents import guess
-from agnesi.core.growth import grows_no_faster
-from agnesi.core.kernels import Buffer, Kernel, Store, may_fail, walk
-from agnesi.core.loops import Affine
+from agnesi.core.ir.dims import is_static
+from agnesi.core.ir.extents import guess
+from agnesi.core.ir.growth import grows_no_faster
+from agnesi.core.ir.kernels import Buffer, Kernel, Store, may_fail, walk
+from agnesi.core.ir.loops import Affine
+from agnesi.core.support.dtypes import name_of
 from agnesi.schedule.evaluation_counts import work
 from agnesi.schedule.memory.placement import overwrites_safely
 from agnesi.schedule.program import Layout, Program

@@ -1,6 +1,6 @@
 """Estimators of scikit-learn's kind over any module, for pipelines, searches and the rest of it."""
 
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.exports import shown as _shown
 from agnesi.sklearn.autoencoder import AutoEncoder as AutoEncoder
 from agnesi.sklearn.estimators import Classifier as Classifier
 from agnesi.sklearn.estimators import Regressor as Regressor

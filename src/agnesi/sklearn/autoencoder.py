@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from agnesi import nn
 from agnesi.api import functions as F
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.errors import at
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.sklearn.base import Estimator, perceptron
 

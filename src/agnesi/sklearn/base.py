@@ -21,8 +21,8 @@ from agnesi.api import functions as F
 from agnesi.api.random import default_generator
 from agnesi.autodiff.recording import no_grad
 from agnesi.compiler.jit import jit
-from agnesi.core.errors import at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap
 
 #: From so many steps on, a compiled one pays.

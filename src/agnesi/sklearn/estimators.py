@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from agnesi.api import functions as F
-from agnesi.core.errors import at
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.functional import cross_entropy
 from agnesi.sklearn.base import Estimator

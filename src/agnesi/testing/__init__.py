@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.exports import shown as _shown
 from agnesi.testing.check_rule import check_rule as check_rule
 from agnesi.testing.gradients import check_grads as check_grads
 from agnesi.testing.numerical import assert_allclose as assert_allclose

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
 from agnesi.core.graph import FunctionGraph, constant
 from agnesi.core.interpret import interpret
-from agnesi.core.node import Node, leaves
+from agnesi.core.ir.node import Node, leaves
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.rewrite.engine import outside_traces
 from agnesi.rewrite.pattern import Pattern, filled, sizes_in

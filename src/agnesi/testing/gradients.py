@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.autodiff.transforms import jvp, vjp
-from agnesi.core import dtypes, tree
+from agnesi.core.support import dtypes, tree
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, cast
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.compiler.jit import jit
-from agnesi.core import dtypes
-from agnesi.core.dims import Dim
-from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.interpret import interpret
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import Dim
+from agnesi.core.ir.node import Node
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.testing.gradients import check_grads
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.api import sparse, special
-from agnesi.core import dtypes
 from agnesi.core.dispatch import apply
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays import replicate, types
 from agnesi.ops.base import reduce

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agnesi.core.errors import at, shown
+from agnesi.core.support.errors import at, shown
 from agnesi.saving.checkpoints import save_checkpoint
 from agnesi.saving.keeper import Checkpoints
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from agnesi.core.errors import at
+from agnesi.core.support.errors import at
 
 #: Eighths of a line.
 _BARS = " ▁▂▃▄▅▆▇█"

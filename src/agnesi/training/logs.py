@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from agnesi.core.errors import at
+from agnesi.core.support.errors import at
 from agnesi.training.callbacks import Callback
 
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from agnesi.core.errors import at
+from agnesi.core.support.errors import at
 from agnesi.training.trainer import Trainer, as_loader
 
 

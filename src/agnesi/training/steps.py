@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core import dtypes
-from agnesi.core.errors import StateError, at, shown
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import StateError, at, shown
+from agnesi.core.support.tree import map_leaves
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tree import map_leaves
 from agnesi.nn.utils import clip_grad_norm_
 from agnesi.ops.arrays.loading import write_all
 from agnesi.ops.base.convert import cast

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.jit import jit as compiled
-from agnesi.core.errors import at, shown
 from agnesi.core.op import typed
+from agnesi.core.support.errors import at, shown
 from agnesi.core.tensor import Tensor
 from agnesi.data.dataset import TensorDataset
 from agnesi.data.loader import DataLoader

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
-from agnesi.core.dims import product
-from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.ir.dims import product
 from agnesi.core.public import public, told
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import sizes_of

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, shapes
-from agnesi.core.dims import Shape, product
+from agnesi.core import shapes
 from agnesi.core.dispatch import apply
+from agnesi.core.ir.dims import Shape, product
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import sizes_of

@@ -11,9 +11,9 @@ from typing import Any
 from agnesi.api.draws.common import Draw
 from agnesi.api.draws.gamma import standard
 from agnesi.autodiff.recording import no_grad, stop_gradient
-from agnesi.core import dtypes
 from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.compare import logical_not
 from agnesi.ops.base.convert import cast

@@ -9,8 +9,8 @@ import numpy as np
 from agnesi.api.draws.common import Draw
 from agnesi.autodiff.recording import no_grad, stop_gradient
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
-from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import sqrt
 from agnesi.ops.base.convert import as_tensor

@@ -6,9 +6,9 @@ import math
 
 from agnesi.api.draws.common import Draw
 from agnesi.autodiff.recording import no_grad, stop_gradient
-from agnesi.core import dtypes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import sqrt
 from agnesi.ops.base.convert import cast

@@ -8,12 +8,13 @@ from agnesi.api.draws.common import Draw
 from agnesi.api.draws.counts import binomial_of, marked
 from agnesi.api.loops import scan
 from agnesi.autodiff.recording import no_grad, stop_gradient
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike
-from agnesi.core.dims import Shape
-from agnesi.core.errors import ShapeError
+from agnesi.core.ir.dims import Shape
 from agnesi.core.op import typed
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import sqrt
 from agnesi.ops.base.convert import as_tensor, cast

@@ -52,7 +52,7 @@ from agnesi.api.sparse.tensors import CSR as CSR
 from agnesi.api.sparse.tensors import SparseTensor as SparseTensor
 from agnesi.api.sparse.variables import csc_matrix as csc_matrix
 from agnesi.api.sparse.variables import csr_matrix as csr_matrix
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.exports import shown as _shown
 
 
 def __dir__() -> list[str]:

@@ -9,15 +9,15 @@ import numpy as np
 
 from agnesi.api.sparse.layout import lined_up
 from agnesi.api.sparse.tensors import CSC, CSR, SparseTensor
-from agnesi.core import dtypes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
-from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
-from agnesi.core.dtypes import as_dtype
-from agnesi.core.errors import ShapeError
+from agnesi.core.ir.dims import Dim
 from agnesi.core.op import typed
 from agnesi.core.public import told
 from agnesi.core.shapes import fits
+from agnesi.core.support import dtypes
+from agnesi.core.support.dtypes import as_dtype
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast, pair
 from agnesi.ops.base.creation import filled, made, sizes_of

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
-from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply, apply_many
-from agnesi.core.errors import ShapeError, TraceError
+from agnesi.core.ir.dims import Dim
 from agnesi.core.op import called
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError, TraceError
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_tracing
 from agnesi.core.valuedims import size_of
 from agnesi.ops.base.convert import cast, pair
 from agnesi.ops.base.creation import made

@@ -9,17 +9,17 @@ import numpy as np
 
 from agnesi.api import methods
 from agnesi.api.sparse import layout
-from agnesi.core import tree
 from agnesi.core.accepted import TensorLike
-from agnesi.core.config import STATE
-from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import ShapeError
+from agnesi.core.ir.dims import Dim
 from agnesi.core.op import retold, typed
 from agnesi.core.public import F, told
 from agnesi.core.shapes import axis_of
+from agnesi.core.support import tree
+from agnesi.core.support.config import STATE
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import is_tracing
 from agnesi.ops.base.convert import as_tensor, cast, pair
 from agnesi.ops.base.elements import IndexSum
 from agnesi.ops.base.movement import reshape

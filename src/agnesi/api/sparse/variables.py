@@ -8,7 +8,7 @@ from agnesi.api.sparse.layout import guarded
 from agnesi.api.sparse.tensors import CSC, CSR
 from agnesi.api.symbolic import variable
 from agnesi.core.accepted import DTypeLike, ShapeLike
-from agnesi.core.dims import Dim
+from agnesi.core.ir.dims import Dim
 from agnesi.core.public import told
 
 

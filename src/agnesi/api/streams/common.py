@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.shared import Shared, shared, variable_of
-from agnesi.core.config import LENT
 from agnesi.core.dispatch import assign
+from agnesi.core.support.config import LENT
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_tracing
 from agnesi.ops.base.creation import sizes_of
 
 

@@ -14,13 +14,14 @@ import numpy as np
 
 from agnesi.api.streams.common import RandomVariable, StreamState, sizes_in
 from agnesi.api.streams.simple import Simple
-from agnesi.core import dtypes, shapes
-from agnesi.core.config import STATE
-from agnesi.core.dims import Dim
+from agnesi.core import shapes
 from agnesi.core.dispatch import apply_many
-from agnesi.core.errors import at
+from agnesi.core.ir.dims import Dim
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import STATE
+from agnesi.core.support.errors import at
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.elementwise.explog import exp

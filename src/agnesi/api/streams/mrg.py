@@ -18,11 +18,11 @@ import numpy as np
 from agnesi.api.loops import scan
 from agnesi.api.streams.common import RandomVariable, sizes_in
 from agnesi.api.streams.simple import Simple
-from agnesi.core import dtypes
-from agnesi.core.config import STATE
-from agnesi.core.dims import Size, is_static, product
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import at
+from agnesi.core.ir.dims import Size, is_static, product
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import STATE
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import sqrt
 from agnesi.ops.base.convert import as_tensor, cast

@@ -6,8 +6,8 @@ from typing import Any
 
 from agnesi.api.streams.common import RandomVariable, Streams
 from agnesi.core.accepted import TensorLike
-from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.indexing.index import take
 

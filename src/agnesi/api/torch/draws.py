@@ -7,9 +7,9 @@ from typing import Any
 from agnesi.api.draws import counts
 from agnesi.api.draws.choices import categorical
 from agnesi.api.torch.texts import torch
-from agnesi.core import dtypes
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.op import typed
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.ensure import ensure

@@ -10,8 +10,8 @@ import numpy as np
 from agnesi.api.draws import basic, choices, plain
 from agnesi.api.inplace import copy_
 from agnesi.api.torch.texts import docstring
-from agnesi.core import dtypes
 from agnesi.core.public import told
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.random import random
 from agnesi.ops.random.generators import Generator

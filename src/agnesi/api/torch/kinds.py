@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
-from agnesi.core.dims import Dim
+from agnesi.core.ir.dims import Dim
 from agnesi.core.public import on_host
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import creation
 from agnesi.ops.base.convert import as_tensor, cast

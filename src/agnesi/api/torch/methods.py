@@ -11,12 +11,12 @@ from agnesi.autodiff.recording import is_leaf
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import assign
-from agnesi.core.dtypes import as_dtype, name_of
-from agnesi.core.errors import GradientError, at
 from agnesi.core.op import typed
 from agnesi.core.public import public, told
+from agnesi.core.support.dtypes import as_dtype, name_of
+from agnesi.core.support.errors import GradientError, at
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_tracing
 from agnesi.ops.arrays import triangles
 from agnesi.ops.base.convert import as_tensor, cast
 

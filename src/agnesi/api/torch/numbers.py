@@ -9,8 +9,9 @@ import numpy as np
 from agnesi.api import folds
 from agnesi.api import functions as F
 from agnesi.api.torch.texts import torch
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import select
 from agnesi.ops.base.convert import as_tensor, cast

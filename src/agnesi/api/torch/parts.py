@@ -11,10 +11,11 @@ import numpy as np
 from agnesi.api import functions as F
 from agnesi.api.pytorch import parts_of
 from agnesi.api.torch.texts import torch
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import creation, select
 from agnesi.ops.base.convert import as_tensor, cast

@@ -6,10 +6,10 @@ import itertools
 from typing import Any
 
 from agnesi.api.torch.texts import torch
-from agnesi.core import dtypes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.grids import indices
 from agnesi.ops.base.arith import conj

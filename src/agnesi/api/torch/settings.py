@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core import dtypes
 from agnesi.core.accepted import DTypeLike
-from agnesi.core.config import MODE, Mode, config, settled
-from agnesi.core.errors import DTypeError, shown
 from agnesi.core.public import told
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import MODE, Mode, config, settled
+from agnesi.core.support.errors import DTypeError, shown
 from agnesi.core.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])

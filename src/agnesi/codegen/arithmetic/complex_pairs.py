@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.codegen.llvm.builder import Value, const, i64, vector
-from agnesi.core.kernels import Buffer
-from agnesi.core.loops import Affine, Expr
+from agnesi.core.ir.kernels import Buffer
+from agnesi.core.ir.loops import Affine, Expr
 
 Pair = tuple[Value, Value]
 _PART = {"complex64": "float", "complex128": "double"}

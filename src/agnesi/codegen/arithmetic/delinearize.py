@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agnesi.codegen.llvm.builder import Builder, Value, i64
-from agnesi.core.dims import Size
-from agnesi.core.loops import Axis
+from agnesi.core.ir.dims import Size
+from agnesi.core.ir.loops import Axis
 
 
 def divide(b: Builder, value: Value, by: Size | Value) -> tuple[Value, Value]:

@@ -9,7 +9,7 @@ from importlib import import_module
 from agnesi.codegen.arithmetic import halves, integers
 from agnesi.codegen.llvm.builder import Builder, Value, const, is_float, scalar, vector, width
 from agnesi.codegen.vmath.lane import Lane, mad, outlined, select
-from agnesi.core.costs import is_heavy
+from agnesi.core.ir.costs import is_heavy
 
 _REGISTER = {
     "bool": "i1",

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from agnesi.codegen.launch import FUNCTIONS
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes
-from agnesi.core.extents import Extent
-from agnesi.core.foreign import Argument, Call
-from agnesi.core.kernels import Buffer, Foreign
+from agnesi.core.ir.extents import Extent
+from agnesi.core.ir.foreign import Argument, Call
+from agnesi.core.ir.kernels import Buffer, Foreign
 
 
 def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer], Value],

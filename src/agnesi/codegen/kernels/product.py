@@ -19,11 +19,11 @@ from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.llvm.instructions import prefetch
 from agnesi.codegen.loops.collapse import cost
 from agnesi.codegen.loops.evaluate import Scope, memory_type, streams
-from agnesi.core.dims import is_static
-from agnesi.core.extents import guess
-from agnesi.core.kernels import Buffer, Matrix, Product, walk
-from agnesi.core.loops import Affine, Axis, load
-from agnesi.core.policy import FAST_RUN, CompilePolicy
+from agnesi.core.ir.dims import is_static
+from agnesi.core.ir.extents import guess
+from agnesi.core.ir.kernels import Buffer, Matrix, Product, walk
+from agnesi.core.ir.loops import Affine, Axis, load
+from agnesi.core.support.policy import FAST_RUN, CompilePolicy
 
 _LONG = 40
 _LINE = 64

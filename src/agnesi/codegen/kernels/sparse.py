@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, is_float, lanes, vector, width
-from agnesi.core.dims import Size
-from agnesi.core.extents import Extent, guess
-from agnesi.core.kernels import Buffer, Sparse
-from agnesi.core.record import record
+from agnesi.core.ir.dims import Size
+from agnesi.core.ir.extents import Extent, guess
+from agnesi.core.ir.kernels import Buffer, Sparse
+from agnesi.core.support.record import record
 
 _TYPES = {"float32": "float", "float64": "double", "int32": "i32", "int64": "i64"}
 #: Vectors in a tile, and sums that are under way at a time, to hide how long each addition takes.

@@ -13,11 +13,11 @@ import numpy as np
 from agnesi.codegen.arithmetic import scalars
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.loops.evaluate import memory_type
-from agnesi.core.dims import Size
-from agnesi.core.extents import Extent, guess
-from agnesi.core.foreign import Walk
-from agnesi.core.kernels import Buffer, Foreign
-from agnesi.core.record import record
+from agnesi.core.ir.dims import Size
+from agnesi.core.ir.extents import Extent, guess
+from agnesi.core.ir.foreign import Walk
+from agnesi.core.ir.kernels import Buffer, Foreign
+from agnesi.core.support.record import record
 
 _BLOCK = 256
 #: Elements from which blocks are worth several threads.

@@ -26,8 +26,8 @@ from agnesi.codegen.llvm.values import Value as Value
 from agnesi.codegen.llvm.values import const as const
 from agnesi.codegen.llvm.values import i64 as i64
 from agnesi.codegen.llvm.values import lanes as lanes
-from agnesi.core.dims import Size
-from agnesi.core.extents import Extent
+from agnesi.core.ir.dims import Size
+from agnesi.core.ir.extents import Extent
 
 #: Asks for better code at LLVM's quickest level too.
 HOT = 'nounwind noinline "hot"'

@@ -7,8 +7,8 @@ from typing import Any
 
 from agnesi.codegen.llvm.literals import literal
 from agnesi.codegen.llvm.values import Value
-from agnesi.core.dims import Size
-from agnesi.core.policy import FAST_RUN, CompilePolicy
+from agnesi.core.ir.dims import Size
+from agnesi.core.support.policy import FAST_RUN, CompilePolicy
 
 
 class Module:

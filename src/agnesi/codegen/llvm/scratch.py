@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from agnesi.codegen.llvm.typenames import nbytes
-from agnesi.core.foreign import external
+from agnesi.core.ir.foreign import external
 
 #: Bytes of arrays that a function may keep on the stack.
 STACK = 16 << 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agnesi.core.extents import Extent, UnknownSizeError, surely
+from agnesi.core.ir.extents import Extent, UnknownSizeError, surely
 
 
 class Sizes:

@@ -18,10 +18,10 @@ from agnesi.codegen.llvm.register_tiles import transposed
 from agnesi.codegen.loops.evaluate import _ITEM, ROW, Scope, memory_type
 from agnesi.codegen.loops.slp_stores import store_all
 from agnesi.codegen.loops.strided_loads import LONGEST_STEP
-from agnesi.core.dims import product
-from agnesi.core.extents import guess, is_some
-from agnesi.core.kernels import Buffer, Store, axes_in, walk
-from agnesi.core.loops import Affine, Axis, Expr, fresh_axes, load
+from agnesi.core.ir.dims import product
+from agnesi.core.ir.extents import guess, is_some
+from agnesi.core.ir.kernels import Buffer, Store, axes_in, walk
+from agnesi.core.ir.loops import Affine, Axis, Expr, fresh_axes, load
 
 #: Elements of a block along the lanes, and of one across them at most; bytes of all that are filled
 #: at a time, which leave room in the first cache for what is read and written.

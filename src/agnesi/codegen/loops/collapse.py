@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from agnesi.core.costs import price
-from agnesi.core.dims import product
-from agnesi.core.kernels import Store, axes_in, walk
-from agnesi.core.loops import Affine, Axis, Expr, Substitution, fresh_axis
+from agnesi.core.ir.costs import price
+from agnesi.core.ir.dims import product
+from agnesi.core.ir.kernels import Store, axes_in, walk
+from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, fresh_axis
 
 
 def cost(values: Sequence[Expr]) -> int:

@@ -14,9 +14,9 @@ import numpy as np
 from agnesi.codegen.llvm.builder import i64
 from agnesi.codegen.loops.evaluate import _ITEM, IDENTITY, ROW, Scope
 from agnesi.codegen.loops.slp_stores import store_all
-from agnesi.core.extents import is_some
-from agnesi.core.kernels import Buffer, Store, walk
-from agnesi.core.loops import Axis, Expr, call, const, load
+from agnesi.core.ir.extents import is_some
+from agnesi.core.ir.kernels import Buffer, Store, walk
+from agnesi.core.ir.loops import Axis, Expr, call, const, load
 
 #: Bytes of what is summed from which it comes from afar; of a row, so that it is not in registers
 #: as a whole; and of the sums that are kept close, in the first cache.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, suffix, width
-from agnesi.core.kernels import walk
-from agnesi.core.loops import Expr
+from agnesi.core.ir.kernels import walk
+from agnesi.core.ir.loops import Expr
 
 
 def in_steps(scope: Any, value: Expr) -> Value:

@@ -23,10 +23,10 @@ from agnesi.codegen.loops.strided_loads import (
     pattern,
     period_of,
 )
-from agnesi.core.dims import Size
-from agnesi.core.extents import guess, is_some
-from agnesi.core.kernels import Buffer, bound_in, walk
-from agnesi.core.loops import Affine, Axis, Expr, Substitution, fresh_axis
+from agnesi.core.ir.dims import Size
+from agnesi.core.ir.extents import guess, is_some
+from agnesi.core.ir.kernels import Buffer, bound_in, walk
+from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, fresh_axis
 
 #: Size from which results are written past the caches: more than they hold.
 STREAM_BYTES = 16 << 20

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 
-from agnesi.core import loops
-from agnesi.core.kernels import Nest, Store, walk
-from agnesi.core.loops import Affine, Expr, Substitution
+from agnesi.core.ir import loops
+from agnesi.core.ir.kernels import Nest, Store, walk
+from agnesi.core.ir.loops import Affine, Expr, Substitution
 
 #: Points of a nest, or terms of a sum, that are written out.
 _FEW = 4

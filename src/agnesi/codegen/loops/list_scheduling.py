@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from agnesi.codegen.arithmetic import scalars
 from agnesi.codegen.loops.evaluate import Scope
-from agnesi.core.costs import latency
-from agnesi.core.kernels import walk
-from agnesi.core.loops import Expr, make
-from agnesi.core.readiness import times
+from agnesi.core.ir.costs import latency
+from agnesi.core.ir.kernels import walk
+from agnesi.core.ir.loops import Expr, make
+from agnesi.core.ir.readiness import times
 
 _LEAF = frozenset(("const", "load", "size", "index"))
 _OTHER = {"sin": "cos", "cos": "sin"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from agnesi.codegen.loops.blocked_transpose import crossed
 from agnesi.codegen.loops.collapse import collapse
 from agnesi.codegen.loops.unroll import unrolled
-from agnesi.core.kernels import Nest, Store
-from agnesi.core.lanes import lane_axis
-from agnesi.core.loops import Axis
+from agnesi.core.ir.kernels import Nest, Store
+from agnesi.core.ir.lanes import lane_axis
+from agnesi.core.ir.loops import Axis
 
 Loops = tuple[tuple[Axis, ...], list[Store], frozenset[Axis], Axis | None, Axis | None]
 

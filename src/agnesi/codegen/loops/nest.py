@@ -19,12 +19,12 @@ from agnesi.codegen.loops.horizontal_reduction import horizontal
 from agnesi.codegen.loops.loop_order import loops_of
 from agnesi.codegen.loops.strided_loads import lanes_with_periods
 from agnesi.codegen.loops.tail_masking import one_register, open_turns
-from agnesi.core.costs import is_heavy
-from agnesi.core.extents import Extent, guess, is_some, most
-from agnesi.core.kernels import Buffer, Nest, Store, walk
-from agnesi.core.lanes import reduced_along
-from agnesi.core.loops import Affine, Axis, Expr, load
-from agnesi.core.record import struct
+from agnesi.core.ir.costs import is_heavy
+from agnesi.core.ir.extents import Extent, guess, is_some, most
+from agnesi.core.ir.kernels import Buffer, Nest, Store, walk
+from agnesi.core.ir.lanes import reduced_along
+from agnesi.core.ir.loops import Affine, Axis, Expr, load
+from agnesi.core.support.record import struct
 
 _ROW_BYTES = 128 << 10
 #: Elements along the lanes in a unit of work; where loops around the lanes are run for each; and

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.codegen.llvm.builder import Value, const, vector
-from agnesi.core.loops import Affine, Expr
+from agnesi.core.ir.loops import Affine, Expr
 
 _LIMIT = 1 << 31
 _COMPARISONS = {"equal": "eq", "not_equal": "ne", "less": "slt", "less_equal": "sle",

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from agnesi.codegen.llvm.builder import Builder, Value, i64, lanes, vector, width
 from agnesi.codegen.loops.evaluate import _ITEM, Scope, memory_type
-from agnesi.core.kernels import Store, buffers_of, walk
+from agnesi.core.ir.kernels import Store, buffers_of, walk
 
 #: Most stores that are written together, and bytes of what they are written in.
 MOST, _REGISTER = 8, 64

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from agnesi.codegen.llvm.builder import Builder, Value, const, lanes, vector, width
-from agnesi.core.kernels import walk
-from agnesi.core.loops import Affine, Axis, Expr
+from agnesi.core.ir.kernels import walk
+from agnesi.core.ir.loops import Affine, Axis, Expr
 
 #: Longest step between lanes, and longest period, that shuffles are used for.
 LONGEST_STEP = 6

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from agnesi.codegen.loops.collapse import cost
 from agnesi.codegen.loops.slp_stores import MOST
-from agnesi.core.extents import guess
-from agnesi.core.kernels import Store, walk
-from agnesi.core.loops import Affine, Axis, Substitution
+from agnesi.core.ir.extents import guess
+from agnesi.core.ir.kernels import Store, walk
+from agnesi.core.ir.loops import Affine, Axis, Substitution
 
 #: Instructions of what is written several times, at most; turns of the loop for the lanes, at
 #: least; the longest step between what lanes read, to be faster than short vectors for each turn.

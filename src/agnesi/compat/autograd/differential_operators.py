@@ -15,7 +15,7 @@ from agnesi.compat.autograd.modes import make_vjp as _make_vjp
 from agnesi.compat.autograd.modes import vspace
 from agnesi.compat.autograd.values import Parts, isbox
 from agnesi.compat.autograd.wrap_util import unary_to_nary
-from agnesi.core import tree
+from agnesi.core.support import tree
 
 Function = Callable[..., Any]
 

@@ -13,9 +13,9 @@ from agnesi.compat.autograd.modes import VSpace as VSpace
 from agnesi.compat.autograd.modes import vspace as vspace
 from agnesi.compat.autograd.values import Parts, conjugate, getval, mapped, tensor, traced
 from agnesi.compat.autograd.wrap_util import get_name, wraps
-from agnesi.core import tree
-from agnesi.core.errors import MissingRuleError
 from agnesi.core.op import Op
+from agnesi.core.support import tree
+from agnesi.core.support.errors import MissingRuleError
 from agnesi.core.tensor import Tensor
 from agnesi.core.tensor import Tensor as Box
 from agnesi.ops.base.convert import cast

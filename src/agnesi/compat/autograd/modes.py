@@ -12,7 +12,7 @@ import agnesi.compat.autograd.numpy as anp
 from agnesi.autodiff.transforms import jvp as our_jvp
 from agnesi.autodiff.transforms import vjp as our_vjp
 from agnesi.compat.autograd.values import Parts, conjugate, getval, mapped, plain, traced
-from agnesi.core import tree
+from agnesi.core.support import tree
 from agnesi.core.tensor import Tensor
 
 Function = Callable[..., Any]

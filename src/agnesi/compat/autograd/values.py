@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import tree
-from agnesi.core.config import config
 from agnesi.core.programs import unchanging
+from agnesi.core.support import tree
+from agnesi.core.support.config import config
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import conj
 from agnesi.ops.base.convert import as_tensor, cast

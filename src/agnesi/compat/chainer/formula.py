@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.autodiff.recording import no_grad
 from agnesi.autodiff.transforms import vjp
 from agnesi.compat.chainer.function import Arrays, Function
-from agnesi.core import tree
+from agnesi.core.support import tree
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 

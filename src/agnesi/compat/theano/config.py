@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core.config import config as ours
+from agnesi.core.support.config import config as ours
 
 #: What Theano's programs read, and what it is there.
 _DEFAULTS: dict[str, Any] = {

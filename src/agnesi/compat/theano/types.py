@@ -16,7 +16,7 @@ from agnesi.compat.theano.variable import (
     Variable,
     wrapped,
 )
-from agnesi.core.config import config
+from agnesi.core.support.config import config
 from agnesi.core.tensor import symbol
 from agnesi.ops.base.convert import as_tensor
 

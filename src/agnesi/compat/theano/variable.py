@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.shared import Shared
-from agnesi.core.config import config
-from agnesi.core.dims import Dim
+from agnesi.core.ir.dims import Dim
+from agnesi.core.support.config import config
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 

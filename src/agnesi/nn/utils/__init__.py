@@ -1,6 +1,6 @@
 """What is done to modules and their parameters from outside."""
 
-from agnesi.core.exports import shown as _shown
+from agnesi.core.support.exports import shown as _shown
 from agnesi.nn.utils import parametrizations as parametrizations
 from agnesi.nn.utils import parametrize as parametrize
 from agnesi.nn.utils import rnn as rnn

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from agnesi.core.errors import at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.module import Module
 

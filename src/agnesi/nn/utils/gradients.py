@@ -8,8 +8,8 @@ from typing import Any
 from agnesi.api import functions as F
 from agnesi.api.linalg import vector_norm
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.random.generators import Generator

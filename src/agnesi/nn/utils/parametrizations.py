@@ -9,9 +9,9 @@ import numpy as np
 from agnesi.api import functions as F
 from agnesi.api import linalg
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.errors import ShapeError, at
-from agnesi.core.exports import shown as _shown
 from agnesi.core.op import typed
+from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.functional import normalize
 from agnesi.nn.module import Module

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.errors import at
-from agnesi.core.exports import shown as _shown
 from agnesi.core.op import typed
+from agnesi.core.support.errors import at
+from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.containers import ModuleDict, ModuleList
 from agnesi.nn.module import Module

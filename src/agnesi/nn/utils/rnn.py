@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.api import functions as F
-from agnesi.core.errors import ShapeError, at
-from agnesi.core.exports import shown as _shown
 from agnesi.core.op import typed
+from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.neural.sequences import pad_sequence as pad_sequence

@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.api import functions as F
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.errors import at
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.functional import normalize
 from agnesi.nn.module import Module

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
 from agnesi.core.accepted import DTypeLike, ShapeLike
-from agnesi.core.errors import ShapeError
 from agnesi.core.op import called
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import is_known
 from agnesi.ops.arrays.nonzeros import nonzero
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.arith import power

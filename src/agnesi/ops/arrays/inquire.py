@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, TensorLike
-from agnesi.core.dims import Size
-from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.ir.dims import Size
 from agnesi.core.op import typed
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.arrays.types import result_type

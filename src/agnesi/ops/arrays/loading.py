@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.dispatch import touch
-from agnesi.core.errors import at, typed
+from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
 
 

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import assign
-from agnesi.core.errors import DTypeError, ShapeError
-from agnesi.core.extents import need_elements
+from agnesi.core.ir.extents import need_elements
 from agnesi.core.op import called, typed
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_known
 from agnesi.ops.arrays.replicate import broadcast_arrays, broadcast_to
 from agnesi.ops.base.compare import not_equal
 from agnesi.ops.base.convert import as_tensor, cast, common

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.errors import ShapeError, TraceError
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError, TraceError
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_known
 from agnesi.ops.arrays.replicate import broadcast_to, tile, unfold
 from agnesi.ops.base.convert import as_tensor, cast, check_depth, pair
 from agnesi.ops.base.movement import atleast_1d, moveaxis, reshape, swapaxes

@@ -7,19 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import ShapeLike, TensorLike
-from agnesi.core.dims import Dim, Shape, Size, is_open
 from agnesi.core.dispatch import apply, symbolic
-from agnesi.core.errors import ShapeError
 from agnesi.core.integers import integer
+from agnesi.core.ir.dims import Dim, Shape, Size, is_open
 from agnesi.core.leaves import COPY
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
-from agnesi.core.record import record
 from agnesi.core.shapes import broadcast as broadcast_of
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.record import record
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_known
 from agnesi.core.valuedims import size_of
 from agnesi.core.views import share
 from agnesi.ops.base import expand as spread

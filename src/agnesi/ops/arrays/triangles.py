@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import assign
-from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.compare import less_equal

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.core import dtypes
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import SCALARS, Cast, as_tensor, cast
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, loops
 from agnesi.core.accepted import TensorLike
+from agnesi.core.ir import loops
 from agnesi.core.op import explain
 from agnesi.core.public import into, public, told
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.elementwise import Binary, Elementwise, binary, call, flat, unary, with_methods

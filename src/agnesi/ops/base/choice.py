@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from agnesi.core import memory, shapes
-from agnesi.core.layouts import has_rows
+from agnesi.core import shapes
+from agnesi.core.memory_order import has_rows
+from agnesi.core.support import memory
 
 #: Elements from which bits are faster.
 _MANY = 1 << 11

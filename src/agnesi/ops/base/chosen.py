@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
-from agnesi.core.aside import elements
-from agnesi.core.dims import Size, product
 from agnesi.core.dispatch import apply
-from agnesi.core.foreign import Call, number, operand, result
+from agnesi.core.ir.dims import Size, product
+from agnesi.core.ir.foreign import Call, number, operand, result
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.aside import elements
+from agnesi.core.support.record import record
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_known
 from agnesi.core.valuedims import size_of
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.movement import reshape

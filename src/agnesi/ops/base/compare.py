@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from agnesi.core import loops
+from agnesi.core.ir import loops
 from agnesi.ops.base.elementwise import Elementwise, binary, unary
 
 

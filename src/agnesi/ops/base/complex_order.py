@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from agnesi.core import dtypes, loops
 from agnesi.core.dispatch import apply
-from agnesi.core.loops import Expr
+from agnesi.core.ir import loops
+from agnesi.core.ir.loops import Expr
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 
 #: "up" and "down" are orders with NaN at the end; for "maximum" and "minimum" every NaN is beyond

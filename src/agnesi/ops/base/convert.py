@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, loops
-from agnesi.core.config import LENT, STATE
-from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError, NestingError, ShapeError
-from agnesi.core.layouts import as_operands
-from agnesi.core.node import Node
+from agnesi.core.ir import loops
+from agnesi.core.ir.dims import Dim
+from agnesi.core.ir.node import Node
+from agnesi.core.memory_order import as_operands
 from agnesi.core.op import Op, typed
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import LENT, STATE
+from agnesi.core.support.errors import DTypeError, NestingError, ShapeError
+from agnesi.core.support.tracing import is_known, is_tracing
+from agnesi.core.support.tree import nested_beyond
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.core.tracing import is_known, is_tracing
-from agnesi.core.tree import nested_beyond
 
 SCALARS = (bool, int, float, complex)
 #: What is said of masked arrays.

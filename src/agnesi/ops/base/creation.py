@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
-from agnesi.core.config import MODE
-from agnesi.core.dims import Dim, Shape, is_static
 from agnesi.core.dispatch import apply, graph_node, make_node, symbolic
-from agnesi.core.errors import DTypeError
 from agnesi.core.integers import integer
+from agnesi.core.ir.dims import Dim, Shape, is_static
+from agnesi.core.ir.node import Node
 from agnesi.core.leaves import COPY
-from agnesi.core.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import MODE
+from agnesi.core.support.errors import DTypeError
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.core.tracing import is_tracing
 from agnesi.ops.base.convert import (
     SCALARS,
     as_array,

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import loops
-from agnesi.core.dims import Shape
 from agnesi.core.dispatch import apply, graph_node
+from agnesi.core.ir import loops
+from agnesi.core.ir.dims import Shape
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.creation import spread_constant
 from agnesi.ops.base.gather_scatter import ScatterAdd, add_at, gathered, selected, spread, taken

@@ -19,18 +19,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from agnesi.core import dtypes, loops, memory, shapes, ufuncs
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.aside import aside
-from agnesi.core.config import LENT, MODE, TRACES
-from agnesi.core.costs import price
 from agnesi.core.dispatch import record
-from agnesi.core.errors import DTypeError
-from agnesi.core.foreign import Walk
-from agnesi.core.layouts import as_operands, has_rows
+from agnesi.core.ir import loops
+from agnesi.core.ir.calls import ufuncs
+from agnesi.core.ir.costs import price
+from agnesi.core.ir.foreign import Walk
+from agnesi.core.memory_order import as_operands, has_rows
 from agnesi.core.op import EXPLAINED, Op, explain, typed
 from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to
+from agnesi.core.support import dtypes, memory
+from agnesi.core.support.aside import aside
+from agnesi.core.support.config import LENT, MODE, TRACES
+from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, cast, common, constant, pair
 from agnesi.ops.base.expand import broadcast_to, sum_to

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.config import LENT
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError
 from agnesi.core.op import Op, called, typed
 from agnesi.core.public import public
-from agnesi.core.record import record
+from agnesi.core.support.config import LENT
+from agnesi.core.support.errors import DTypeError
+from agnesi.core.support.record import record
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_known
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.gather_scatter import Ensured, passed
 from agnesi.ops.base.reduce import reducer

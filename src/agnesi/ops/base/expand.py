@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dims, loops, shapes
-from agnesi.core.dims import Shape
+from agnesi.core import shapes
 from agnesi.core.dispatch import apply, symbolic
-from agnesi.core.errors import ShapeError
-from agnesi.core.extents import guess
+from agnesi.core.ir import dims, loops
+from agnesi.core.ir.dims import Shape
+from agnesi.core.ir.extents import guess
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.totals import add_up
 

@@ -13,18 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, loops, shapes
-from agnesi.core.dims import Shape, is_open, is_static, product
+from agnesi.core import shapes
 from agnesi.core.dispatch import apply, graph_node
-from agnesi.core.errors import error_named
-from agnesi.core.extents import Extent
-from agnesi.core.foreign import Call, Told, number, operand, result, scratch, units_for
 from agnesi.core.graph import constant_value
-from agnesi.core.node import Node
+from agnesi.core.ir import loops
+from agnesi.core.ir.dims import Shape, is_open, is_static, product
+from agnesi.core.ir.extents import Extent
+from agnesi.core.ir.foreign import Call, Told, number, operand, result, scratch, units_for
+from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, called
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import error_named
+from agnesi.core.support.record import record
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_known
 from agnesi.ops.base.arith import NO_NEGATIVE_POWERS, POWER
 from agnesi.ops.base.compare import greater_equal, less, logical_and
 from agnesi.ops.base.convert import as_tensor, cast

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
-from agnesi.core.errors import DTypeError
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import SCALARS, as_array, as_tensor, cast, check_range, is_written
 

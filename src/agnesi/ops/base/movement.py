@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import loops, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import ShapeLike, TensorLike
-from agnesi.core.dims import Dim, Shape, Size, is_settled, product
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import ShapeError
-from agnesi.core.layouts import is_row_major, note
+from agnesi.core.ir import loops
+from agnesi.core.ir.dims import Dim, Shape, Size, is_settled, product
 from agnesi.core.leaves import COPY
+from agnesi.core.memory_order import is_row_major, note
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
-from agnesi.core.record import record
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import sizes_of

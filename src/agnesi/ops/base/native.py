@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import foreign
-from agnesi.core.foreign import Argument, Call
+from agnesi.core.ir import foreign
+from agnesi.core.ir.foreign import Argument, Call
 from agnesi.core.op import Op
 
 #: Scratch memory begins at multiples of so many bytes.

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.config import LENT
 from agnesi.core.dispatch import apply
+from agnesi.core.support.config import LENT
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_tracing
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.ensure import Ensure
 

@@ -8,19 +8,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agnesi.core import dtypes, loops, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, TensorLike
-from agnesi.core.aside import LONG, aside
-from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError, ShapeError
-from agnesi.core.extents import need_elements
 from agnesi.core.integers import integer
+from agnesi.core.ir import loops
+from agnesi.core.ir.dims import Dim
+from agnesi.core.ir.extents import need_elements
 from agnesi.core.op import Op, typed
 from agnesi.core.public import apply_to, into, public, told
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.aside import LONG, aside
+from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.record import record
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_known
 from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import accumulator, as_tensor, cast
 from agnesi.ops.base.elementwise import silently

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, loops, shapes
-from agnesi.core.aside import elements
-from agnesi.core.dims import product
+from agnesi.core import shapes
 from agnesi.core.dispatch import apply
-from agnesi.core.foreign import Call, number, operand, result, units_for
+from agnesi.core.ir import loops
+from agnesi.core.ir.dims import product
+from agnesi.core.ir.foreign import Call, number, operand, result, units_for
 from agnesi.core.op import Op
-from agnesi.core.record import record, replace
+from agnesi.core.support import dtypes
+from agnesi.core.support.aside import elements
+from agnesi.core.support.record import record, replace
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import cast

@@ -7,17 +7,18 @@ from typing import Any, overload
 
 import numpy as np
 
-from agnesi.core import dtypes, loops
 from agnesi.core.accepted import TensorLike
-from agnesi.core.config import MODE
 from agnesi.core.dispatch import record
-from agnesi.core.errors import DTypeError, ShapeError
-from agnesi.core.loops import Expr
+from agnesi.core.ir import loops
+from agnesi.core.ir.loops import Expr
 from agnesi.core.op import explain, typed
 from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to, public
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import MODE
+from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import is_known
 from agnesi.ops.base.arith import positive, sign
 from agnesi.ops.base.choice import choose
 from agnesi.ops.base.chosen import along_axes, places_of

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
-from agnesi.core.dims import Dim, combine
+from agnesi.core.ir.dims import Dim, combine
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare
 from agnesi.ops.base.convert import as_tensor

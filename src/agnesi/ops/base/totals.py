@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
+from agnesi.core.support import dtypes
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import is_known
 
 
 def add_up(x: np.ndarray, axes: Any, dtype: Any = None, out: Any = None,

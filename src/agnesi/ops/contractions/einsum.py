@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agnesi.core import shapes
-from agnesi.core.dims import Size, is_settled, product
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import ShapeError
+from agnesi.core.ir.dims import Size, is_settled, product
 from agnesi.core.public import public
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import common

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core import dtypes, foreign
-from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import apply
-from agnesi.core.node import Node
-from agnesi.core.record import record
+from agnesi.core.ir import foreign
+from agnesi.core.ir.dims import is_static, product
+from agnesi.core.ir.node import Node
+from agnesi.core.support import dtypes
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.movement import Permute, reshape
 from agnesi.ops.base.native import Native

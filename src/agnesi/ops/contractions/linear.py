@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.aside import aside
-from agnesi.core.dims import product
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.ir.dims import product
 from agnesi.core.op import Op
 from agnesi.core.public import public
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.aside import aside
+from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import add, conj
 from agnesi.ops.base.convert import common

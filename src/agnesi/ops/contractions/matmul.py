@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, loops, memory, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.aside import LONG, aside
-from agnesi.core.dims import is_settled, product
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.ir import loops
+from agnesi.core.ir.dims import is_settled, product
 from agnesi.core.op import Op
 from agnesi.core.public import apply_to, into, public, told
-from agnesi.core.record import record
+from agnesi.core.support import dtypes, memory
+from agnesi.core.support.aside import LONG, aside
+from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import pair

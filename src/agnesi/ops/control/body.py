@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.config import MODE
 from agnesi.core.dispatch import Item, current
-from agnesi.core.errors import typed
 from agnesi.core.graph import FunctionGraph, constant_value
 from agnesi.core.interpret import Runner
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.core.shapes import fits
+from agnesi.core.support.config import MODE
+from agnesi.core.support.errors import typed
 from agnesi.core.tensor import Tensor, symbol
 
 #: Constants of more bytes are compared by identity.

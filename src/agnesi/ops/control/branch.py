@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
-from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.record import record
 from agnesi.ops.control.body import Body, check_types
 
 

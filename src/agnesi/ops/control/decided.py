@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.kernels import DECIDES
+from agnesi.core.ir.kernels import DECIDES
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support.record import record
 
 
 class LeftError(BaseException):

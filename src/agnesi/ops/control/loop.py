@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
-from agnesi.core.dims import Shape, Size, is_settled
 from agnesi.core.dispatch import apply, apply_many, graph_node
-from agnesi.core.errors import ShapeError
-from agnesi.core.loops import Part, const
+from agnesi.core.ir.dims import Shape, Size, is_settled
+from agnesi.core.ir.loops import Part, const
 from agnesi.core.op import Op
-from agnesi.core.record import record, replace
 from agnesi.core.shapes import fits
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.record import record, replace
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.tracing import is_tracing
 from agnesi.ops.control.body import Body, check_types
 
 _INT64 = dtypes.int64

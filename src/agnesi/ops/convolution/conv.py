@@ -11,16 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, loops
 from agnesi.core.accepted import PerAxis, TensorLike
-from agnesi.core.config import LENT
-from agnesi.core.dims import Shape, is_static
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import ShapeError
-from agnesi.core.loops import Affine
+from agnesi.core.ir import loops
+from agnesi.core.ir.dims import Shape, is_static
+from agnesi.core.ir.loops import Affine
 from agnesi.core.op import Op
 from agnesi.core.public import public
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import LENT
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, pair
 from agnesi.ops.base.elementwise import silently

@@ -12,7 +12,7 @@ import numpy as np
 
 from agnesi.core.dispatch import apply
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.movement import moveaxis, permute_dims, reshape
 from agnesi.ops.base.reduce import sum as sum_of

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.config import LENT, config
-from agnesi.core.dims import is_static
+from agnesi.core.ir.dims import is_static
 from agnesi.core.op import Op, typed
+from agnesi.core.support.config import LENT, config
 from agnesi.ops.convolution.conv_by import Direct, Fourier, Reference, Unfolded, kind_of
 
 ALGORITHMS: dict[str, Callable[[Any], Op]] = {

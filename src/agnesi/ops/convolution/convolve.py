@@ -5,13 +5,14 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import ShapeError
+from agnesi.core.ir.dims import Dim
 from agnesi.core.op import typed
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import conj
 from agnesi.ops.base.convert import as_tensor, cast, pair

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core.errors import ShapeError, at
 from agnesi.core.op import typed
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 

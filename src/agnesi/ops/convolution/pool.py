@@ -9,10 +9,10 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from agnesi.core.accepted import PerAxis, ShapeLike, TensorLike
-from agnesi.core.dims import Dim, Size, is_static
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.ir.dims import Dim, Size, is_static
 from agnesi.core.public import public
+from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, select
 from agnesi.ops.base.convert import as_tensor

@@ -11,12 +11,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agnesi.core import dtypes, loops
-from agnesi.core.config import LENT
-from agnesi.core.dims import Shape
 from agnesi.core.dispatch import apply
+from agnesi.core.ir import loops
+from agnesi.core.ir.dims import Shape
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import LENT
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.choice import choose
 from agnesi.ops.convolution.windows import (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core.accepted import PerAxis, TensorLike
-from agnesi.core.dims import Size
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import ShapeError
+from agnesi.core.ir.dims import Size
 from agnesi.core.public import public
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.convolution.conv import ConvGradX, operands, with_bias

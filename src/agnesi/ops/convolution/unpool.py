@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.core import dtypes
-from agnesi.core.dims import is_static, product
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import ShapeError
+from agnesi.core.ir.dims import is_static, product
 from agnesi.core.op import typed
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import floor_divide, remainder
 from agnesi.ops.base.convert import as_tensor, cast

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from agnesi.core import loops
-from agnesi.core.dims import Dim, Shape
-from agnesi.core.errors import ShapeError, shown
-from agnesi.core.extents import Extent, surely
-from agnesi.core.loops import Affine, At, Expr
-from agnesi.core.record import record
+from agnesi.core.ir import loops
+from agnesi.core.ir.dims import Dim, Shape
+from agnesi.core.ir.extents import Extent, surely
+from agnesi.core.ir.loops import Affine, At, Expr
+from agnesi.core.support.errors import ShapeError, shown
+from agnesi.core.support.record import record
 
 Ints = tuple[int, ...]
 Pads = tuple[tuple[int, int], ...]

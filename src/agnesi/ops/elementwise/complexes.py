@@ -10,14 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, loops, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dims import is_settled
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.ir import loops
+from agnesi.core.ir.dims import is_settled
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import imag, multiply, real
 from agnesi.ops.base.convert import as_tensor, cast, pair

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from agnesi.core import loops
 from agnesi.core.accepted import TensorLike
+from agnesi.core.ir import loops
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import safe_divide
 from agnesi.ops.base.elementwise import Elementwise, Function, binary, unary

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import loops, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.errors import GradientError, at
+from agnesi.core.ir import loops
+from agnesi.core.support.errors import GradientError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import elementwise
 from agnesi.ops.base.elementwise import TABLE, Elementwise, Function, Rule, call, told

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import loops, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dims import Size, combine
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import ShapeError
+from agnesi.core.ir import loops
+from agnesi.core.ir.dims import Size, combine
 from agnesi.core.op import Op
 from agnesi.core.public import public
-from agnesi.core.record import record
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.movement import moveaxis

@@ -13,9 +13,9 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, symbolic
-from agnesi.core.errors import DTypeError
 from agnesi.core.op import typed
 from agnesi.core.public import public
+from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, common
 from agnesi.ops.base.creation import made

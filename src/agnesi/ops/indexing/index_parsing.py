@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.dims import Dim, Shape
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import TraceError
-from agnesi.core.extents import Extent
+from agnesi.core.ir.dims import Dim, Shape
+from agnesi.core.ir.extents import Extent
 from agnesi.core.op import typed
-from agnesi.core.record import record
+from agnesi.core.support.errors import TraceError
+from agnesi.core.support.record import record
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_known
 from agnesi.ops.base.chosen import along_axes, places_of
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.movement import Reshape

@@ -9,19 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import loops, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dims import Dim, Size, combine, is_open, is_settled
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import ShapeError
-from agnesi.core.extents import Extent, UnknownSizeError
 from agnesi.core.integers import integer
+from agnesi.core.ir import loops
+from agnesi.core.ir.dims import Dim, Size, combine, is_open, is_settled
+from agnesi.core.ir.extents import Extent, UnknownSizeError
 from agnesi.core.leaves import COPY
 from agnesi.core.op import Op
 from agnesi.core.public import public
-from agnesi.core.record import record
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.record import record
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_known
 from agnesi.ops.base.arith import remainder, subtract
 from agnesi.ops.base.convert import SCALARS, as_tensor, common
 from agnesi.ops.base.creation import filled

@@ -12,17 +12,18 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agnesi.core import dtypes, shapes
-from agnesi.core.config import LENT
-from agnesi.core.dims import is_settled, product
+from agnesi.core import shapes
 from agnesi.core.dispatch import apply, graph_node
-from agnesi.core.errors import ShapeError, TraceError, Where, at, user_where
 from agnesi.core.graph import alike
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import is_settled, product
+from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, called
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import LENT
+from agnesi.core.support.errors import ShapeError, TraceError, Where, at, user_where
+from agnesi.core.support.record import record
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.tracing import is_known
 from agnesi.ops.base import arith
 from agnesi.ops.base.chosen import places_of
 from agnesi.ops.base.compare import equal

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import loops
+from agnesi.core.ir import loops
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support.record import record
 
 Ints = tuple[int, ...]
 

@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, loops
 from agnesi.core.accepted import DTypeLike, TensorLike
-from agnesi.core.dims import Dim, Size, combine
 from agnesi.core.dispatch import apply
 from agnesi.core.integers import integer
+from agnesi.core.ir import loops
+from agnesi.core.ir.dims import Dim, Size, combine
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.record import record
+from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import is_known, is_tracing
 from agnesi.core.valuedims import size_of
 from agnesi.ops.base.arith import add, divide, floor_divide, multiply, negative, power, subtract
 from agnesi.ops.base.compare import equal

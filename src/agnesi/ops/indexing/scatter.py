@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.config import MODE
-from agnesi.core.dims import is_settled, product
 from agnesi.core.dispatch import apply, assign, touch
-from agnesi.core.errors import ShapeError
+from agnesi.core.ir.dims import is_settled, product
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import MODE
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base import expand
 from agnesi.ops.base.convert import as_tensor, cast

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core import dtypes
-from agnesi.core.dims import Dim
+from agnesi.core.ir.dims import Dim
 from agnesi.core.op import typed
+from agnesi.core.support import dtypes
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_known
 from agnesi.core.valuedims import size_of
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import made

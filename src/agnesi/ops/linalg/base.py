@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, shapes
-from agnesi.core.aside import cubes
-from agnesi.core.dims import combine, is_settled, product
+from agnesi.core import shapes
 from agnesi.core.dispatch import apply, apply_many, symbolic
-from agnesi.core.errors import DTypeError, ShapeError
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import combine, is_settled, product
+from agnesi.core.ir.node import Node
 from agnesi.core.op import Op
+from agnesi.core.support import dtypes
+from agnesi.core.support.aside import cubes
+from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import as_tensor, cast, common

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, foreign
 from agnesi.core.accepted import TensorLike
-from agnesi.core.config import LENT
 from agnesi.core.dispatch import apply, apply_many
-from agnesi.core.errors import ShapeError
+from agnesi.core.ir import foreign
 from agnesi.core.op import called
 from agnesi.core.public import public
-from agnesi.core.record import record
 from agnesi.core.shapes import fits
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import LENT
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import equal, isfinite, less_equal

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import less_equal

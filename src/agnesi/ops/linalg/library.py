@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import foreign
-from agnesi.core.config import config
-from agnesi.core.foreign import Argument
-from agnesi.core.forks import unforked
+from agnesi.core.ir import foreign
+from agnesi.core.ir.foreign import Argument
 from agnesi.core.public import public
+from agnesi.core.support.config import config
+from agnesi.core.support.forks import unforked
 
 #: First letters of the functions for a dtype.
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}

@@ -7,14 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.core import dtypes, foreign, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.aside import cubes
-from agnesi.core.dims import Size
 from agnesi.core.dispatch import apply, apply_many, symbolic
+from agnesi.core.ir import foreign
+from agnesi.core.ir.dims import Size
 from agnesi.core.op import Op
 from agnesi.core.public import public
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.aside import cubes
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import equal

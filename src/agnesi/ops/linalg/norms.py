@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, reduce
 from agnesi.ops.base.convert import as_tensor, cast

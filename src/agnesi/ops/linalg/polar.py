@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.core import dtypes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dims import is_settled
 from agnesi.core.dispatch import apply, apply_many
-from agnesi.core.errors import ShapeError
+from agnesi.core.ir.dims import is_settled
 from agnesi.core.public import public
-from agnesi.core.record import record
 from agnesi.core.shapes import fits
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import common

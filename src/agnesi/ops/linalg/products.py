@@ -6,10 +6,10 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.core import dims
 from agnesi.core.accepted import TensorLike
-from agnesi.core.errors import ShapeError
+from agnesi.core.ir import dims
 from agnesi.core.public import public
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import as_tensor, common, pair

@@ -7,12 +7,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.aside import cubes
-from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply, apply_many
-from agnesi.core.errors import GradientError
+from agnesi.core.ir.dims import Dim
 from agnesi.core.public import public
-from agnesi.core.record import record
+from agnesi.core.support.aside import cubes
+from agnesi.core.support.errors import GradientError
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import cast

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, foreign
-from agnesi.core.dims import Size, is_static
-from agnesi.core.foreign import Argument
-from agnesi.core.record import record
+from agnesi.core.ir import foreign
+from agnesi.core.ir.dims import Size, is_static
+from agnesi.core.ir.foreign import Argument
+from agnesi.core.support import dtypes
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.native import Native

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, foreign
-from agnesi.core.config import LENT
-from agnesi.core.dims import product
-from agnesi.core.extents import Extent, surely
-from agnesi.core.record import record
+from agnesi.core.ir import foreign
+from agnesi.core.ir.dims import product
+from agnesi.core.ir.extents import Extent, surely
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import LENT
+from agnesi.core.support.record import record
 from agnesi.ops.linalg import library
 from agnesi.ops.linalg.base import count
 from agnesi.ops.linalg.routines import Routine

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dims
 from agnesi.core.accepted import TensorLike
-from agnesi.core.aside import cubes
 from agnesi.core.dispatch import apply, apply_many
-from agnesi.core.errors import ShapeError
+from agnesi.core.ir import dims
 from agnesi.core.op import called
 from agnesi.core.public import public
-from agnesi.core.record import record
+from agnesi.core.support.aside import cubes
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import not_equal

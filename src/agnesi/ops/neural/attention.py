@@ -7,9 +7,9 @@ from typing import Any
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
 from agnesi.core.public import public
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import add, multiply
 from agnesi.ops.base.compare import greater_equal

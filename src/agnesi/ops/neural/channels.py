@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.errors import warn
 from agnesi.core.public import public
+from agnesi.core.support.errors import warn
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.parameter_checks import chance

@@ -8,10 +8,10 @@ import numpy as np
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import ShapeError
 from agnesi.core.op import Op, called, typed
 from agnesi.core.public import public
-from agnesi.core.record import record
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.elements import IndexSum

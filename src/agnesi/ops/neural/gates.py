@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.errors import ShapeError
 from agnesi.core.op import typed
 from agnesi.core.public import public
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import add, multiply
 from agnesi.ops.base.convert import as_tensor

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.core import dtypes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as magnitude
 from agnesi.ops.base.arith import negative, safe_divide, sqrt, square

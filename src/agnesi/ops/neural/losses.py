@@ -6,13 +6,13 @@ from typing import Any
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dims import product
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError, ShapeError, warn
+from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
 from agnesi.core.public import public
+from agnesi.core.support.errors import DTypeError, ShapeError, warn
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_known
 from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.movement import moveaxis

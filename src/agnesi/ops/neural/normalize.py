@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dims import is_static
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError, ShapeError
 from agnesi.core.integers import number
+from agnesi.core.ir.dims import is_static
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import repeat
 from agnesi.ops.base import arith

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dims import is_static
-from agnesi.core.errors import ShapeError
+from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed
 from agnesi.core.public import public
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.movement import swapaxes

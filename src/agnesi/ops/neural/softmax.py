@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.aside import elements
-from agnesi.core.dims import product
 from agnesi.core.dispatch import apply, symbolic
-from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.ir.dims import product
 from agnesi.core.op import Op, called, typed
 from agnesi.core.public import public
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.aside import elements
+from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.record import record
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_known
 from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.elementwise import silently

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.errors import ShapeError
-from agnesi.core.extents import need_elements
+from agnesi.core.ir.extents import need_elements
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as magnitude
 from agnesi.ops.base.compare import greater, less, logical_and

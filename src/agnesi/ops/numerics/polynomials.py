@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.errors import ShapeError
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_known
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.arrays.triangles import vander
 from agnesi.ops.base.convert import as_tensor, cast, common, pair

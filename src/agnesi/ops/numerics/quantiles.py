@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dims import Dim, product
-from agnesi.core.errors import DTypeError, TraceError
+from agnesi.core.ir.dims import Dim, product
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import DTypeError, TraceError
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_known
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.compare import isnan, logical_not
 from agnesi.ops.base.convert import as_tensor, cast

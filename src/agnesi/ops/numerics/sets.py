@@ -11,15 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.aside import aside
-from agnesi.core.dims import product
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import ShapeError, TraceError
+from agnesi.core.ir.dims import product
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.aside import aside
+from agnesi.core.support.errors import ShapeError, TraceError
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import is_known
 from agnesi.ops.arrays.nonzeros import first_places, nonzero
 from agnesi.ops.base.chosen import Chosen, places_of
 from agnesi.ops.base.compare import equal, greater, logical_and, logical_not, logical_or

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, TensorLike
-from agnesi.core.errors import ShapeError, TraceError, typed
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError, TraceError, typed
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.tracing import is_known
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.arith import conj, imag, real, sqrt
 from agnesi.ops.base.compare import isnan, logical_and, logical_not

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from agnesi.core import dtypes
-from agnesi.core.config import LENT, STATE, config, switched
-from agnesi.core.dims import Size
 from agnesi.core.dispatch import apply, assign, touch
-from agnesi.core.errors import at
-from agnesi.core.forks import Lock, at_fork
 from agnesi.core.integers import is_integer
-from agnesi.core.lineage import LINEAGE
+from agnesi.core.ir.dims import Size
 from agnesi.core.op import Op, typed
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import LENT, STATE, config, switched
+from agnesi.core.support.errors import at
+from agnesi.core.support.forks import Lock, at_fork
+from agnesi.core.support.lineage import LINEAGE
+from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import is_known, is_tracing
 from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import made

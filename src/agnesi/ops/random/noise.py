@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, loops, memory
-from agnesi.core.config import LENT, config
-from agnesi.core.dims import Size
+from agnesi.core.ir import loops
+from agnesi.core.ir.dims import Size
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support import dtypes, memory
+from agnesi.core.support.config import LENT, config
+from agnesi.core.support.record import record
 from agnesi.ops.base.elementwise import TABLE
 from agnesi.ops.random.philox import CHUNK, counted, philox, philox_expr
 
@@ -46,7 +47,7 @@ class _Arrays:
         return np.dtype(dtype).type(value)
 
 
-#: Something with ``call``, ``cast`` and ``const``: ``_Arrays`` or ``core.loops``.
+#: Something with ``call``, ``cast`` and ``const``: ``_Arrays`` or ``core.ir.loops``.
 _Math = Any
 
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, loops
-from agnesi.core.dims import Size
-from agnesi.core.errors import ShapeError
+from agnesi.core.ir import loops
+from agnesi.core.ir.dims import Size
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.record import record
 
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 _WEYL = (0x9E3779B9, 0xBB67AE85)

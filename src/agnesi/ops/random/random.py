@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
-from agnesi.core.dims import Dim, Shape, Size, is_static, product
 from agnesi.core.dispatch import apply, assign
-from agnesi.core.errors import DTypeError, ShapeError
+from agnesi.core.ir.dims import Dim, Shape, Size, is_static, product
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import sizes_of

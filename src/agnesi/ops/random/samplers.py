@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.core import loops, memory
-from agnesi.core.config import LENT
+from agnesi.core.ir import loops
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support import memory
+from agnesi.core.support.config import LENT
+from agnesi.core.support.record import record
 from agnesi.ops.base.elementwise import TABLE, silently
 from agnesi.ops.elementwise.formula import _SCALARS, Scalar
 from agnesi.ops.random.noise import _Arrays, _unit

@@ -6,10 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agnesi.core import dtypes, loops, shapes
+from agnesi.core import shapes
 from agnesi.core.dispatch import apply
+from agnesi.core.ir import loops
 from agnesi.core.public import apply_to
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.compare import isnan, logical_or
 from agnesi.ops.base.convert import as_tensor, cast

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import square
 from agnesi.ops.base.compare import isnan, logical_not

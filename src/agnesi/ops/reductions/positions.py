@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dims import Dim, is_static, product
 from agnesi.core.dispatch import apply, graph_node, symbolic
-from agnesi.core.errors import ShapeError
-from agnesi.core.extents import most, need_elements
-from agnesi.core.foreign import Call, number, operand, result, units_for
+from agnesi.core.ir.dims import Dim, is_static, product
+from agnesi.core.ir.extents import most, need_elements
+from agnesi.core.ir.foreign import Call, number, operand, result, units_for
 from agnesi.core.op import Op
 from agnesi.core.public import public
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import compare, select
 from agnesi.ops.base.complex_order import keys

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.public import apply_to, into, public, told
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import accumulator, cast
 from agnesi.ops.base.creation import filled

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, select
 from agnesi.ops.base.convert import cast

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError
 from agnesi.core.integers import integer
+from agnesi.core.ir.dims import Dim
 from agnesi.core.op import typed
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import conj
 from agnesi.ops.base.convert import as_tensor, cast

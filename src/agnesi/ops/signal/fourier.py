@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
-from agnesi.core.aside import elements
-from agnesi.core.dims import Dim, product
 from agnesi.core.dispatch import apply
+from agnesi.core.ir.dims import Dim, product
 from agnesi.core.op import Op
-from agnesi.core.record import record, replace
+from agnesi.core.support import dtypes
+from agnesi.core.support.aside import elements
+from agnesi.core.support.record import record, replace
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.movement import moveaxis, reshape

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, TensorLike
-from agnesi.core.errors import DTypeError
 from agnesi.core.public import on_host, public, told
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.arith import divide
 from agnesi.ops.base.convert import as_tensor, cast, is_live

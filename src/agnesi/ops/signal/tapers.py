@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.arith import divide, multiply
 from agnesi.ops.base.convert import as_tensor, cast, is_live

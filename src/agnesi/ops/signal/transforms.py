@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes, foreign
-from agnesi.core.config import LENT
-from agnesi.core.dims import product
 from agnesi.core.dispatch import apply
-from agnesi.core.extents import surely
-from agnesi.core.record import record
-from agnesi.core.roots import roots
+from agnesi.core.ir import foreign
+from agnesi.core.ir.dims import product
+from agnesi.core.ir.extents import surely
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import LENT
+from agnesi.core.support.record import record
+from agnesi.core.support.roots import roots
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import conj, multiply
 from agnesi.ops.base.creation import constant, spread_constant

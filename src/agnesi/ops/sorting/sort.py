@@ -9,17 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.core import dtypes, loops, shapes
+from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.aside import elements
-from agnesi.core.config import LENT
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import ShapeError
-from agnesi.core.foreign import Call
+from agnesi.core.ir import loops
+from agnesi.core.ir.calls.sorting import first_few, sorting
+from agnesi.core.ir.foreign import Call
 from agnesi.core.op import Op
 from agnesi.core.public import public
-from agnesi.core.record import record
-from agnesi.core.sorting import first_few, sorting
+from agnesi.core.support import dtypes
+from agnesi.core.support.aside import elements
+from agnesi.core.support.config import LENT
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.complex_order import key_expressions, keys
 from agnesi.ops.base.convert import as_tensor, pair

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
-from agnesi.core.dims import Dim
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import ShapeError
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import Dim
+from agnesi.core.ir.node import Node
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.record import record
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.tracing import is_tracing
 from agnesi.ops.base.arith import negative
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import made

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import dtypes
-from agnesi.core.config import LENT
-from agnesi.core.dims import Size, is_settled, product
 from agnesi.core.dispatch import apply
-from agnesi.core.errors import DTypeError, ShapeError
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import Size, is_settled, product
+from agnesi.core.ir.node import Node
 from agnesi.core.op import Op
-from agnesi.core.record import record
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import LENT
+from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import add, conj
 from agnesi.ops.base.convert import cast

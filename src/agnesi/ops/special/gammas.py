@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.core import dtypes, ufuncs
 from agnesi.core.accepted import TensorLike
+from agnesi.core.ir.calls import ufuncs
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import remainder, safe_multiply
 from agnesi.ops.base.compare import less

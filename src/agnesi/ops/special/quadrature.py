@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.core import dtypes
 from agnesi.core.integers import integer
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.creation import tensor
 from agnesi.ops.elementwise.formula import from_scipy

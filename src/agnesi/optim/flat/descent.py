@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.public import public
-from agnesi.core.record import struct
+from agnesi.core.support.record import struct
 from agnesi.optim.flat.search import Feval, Point, evaluated, strong_wolfe
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-from agnesi.core.errors import at
 from agnesi.core.op import typed
 from agnesi.core.public import check_call
+from agnesi.core.support.errors import at
 from agnesi.optim.optimizer import Optimizer
 
 

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.core.errors import at
+from agnesi.core.support.errors import at
 from agnesi.optim.optimizer import Optimizer
 from agnesi.optim.schedules.base import Scheduler
 

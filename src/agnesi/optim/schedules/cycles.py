@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.core.errors import at
+from agnesi.core.support.errors import at
 from agnesi.optim.optimizer import Optimizer
 from agnesi.optim.schedules.base import Scheduler
 from agnesi.optim.schedules.decay import at_least

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.schedule.clustering.node_facts import Facts, is_product, weight
 
 #: Clusters that all questions about one cluster may look at, on average: planning stays linear.

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agnesi.core.costs import is_heavy, price
-from agnesi.core.extents import guess
-from agnesi.core.node import Node
+from agnesi.core.ir.costs import is_heavy, price
+from agnesi.core.ir.extents import guess
+from agnesi.core.ir.node import Node
 from agnesi.schedule.clustering.cluster import Cluster, Order, present
 from agnesi.schedule.clustering.decisions import waiting
 from agnesi.schedule.clustering.horizontal_fusion import SWEPT

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.core.convsizes import ConvSizes
-from agnesi.core.dtypes import name_of
-from agnesi.core.node import Node
+from agnesi.core.ir.convsizes import ConvSizes
+from agnesi.core.ir.node import Node
+from agnesi.core.support.dtypes import name_of
 
 #: Terms of a sum up to which the filters of one vector of results fit a thread's stack.
 _MANY = 60_000

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agnesi.core.kernels import DECIDES, Check
-from agnesi.core.node import Node
+from agnesi.core.ir.kernels import DECIDES, Check
+from agnesi.core.ir.node import Node
 from agnesi.schedule.program import Program
 
 

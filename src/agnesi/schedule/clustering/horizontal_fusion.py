@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from agnesi.core.dims import product
-from agnesi.core.extents import guess
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import product
+from agnesi.core.ir.extents import guess
+from agnesi.core.ir.node import Node
 from agnesi.schedule.clustering.cluster import Cluster
 from agnesi.schedule.program import Program
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from agnesi.core.dims import product
-from agnesi.core.extents import guess
-from agnesi.core.kernels import Matrix, Store
-from agnesi.core.loops import Axis
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import product
+from agnesi.core.ir.extents import guess
+from agnesi.core.ir.kernels import Matrix, Store
+from agnesi.core.ir.loops import Axis
+from agnesi.core.ir.node import Node
 from agnesi.schedule.clustering.convolutions import is_convolution, sizes_of
 from agnesi.schedule.clustering.node_facts import flat_source, lowerable, splits_evenly
 from agnesi.schedule.program import Prefers, Program

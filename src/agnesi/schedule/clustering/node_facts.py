@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agnesi.core.dims import product
-from agnesi.core.dtypes import name_of
-from agnesi.core.extents import guess, surely
-from agnesi.core.kernels import row_major
-from agnesi.core.loops import divides
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import product
+from agnesi.core.ir.extents import guess, surely
+from agnesi.core.ir.kernels import row_major
+from agnesi.core.ir.loops import divides
+from agnesi.core.ir.node import Node
+from agnesi.core.support.dtypes import name_of
 from agnesi.schedule.clustering.convolutions import is_convolution
 
 

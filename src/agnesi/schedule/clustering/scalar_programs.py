@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from agnesi.core.costs import latency
-from agnesi.core.node import Node
-from agnesi.core.readiness import times
+from agnesi.core.ir.costs import latency
+from agnesi.core.ir.node import Node
+from agnesi.core.ir.readiness import times
 
 _NONE: Mapping[int, Sequence[Node]] = MappingProxyType({})
 #: Numbers in a kernel, and in a program that is cut so.

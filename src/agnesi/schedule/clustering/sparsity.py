@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agnesi.core.graph import constant_value
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 
 _WORDS = 1 << 32  # values of a random word
 _HALF = 0.5  # of the numbers are negative, where nothing tells of their signs

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from agnesi.core.dims import is_static, product
-from agnesi.core.kernels import Buffer, Matrix, Store, axes_in, walk
-from agnesi.core.loops import Affine, Axis, Substitution, fresh_axis
+from agnesi.core.ir.dims import is_static, product
+from agnesi.core.ir.kernels import Buffer, Matrix, Store, axes_in, walk
+from agnesi.core.ir.loops import Affine, Axis, Substitution, fresh_axis
 
 Cut = tuple[tuple[Axis, ...], list[Store]]
 

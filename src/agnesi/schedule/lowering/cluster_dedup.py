@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-from agnesi.core.kernels import Buffer
-from agnesi.core.node import Node
-from agnesi.core.record import struct
+from agnesi.core.ir.kernels import Buffer
+from agnesi.core.ir.node import Node
+from agnesi.core.support.record import struct
 from agnesi.schedule.clustering.node_facts import flat_source, uniform
 from agnesi.schedule.clustering.sparsity import zeros_of
 from agnesi.schedule.lowering.kernel_templates import Pattern, again, pattern

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from agnesi.core.dims import is_static
-from agnesi.core.foreign import Call, there
-from agnesi.core.kernels import Buffer, Foreign
-from agnesi.core.node import Node
+from agnesi.core.ir.dims import is_static
+from agnesi.core.ir.foreign import Call, there
+from agnesi.core.ir.kernels import Buffer, Foreign
+from agnesi.core.ir.node import Node
 
 
 def foreign(root: Node, inputs: list[Buffer], results: list[Buffer],

@@ -6,10 +6,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from agnesi.core.kernels import Buffer, Kernel, Like, Matrix, Model, Nest, Product, Store, walk
-from agnesi.core.loops import Affine, Expr, index, make
-from agnesi.core.node import Node
-from agnesi.core.record import put_off, struct
+from agnesi.core.ir.kernels import Buffer, Kernel, Like, Matrix, Model, Nest, Product, Store, walk
+from agnesi.core.ir.loops import Affine, Expr, index, make
+from agnesi.core.ir.node import Node
+from agnesi.core.support.record import put_off, struct
 
 
 @struct

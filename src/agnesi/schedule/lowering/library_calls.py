@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agnesi.core.foreign import Call
-from agnesi.core.kernels import Buffer, Kernel, Matrix, Nest, Store, row_major
-from agnesi.core.loops import Axis, Expr
-from agnesi.core.node import Node
+from agnesi.core.ir.foreign import Call
+from agnesi.core.ir.kernels import Buffer, Kernel, Matrix, Nest, Store, row_major
+from agnesi.core.ir.loops import Axis, Expr
+from agnesi.core.ir.node import Node
 from agnesi.schedule.iteration_space import axes_of, point
 from agnesi.schedule.lowering.foreign import foreign
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from agnesi.core.convsizes import ConvSizes
-from agnesi.core.dims import is_static
-from agnesi.core.dtypes import name_of
-from agnesi.core.gemm import Library
-from agnesi.core.kernels import Matrix
-from agnesi.core.node import Node
+from agnesi.core.ir.calls.gemm import Library
+from agnesi.core.ir.convsizes import ConvSizes
+from agnesi.core.ir.dims import is_static
+from agnesi.core.ir.kernels import Matrix
+from agnesi.core.ir.node import Node
+from agnesi.core.support.dtypes import name_of
 
 #: Multiply-adds from which a product is worth a call, and from which a library copies its operands
 #: first, which pays off from so many rows and columns, or where it need not turn the larger one:

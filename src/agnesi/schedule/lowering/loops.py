@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.dims import Size, combine
 from agnesi.core.graph import FunctionGraph, constant_value
-from agnesi.core.kernels import (
+from agnesi.core.ir.dims import Size, combine
+from agnesi.core.ir.kernels import (
     Block,
     Branch,
     Buffer,
@@ -20,7 +20,7 @@ from agnesi.core.kernels import (
     Source,
     row_major,
 )
-from agnesi.core.node import Node
+from agnesi.core.ir.node import Node
 from agnesi.schedule.program import Program
 
 Schedule = Callable[[Sequence[Node], dict[int, Buffer], list[tuple[Buffer, int]]], Program]

@@ -6,11 +6,10 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agnesi.core import loops
-from agnesi.core.dims import product
-from agnesi.core.dtypes import name_of
-from agnesi.core.gemm import summed
-from agnesi.core.kernels import (
+from agnesi.core.ir import loops
+from agnesi.core.ir.calls.gemm import summed
+from agnesi.core.ir.dims import product
+from agnesi.core.ir.kernels import (
     Buffer,
     Callback,
     Check,
@@ -22,8 +21,9 @@ from agnesi.core.kernels import (
     Product,
     Store,
 )
-from agnesi.core.loops import Affine, At, Axis, Expr, Read
-from agnesi.core.node import Node
+from agnesi.core.ir.loops import Affine, At, Axis, Expr, Read
+from agnesi.core.ir.node import Node
+from agnesi.core.support.dtypes import name_of
 from agnesi.schedule.clustering.cluster import Cluster
 from agnesi.schedule.clustering.clustering import CONTROL, Plan, unfused
 from agnesi.schedule.clustering.convolutions import is_convolution, sizes_of

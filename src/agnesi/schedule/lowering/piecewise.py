@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from agnesi.core import loops
-from agnesi.core.kernels import Buffer, Nest, Store, buffers_of, walk
-from agnesi.core.loops import At, Expr, Part, Turns
-from agnesi.core.node import Node
+from agnesi.core.ir import loops
+from agnesi.core.ir.kernels import Buffer, Nest, Store, buffers_of, walk
+from agnesi.core.ir.loops import At, Expr, Part, Turns
+from agnesi.core.ir.node import Node
 from agnesi.schedule.clustering.layout import by_memory
 from agnesi.schedule.iteration_space import axes_of, in_turns, point
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agnesi.core.kernels import Buffer, Sparse
-from agnesi.core.node import Node
+from agnesi.core.ir.kernels import Buffer, Sparse
+from agnesi.core.ir.node import Node
 
 
 def sparse(root: Node, inputs: list[Buffer], results: list[Buffer],

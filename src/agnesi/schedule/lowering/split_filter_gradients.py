@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 
-from agnesi.core import loops
-from agnesi.core.extents import guess
-from agnesi.core.kernels import Buffer, Convolution, Kernel, Nest, Store, axes_in
-from agnesi.core.loops import Affine, Expr, Substitution, fresh_axis, load
-from agnesi.core.record import replace
+from agnesi.core.ir import loops
+from agnesi.core.ir.extents import guess
+from agnesi.core.ir.kernels import Buffer, Convolution, Kernel, Nest, Store, axes_in
+from agnesi.core.ir.loops import Affine, Expr, Substitution, fresh_axis, load
+from agnesi.core.support.record import replace
 from agnesi.schedule.clustering.layout import by_memory
 
 #: Elements of filters up to which sums are taken in parts, and the numbers of parts.

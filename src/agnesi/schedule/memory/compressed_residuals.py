@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.kernels import Buffer, Kernel, Nest, Store
-from agnesi.core.loops import Affine, Axis, Expr, cast, load
-from agnesi.core.record import replace
+from agnesi.core.ir.kernels import Buffer, Kernel, Nest, Store
+from agnesi.core.ir.loops import Affine, Axis, Expr, cast, load
+from agnesi.core.support.record import replace
 from agnesi.schedule.buffer_substitution import Reading, swappable, swapped
 
 #: Smaller buffers are not worth it, and a gap in their use must have so many kernels.

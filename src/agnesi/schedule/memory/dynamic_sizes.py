@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.core.dims import Size
-from agnesi.core.extents import Extent
+from agnesi.core.ir.dims import Size
+from agnesi.core.ir.extents import Extent
 from agnesi.schedule.memory import arena
 
 #: Sizes are counted in whole multiples of this, so that every offset is aligned.

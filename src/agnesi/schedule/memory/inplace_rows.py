@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agnesi.core.kernels import Buffer, Nest, Store, walk
-from agnesi.core.loops import Affine, Axis, Expr
+from agnesi.core.ir.kernels import Buffer, Nest, Store, walk
+from agnesi.core.ir.loops import Affine, Axis, Expr
 
 
 def reads_rows_first(nest: Nest, source: Buffer, target: Store) -> bool:

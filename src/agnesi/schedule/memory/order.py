@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from agnesi.core.extents import guess
-from agnesi.core.kernels import Buffer, Kernel
+from agnesi.core.ir.extents import guess
+from agnesi.core.ir.kernels import Buffer, Kernel
 from agnesi.schedule.dependence import Dependence
 from agnesi.schedule.program import Program
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agnesi.core.dtypes import as_dtype
-from agnesi.core.errors import OversizeError
-from agnesi.core.extents import guess
-from agnesi.core.kernels import (
+from agnesi.core.ir.extents import guess
+from agnesi.core.ir.kernels import (
     Buffer,
     Convolution,
     Kernel,
@@ -22,7 +20,9 @@ from agnesi.core.kernels import (
     may_fail,
     walk,
 )
-from agnesi.core.loops import Affine, Axis, load, ravel
+from agnesi.core.ir.loops import Affine, Axis, load, ravel
+from agnesi.core.support.dtypes import as_dtype
+from agnesi.core.support.errors import OversizeError
 from agnesi.schedule.dependence import Dependence, Traffic
 from agnesi.schedule.memory import dynamic_sizes
 from agnesi.schedule.memory.inplace_rows import reads_rows_first

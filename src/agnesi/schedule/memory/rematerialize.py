@@ -10,9 +10,9 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from agnesi.core.costs import price
-from agnesi.core.kernels import Buffer, Convolution, Kernel, Nest, Product, walk
-from agnesi.core.record import field, struct
+from agnesi.core.ir.costs import price
+from agnesi.core.ir.kernels import Buffer, Convolution, Kernel, Nest, Product, walk
+from agnesi.core.support.record import field, struct
 from agnesi.schedule.buffer_substitution import swappable, swapped
 from agnesi.schedule.memory.arena import rounded
 

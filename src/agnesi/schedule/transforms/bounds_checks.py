@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agnesi.core import loops
-from agnesi.core.foreign import Call, Told, result
-from agnesi.core.kernels import Buffer, Check, Foreign, Kernel, Nest, Store
-from agnesi.core.record import replace
+from agnesi.core.ir import loops
+from agnesi.core.ir.foreign import Call, Told, result
+from agnesi.core.ir.kernels import Buffer, Check, Foreign, Kernel, Nest, Store
+from agnesi.core.support.record import replace
 from agnesi.schedule.program import Program
 
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from agnesi.core.dims import is_static, product
-from agnesi.core.kernels import Buffer, Kernel, Nest, Product
+from agnesi.core.ir.dims import is_static, product
+from agnesi.core.ir.kernels import Buffer, Kernel, Nest, Product
 from agnesi.schedule.evaluation_counts import below, instructions, loops_of
 from agnesi.schedule.program import Group, Program
 

@@ -11,12 +11,21 @@ from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any
 
-from agnesi.core.costs import is_heavy
-from agnesi.core.dtypes import as_dtype
-from agnesi.core.extents import Extent
-from agnesi.core.kernels import Buffer, Convolution, Kernel, Nest, Product, Store, buffers_of, walk
-from agnesi.core.loops import Affine, Axis, Expr, Substitution, load
-from agnesi.core.record import replace
+from agnesi.core.ir.costs import is_heavy
+from agnesi.core.ir.extents import Extent
+from agnesi.core.ir.kernels import (
+    Buffer,
+    Convolution,
+    Kernel,
+    Nest,
+    Product,
+    Store,
+    buffers_of,
+    walk,
+)
+from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, load
+from agnesi.core.support.dtypes import as_dtype
+from agnesi.core.support.record import replace
 from agnesi.schedule.evaluation_counts import (
     BINDING,
     Loops,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from agnesi.core.kernels import Kernel, Nest
+from agnesi.core.ir.kernels import Kernel, Nest
 from agnesi.schedule.program import Program
 
 #: Stores of one nest, and kernels between two that become one, at most.

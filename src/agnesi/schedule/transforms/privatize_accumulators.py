@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core import loops
-from agnesi.core.kernels import Buffer, Kernel, Nest, Store, axes_in, buffers_of, walk
-from agnesi.core.loops import Affine, Axis, Substitution, fresh_axis
+from agnesi.core.ir import loops
+from agnesi.core.ir.kernels import Buffer, Kernel, Nest, Store, axes_in, buffers_of, walk
+from agnesi.core.ir.loops import Affine, Axis, Substitution, fresh_axis
 from agnesi.schedule.iteration_space import axes_of, point
 from agnesi.schedule.program import Program
 

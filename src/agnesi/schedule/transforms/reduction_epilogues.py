@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.core import loops
-from agnesi.core.dims import is_static
-from agnesi.core.extents import divides, guess
-from agnesi.core.kernels import Buffer, Kernel, Nest, Store, axes_in, row_major, walk
-from agnesi.core.loops import Affine, Axis, Expr, Substitution, fresh_axes, load
-from agnesi.core.record import replace
+from agnesi.core.ir import loops
+from agnesi.core.ir.dims import is_static
+from agnesi.core.ir.extents import divides, guess
+from agnesi.core.ir.kernels import Buffer, Kernel, Nest, Store, axes_in, row_major, walk
+from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, fresh_axes, load
+from agnesi.core.support.record import replace
 from agnesi.schedule.iteration_space import axes_of, point
 from agnesi.schedule.lowering.kernel_templates import Again
 from agnesi.schedule.program import Program

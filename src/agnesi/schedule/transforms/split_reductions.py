@@ -11,11 +11,11 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from agnesi.core import loops
-from agnesi.core.dims import is_static
-from agnesi.core.kernels import Buffer, Kernel, Nest, Store, axes_in, walk
-from agnesi.core.loops import Affine, Axis, Expr, Substitution, fresh_axis, load
-from agnesi.core.record import replace
+from agnesi.core.ir import loops
+from agnesi.core.ir.dims import is_static
+from agnesi.core.ir.kernels import Buffer, Kernel, Nest, Store, axes_in, walk
+from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, fresh_axis, load
+from agnesi.core.support.record import replace
 from agnesi.schedule.lowering.kernel_templates import Again
 from agnesi.schedule.program import Program
 

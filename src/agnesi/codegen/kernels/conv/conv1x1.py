@@ -9,8 +9,8 @@ from agnesi.codegen.kernels.conv.dense import Dense, View, merged_stride, retold
 from agnesi.codegen.kernels.conv.weightplan import in_place, streams
 from agnesi.codegen.kernels.gemm.costs import Machine
 from agnesi.codegen.loops.collapse import collapse
-from agnesi.core.kernels import Buffer, Convolution, Matrix, Product, Store
-from agnesi.core.loops import Affine, Axis, load
+from agnesi.core.ir.kernels import Buffer, Convolution, Matrix, Product, Store
+from agnesi.core.ir.loops import Affine, Axis, load
 
 #: Rows of filters from which turning the cotangent for a blocked product pays.
 _FEW = 96

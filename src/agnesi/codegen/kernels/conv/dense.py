@@ -12,12 +12,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from agnesi.core.convsizes import ConvSizes
-from agnesi.core.dims import Size, product
-from agnesi.core.extents import Extent, guess, surely
-from agnesi.core.kernels import Convolution, Store, axes_in
-from agnesi.core.loops import Affine, Axis, Expr, Substitution, fresh_axes, load
-from agnesi.core.record import record, replace
+from agnesi.core.ir.convsizes import ConvSizes
+from agnesi.core.ir.dims import Size, product
+from agnesi.core.ir.extents import Extent, guess, surely
+from agnesi.core.ir.kernels import Convolution, Store, axes_in
+from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, fresh_axes, load
+from agnesi.core.support.record import record, replace
 
 Ints = tuple[int, ...]
 

@@ -21,7 +21,7 @@ from agnesi.codegen.kernels.gemm.tiling import OpenRows, Piece
 from agnesi.codegen.kernels.gemm.unit import share
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
-from agnesi.core.dims import Size
+from agnesi.core.ir.dims import Size
 
 
 class _Channels:

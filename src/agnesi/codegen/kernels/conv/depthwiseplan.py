@@ -11,8 +11,8 @@ from agnesi.codegen.kernels.conv.plan import ROOM, opened, sizes_of, whole_lines
 from agnesi.codegen.kernels.conv.tiles import Turn, unit_cycles
 from agnesi.codegen.kernels.gemm.costs import Machine
 from agnesi.codegen.kernels.gemm.tiling import OpenRows, Piece, Rows, pieces_of
-from agnesi.core.cached import cached_property
-from agnesi.core.record import record, replace
+from agnesi.core.support.cached import cached_property
+from agnesi.core.support.record import record, replace
 
 _UNITS = 16  # work units to aim for, so that shares among threads are even
 _WRITTEN_OUT = 16  # taps up to which they are all written out in a tile

@@ -11,7 +11,7 @@ from agnesi.codegen.kernels.gemm.tiling import CutPiece, Piece, pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
 from agnesi.codegen.llvm.outlining import apart as shared
 from agnesi.codegen.loops.evaluate import Addresses, Scope
-from agnesi.core.extents import Extent
+from agnesi.core.ir.extents import Extent
 
 # (sum, (n, group, o, d, h, w), which of them the lanes run along, lanes, mask)
 Finish = Callable[[Value, tuple[Value, ...], int, int, Value | None], None]

@@ -23,11 +23,11 @@ from agnesi.codegen.kernels.product import emit_product, plan_product
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.loops.collapse import cost
 from agnesi.codegen.loops.evaluate import Addresses, memory_type
-from agnesi.core.dims import Size
-from agnesi.core.extents import Extent, guess
-from agnesi.core.kernels import Convolution, Product
-from agnesi.core.policy import FAST_RUN, CompilePolicy
-from agnesi.core.record import record
+from agnesi.core.ir.dims import Size
+from agnesi.core.ir.extents import Extent, guess
+from agnesi.core.ir.kernels import Convolution, Product
+from agnesi.core.support.policy import FAST_RUN, CompilePolicy
+from agnesi.core.support.record import record
 
 if TYPE_CHECKING:
     from agnesi.codegen.kernels.conv.depthwiseplan import DepthwisePlan

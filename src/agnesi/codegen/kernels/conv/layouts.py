@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from agnesi.core.convsizes import ConvSizes
-from agnesi.core.extents import guess
-from agnesi.core.record import record, replace
+from agnesi.core.ir.convsizes import ConvSizes
+from agnesi.core.ir.extents import guess
+from agnesi.core.support.record import record, replace
 
 _COPIED = 0.3  # cycles to bring one element into the order that the tiles read
 _SQUARES = 1.35  # time of a multiplication in another basis
@@ -42,8 +42,8 @@ def preferred(kind: str, sizes: ConvSizes, *, vector_bits: int,
               itemsize: int = 4) -> tuple[Layouts, ...]:
     """The combinations worth considering, the fastest first.
 
-    ``kind`` is that of :class:`agnesi.core.kernels.Convolution`.  Orders that are not listed work
-    too; they cost about as much as the slowest that is.
+    ``kind`` is that of :class:`agnesi.core.ir.kernels.Convolution`.  Orders that are not listed
+    work too; they cost about as much as the slowest that is.
     """
     lanes = max(1, vector_bits // (8 * itemsize))
     if open_ := sizes.open:

@@ -10,7 +10,7 @@ from agnesi.codegen.kernels.gemm.pack import joined, zip_rounds
 from agnesi.codegen.kernels.gemm.tiling import Piece, pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
 from agnesi.codegen.llvm.outlining import apart
-from agnesi.core.dims import Size
+from agnesi.core.ir.dims import Size
 
 Number = int | Value
 

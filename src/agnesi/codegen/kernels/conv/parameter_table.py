@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from agnesi.codegen.llvm.builder import Builder, Value, i64
-from agnesi.core.dims import Size
-from agnesi.core.extents import Extent
+from agnesi.core.ir.dims import Size
+from agnesi.core.ir.extents import Extent
 
 
 class Told:

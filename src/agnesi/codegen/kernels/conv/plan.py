@@ -12,9 +12,9 @@ from agnesi.codegen.kernels.conv.source import Layout, packed_layout
 from agnesi.codegen.kernels.conv.tiles import Column, step_cycles, unit_cycles
 from agnesi.codegen.kernels.gemm.costs import Machine
 from agnesi.codegen.kernels.gemm.tiling import OpenRows, Panel, Paneled, Rows, pieces_of
-from agnesi.core.dims import Size
-from agnesi.core.extents import Extent
-from agnesi.core.record import record
+from agnesi.core.ir.dims import Size
+from agnesi.core.ir.extents import Extent
+from agnesi.core.support.record import record
 
 _UNITS = 16  # work units to aim for, so that shares among threads are even
 SPILL_FROM = 100  # products in a sum from which the detour through scratch costs nothing

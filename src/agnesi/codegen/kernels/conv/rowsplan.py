@@ -9,7 +9,7 @@ from agnesi.codegen.kernels.conv.plan import SPILL_FROM, panels_of, sizes_of, wh
 from agnesi.codegen.kernels.conv.tiles import unit_cycles
 from agnesi.codegen.kernels.gemm.costs import Machine
 from agnesi.codegen.kernels.gemm.tiling import Panel, Rows, pieces_of
-from agnesi.core.record import record, replace
+from agnesi.core.support.record import record, replace
 
 _UNITS = 16  # work units to aim for
 _LINE = 8.0  # cycles for each of several lines that a tile stores far away at a time

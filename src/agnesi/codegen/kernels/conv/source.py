@@ -8,9 +8,9 @@ from agnesi.codegen.kernels.conv.dense import Dense
 from agnesi.codegen.kernels.conv.pack import Copy, clear, copy_places, copying
 from agnesi.codegen.kernels.gemm.unit import share
 from agnesi.codegen.llvm.builder import Builder, Value, i64
-from agnesi.core.dims import Size
-from agnesi.core.extents import Extent
-from agnesi.core.record import record
+from agnesi.core.ir.dims import Size
+from agnesi.core.ir.extents import Extent
+from agnesi.core.support.record import record
 
 
 @record

@@ -10,8 +10,8 @@ from agnesi.codegen.kernels.gemm.operands import element_bytes, lanes_from, load
 from agnesi.codegen.kernels.gemm.tiling import Piece
 from agnesi.codegen.llvm.builder import HOT, Builder, Value, const, i64, vector, width
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
-from agnesi.core.dims import Size
-from agnesi.core.record import record
+from agnesi.core.ir.dims import Size
+from agnesi.core.support.record import record
 
 _NEAR = 5  # rows that are told from one pointer, where their offset is known at run time only
 # (function, row pointer, column pointer, sums) -> sums

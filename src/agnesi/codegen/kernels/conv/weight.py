@@ -27,9 +27,9 @@ from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.tiling import Panel, Rows
 from agnesi.codegen.kernels.gemm.unit import share
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
-from agnesi.core.dims import Size
-from agnesi.core.extents import Extent
-from agnesi.core.record import replace
+from agnesi.core.ir.dims import Size
+from agnesi.core.ir.extents import Extent
+from agnesi.core.support.record import replace
 
 
 class Weight(Gradient):

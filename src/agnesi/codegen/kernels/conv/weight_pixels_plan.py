@@ -13,8 +13,8 @@ from agnesi.codegen.kernels.conv.tiles import unit_cycles
 from agnesi.codegen.kernels.conv.weightplan import elements
 from agnesi.codegen.kernels.gemm.costs import Machine
 from agnesi.codegen.kernels.gemm.tiling import Rows
-from agnesi.core.dims import Size
-from agnesi.core.record import record, replace
+from agnesi.core.ir.dims import Size
+from agnesi.core.support.record import record, replace
 
 _PACKED = 0.4  # cycles to pack an element
 _COPIED = 0.15  # the same where neighbours stay neighbours

@@ -21,8 +21,8 @@ from agnesi.codegen.kernels.conv.source import Layout, image_blocks, packed_layo
 from agnesi.codegen.kernels.conv.tiles import Column, step_cycles
 from agnesi.codegen.kernels.gemm.costs import Machine
 from agnesi.codegen.kernels.gemm.tiling import Panel, Paneled, Rows
-from agnesi.core.dims import Size
-from agnesi.core.record import record
+from agnesi.core.ir.dims import Size
+from agnesi.core.support.record import record
 
 _UNITS = 16  # work units to aim for
 _ROW = 0.25  # cycles of a turn that each row of a tile costs on top

@@ -20,7 +20,7 @@ from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.tiling import OpenRows, Panel, Rows
 from agnesi.codegen.kernels.gemm.unit import share
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
-from agnesi.core.record import replace
+from agnesi.core.support.record import replace
 
 #: A loop over where tiles start.
 Starts = AbstractContextManager[Value]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from agnesi.codegen.kernels.gemm.spec import GemmSpec
 from agnesi.codegen.kernels.gemm.tiling import Panel, Piece, Rows, pieces_of
-from agnesi.core.policy import FAST_RUN
-from agnesi.core.record import record
+from agnesi.core.support.policy import FAST_RUN
+from agnesi.core.support.record import record
 
 _TURNED = 0.45  # cycles to pack one element that lies the other way
 _TURNED_FAR = 0.75  # one that comes from memory

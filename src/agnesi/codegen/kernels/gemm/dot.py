@@ -11,8 +11,8 @@ from agnesi.codegen.kernels.gemm.unit import Unit
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, is_float, scalar, vector, width
 from agnesi.codegen.llvm.builder import lanes as lanes_of
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
-from agnesi.core.dims import is_static
-from agnesi.core.record import record
+from agnesi.core.ir.dims import is_static
+from agnesi.core.support.record import record
 
 
 @record

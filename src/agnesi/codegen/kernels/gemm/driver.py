@@ -10,7 +10,7 @@ from agnesi.codegen.arithmetic.delinearize import divide
 from agnesi.codegen.kernels.gemm.gemmplan import GemmPlan
 from agnesi.codegen.kernels.gemm.operands import Operands, transposed
 from agnesi.codegen.llvm.builder import Builder, Value, i64
-from agnesi.core.record import replace
+from agnesi.core.support.record import replace
 
 
 def _unit(form: str) -> Any:

@@ -6,9 +6,9 @@ from typing import Any
 
 from agnesi.codegen.kernels.gemm.spec import GemmSpec
 from agnesi.codegen.kernels.gemm.tiling import OpenPanel, OpenRows, Panel, Paneled
-from agnesi.core.dims import Size
-from agnesi.core.extents import guess, most
-from agnesi.core.record import record
+from agnesi.core.ir.dims import Size
+from agnesi.core.ir.extents import guess, most
+from agnesi.core.support.record import record
 
 _LINE = 64
 WHOLE = 1 << 60  # a block that no k is larger than

@@ -9,7 +9,7 @@ from agnesi.codegen.kernels.gemm.operands import lanes_from, load_strided
 from agnesi.codegen.kernels.gemm.tiling import Piece
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, is_float, vector
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
-from agnesi.core.record import record, replace
+from agnesi.core.support.record import record, replace
 
 ReadRow = Callable[[Builder, Value], list[Value]]
 At = Callable[[Builder, Value], Value]

@@ -7,8 +7,8 @@ from typing import Any
 
 from agnesi.codegen.llvm.builder import Builder, Value, const, vector, width
 from agnesi.codegen.llvm.builder import lanes as lanes_of
-from agnesi.core.dims import Size
-from agnesi.core.record import record
+from agnesi.core.ir.dims import Size
+from agnesi.core.support.record import record
 
 # (builder, batch, row, column, lanes, mask, along) -> vector.  (row, column) is the place of
 # lane 0; the other lanes follow along axis "m", "n" or "k".  Lanes where ``mask`` is unset must

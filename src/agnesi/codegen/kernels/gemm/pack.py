@@ -12,7 +12,7 @@ from agnesi.codegen.kernels.gemm.tiling import CutPiece, Piece
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector, width
 from agnesi.codegen.llvm.builder import lanes as lanes_of
 from agnesi.codegen.llvm.instructions import prefetch
-from agnesi.core.dims import Size
+from agnesi.core.ir.dims import Size
 
 Read = Callable[[Builder, Value, Value, int, Value | None], Value]
 # (builder, x, shift, y, lanes, mask): neighbours along y of what lies at (x + shift, y)

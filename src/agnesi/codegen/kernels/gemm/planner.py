@@ -28,10 +28,10 @@ from agnesi.codegen.kernels.gemm.tiling import (
     pieces_of,
 )
 from agnesi.codegen.kernels.gemm.zero_row_plan import ZEROS, skipping
-from agnesi.core.dims import is_static
-from agnesi.core.extents import Extent, least, most
-from agnesi.core.policy import FAST_COMPILE, FAST_RUN, CompilePolicy
-from agnesi.core.record import replace
+from agnesi.core.ir.dims import is_static
+from agnesi.core.ir.extents import Extent, least, most
+from agnesi.core.support.policy import FAST_COMPILE, FAST_RUN, CompilePolicy
+from agnesi.core.support.record import replace
 
 _SPILL_FROM = 256  # k from which the detour of a tile through scratch costs nothing
 _CALLS_FROM = 64  # k from which a tile takes longer than memory

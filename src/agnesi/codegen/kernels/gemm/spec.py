@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core.dims import Size
-from agnesi.core.record import record
+from agnesi.core.ir.dims import Size
+from agnesi.core.support.record import record
 
 _TYPES = {"float16": "half", "float32": "float", "float64": "double"}
 _BYTES = {"half": 2, "float": 4, "double": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8}

@@ -8,8 +8,8 @@ from agnesi.codegen.kernels.gemm.pack import copy_lines, copy_pieces, copy_turne
 from agnesi.codegen.kernels.gemm.tiling import OpenPanel, Panel
 from agnesi.codegen.kernels.gemm.unit import Unit
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
-from agnesi.core.dims import is_static
-from agnesi.core.record import replace
+from agnesi.core.ir.dims import is_static
+from agnesi.core.support.record import replace
 
 
 class TileUnit(Unit):

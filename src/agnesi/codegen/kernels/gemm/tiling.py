@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
 from agnesi.codegen.llvm.builder import lanes as lanes_of
-from agnesi.core.dims import Size
-from agnesi.core.extents import Extent, divides
-from agnesi.core.record import record
+from agnesi.core.ir.dims import Size
+from agnesi.core.ir.extents import Extent, divides
+from agnesi.core.support.record import record
 
 
 class Piece(NamedTuple):

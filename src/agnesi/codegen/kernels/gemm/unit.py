@@ -10,7 +10,7 @@ from agnesi.codegen.kernels.gemm.operands import Operand, Operands
 from agnesi.codegen.kernels.gemm.pack import copy_lines, copy_turned, neighbours
 from agnesi.codegen.kernels.gemm.tiling import OpenPanel, OpenRows, Panel, Rows, pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, i64
-from agnesi.core.dims import Size
+from agnesi.core.ir.dims import Size
 
 
 def share(b: Builder, total: Size | Value, parts: int | Value,

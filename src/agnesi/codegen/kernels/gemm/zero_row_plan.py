@@ -6,7 +6,7 @@ from agnesi.codegen.kernels.gemm.costs import Machine
 from agnesi.codegen.kernels.gemm.gemmplan import GemmPlan
 from agnesi.codegen.kernels.gemm.spec import GemmSpec
 from agnesi.codegen.kernels.gemm.tiling import Panel, Rows, pieces_of
-from agnesi.core.dims import is_static
+from agnesi.core.ir.dims import is_static
 
 ZEROS = 0.2  # the share of zeros from which fewer products outweigh a load for each of them
 _FEW = 6  # by how much more, over the rows: for few of them blocks of B are copied

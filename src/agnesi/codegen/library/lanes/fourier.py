@@ -28,7 +28,7 @@ from agnesi.codegen.library.lanes.shared import COUNT, ROOM, Step, write_shared
 from agnesi.codegen.library.lanes.tables import Table, pairs, radices
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64
 from agnesi.codegen.llvm.register_tiles import TYPES, Tiles, transposed
-from agnesi.core.roots import roots
+from agnesi.core.support.roots import roots
 
 Load = Callable[[Value], Complex]
 Store = Callable[[Value, Complex], None]

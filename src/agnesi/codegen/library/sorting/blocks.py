@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from agnesi.codegen.library.sorting.rows import Rows, Signs, Spec
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
-from agnesi.core.sorting import GROUP
+from agnesi.core.ir.calls.sorting import GROUP
 
 
 def transposed(b: Builder, rows: Sequence[Value]) -> list[Value]:

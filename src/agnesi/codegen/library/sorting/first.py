@@ -10,7 +10,7 @@ from agnesi.codegen.library.sorting.radix import write_passes
 from agnesi.codegen.library.sorting.rows import FIELDS, PLACE_BITS, Rows, Spec
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64, lanes, suffix, vector
 from agnesi.codegen.llvm.task import share, task
-from agnesi.core.sorting import BLOCK
+from agnesi.core.ir.calls.sorting import BLOCK
 
 _LANES = 16
 

@@ -7,7 +7,7 @@ behind infinity.  In descending order keys are inverted, all but that of NaN.
 from __future__ import annotations
 
 from agnesi.codegen.llvm.builder import Builder, Value, const, scalar, vector, width
-from agnesi.core.record import record
+from agnesi.core.support.record import record
 
 #: Infinity and a NaN as integers, by dtype.
 _FLOATS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agnesi.codegen.library.sorting.blocks import transposed
 from agnesi.codegen.library.sorting.rows import Rows, Signs, Spec
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
-from agnesi.core.sorting import GROUP
+from agnesi.core.ir.calls.sorting import GROUP
 
 
 def groups_for(b: Builder, n: Value, lanes_: int) -> Value:

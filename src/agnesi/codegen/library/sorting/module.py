@@ -20,7 +20,7 @@ from agnesi.codegen.library.sorting.ranks import SHORT, write_ranks
 from agnesi.codegen.library.sorting.rows import PLACE_BITS, Rows, Spec, write_zeros
 from agnesi.codegen.llvm.builder import Builder, Loop, Module, Value, i64, vector
 from agnesi.codegen.llvm.task import share, task
-from agnesi.core.sorting import GROUP, SIDE_BY_SIDE, VECTOR
+from agnesi.core.ir.calls.sorting import GROUP, SIDE_BY_SIDE, VECTOR
 
 #: Rows from which they are sorted side by side.
 _SEVERAL = 4

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from agnesi.codegen.llvm.builder import Builder, Module, Value, i64, width
-from agnesi.core.sorting import GROUP
+from agnesi.core.ir.calls.sorting import GROUP
 
 #: Vectors that are loaded at a time where groups meet.
 _FEW = 4

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from agnesi.codegen.library.sorting.keys import Keys, extended
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector, width
-from agnesi.core.record import record
+from agnesi.core.support.record import record
 
 #: Entries of the table: addresses of the rows, of the result, of room to work in; elements of a
 #: row, how far they are apart, how many rows there are, into how many units they are cut, whether

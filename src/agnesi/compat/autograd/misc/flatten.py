@@ -7,7 +7,7 @@ from typing import Any
 
 import agnesi.compat.autograd.numpy as np
 from agnesi.compat.autograd.values import isbox
-from agnesi.core import tree
+from agnesi.core.support import tree
 
 
 def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from agnesi.api.arrayfunction import __array_function__ as dispatched
 from agnesi.compat.autograd.values import getval, mapped
+from agnesi.core.support.tree import map_leaves
 from agnesi.core.tensor import Tensor
-from agnesi.core.tree import map_leaves
 
 Function = Callable[..., Any]
 _TYPES = (Tensor,)

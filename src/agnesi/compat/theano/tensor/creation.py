@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.api import functions as F
 from agnesi.compat.theano.types import TensorType, constant
 from agnesi.compat.theano.variable import Sizes, Variable, bare, floats, lifted, wrapped
-from agnesi.core.config import config
+from agnesi.core.support.config import config
 from agnesi.ops.base.convert import as_tensor
 
 _LETTERS = {"": None, "b": "int8", "w": "int16", "i": "int32", "l": "int64", "f": "float32",

@@ -12,7 +12,7 @@ from agnesi.api import functions as F
 from agnesi.api import symbolic
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.variable import Variable, bare, floats, lifted, wrapped
-from agnesi.core.errors import GradientError
+from agnesi.core.support.errors import GradientError
 from agnesi.ops.base.convert import as_tensor
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from agnesi.api.streams.legacy import RandomStreams as _Legacy
 from agnesi.compat.theano.tensor.creation import _shape
 from agnesi.compat.theano.variable import bare, floats, wrapped
-from agnesi.core.config import config
+from agnesi.core.support.config import config
 
 #: What says nothing here: how many axes a draw has is told by its size.
 _IGNORED = ("ndim", "nstreams", "target")

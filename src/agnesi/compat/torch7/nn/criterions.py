@@ -10,7 +10,7 @@ import agnesi as ag
 from agnesi.autodiff.transforms import vjp
 from agnesi.compat.torch7.maths import Tensor
 from agnesi.compat.torch7.nn.module import arrays, written
-from agnesi.core import tree
+from agnesi.core.support import tree
 from agnesi.nn import functional as F
 
 __all__ = [

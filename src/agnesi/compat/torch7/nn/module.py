@@ -11,7 +11,7 @@ import numpy as np
 from agnesi.autodiff.transforms import vjp
 from agnesi.compat.torch7.maths import Tensor
 from agnesi.compat.torch7.tensor import Storage, View, dtype_of
-from agnesi.core import tree
+from agnesi.core.support import tree
 from agnesi.ops.base.convert import as_tensor
 
 

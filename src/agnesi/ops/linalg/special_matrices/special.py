@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core import dtypes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.errors import ShapeError, TraceError
 from agnesi.core.public import public
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError, TraceError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import as_tensor, common, number

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from agnesi.core.accepted import TensorLike
-from agnesi.core.dims import is_settled
-from agnesi.core.errors import ShapeError
+from agnesi.core.ir.dims import is_settled
 from agnesi.core.public import public
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import equal, greater, less_equal

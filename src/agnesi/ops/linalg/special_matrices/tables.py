@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from agnesi.core import dtypes
 from agnesi.core.accepted import DTypeLike, TensorLike
-from agnesi.core.dims import is_settled
-from agnesi.core.errors import ShapeError
+from agnesi.core.ir.dims import is_settled
 from agnesi.core.public import public
-from agnesi.core.roots import roots
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.roots import roots
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import as_tensor, common

@@ -13,10 +13,10 @@ from agnesi.codegen.kernels.conv.plan import blocks_for
 from agnesi.codegen.kernels.conv.source import Layout, packed_layout
 from agnesi.codegen.kernels.conv.winograd.plan import WinogradPlan, WinogradWeightPlan
 from agnesi.codegen.kernels.conv.winograd.tiles import SIDE, Squared
-from agnesi.core.cached import cached_property
-from agnesi.core.dims import Size
-from agnesi.core.extents import combined, most
-from agnesi.core.record import record, replace
+from agnesi.core.ir.dims import Size
+from agnesi.core.ir.extents import combined, most
+from agnesi.core.support.cached import cached_property
+from agnesi.core.support.record import record, replace
 
 
 @record

@@ -11,10 +11,10 @@ from agnesi.codegen.kernels.conv.source import Layout, Way, image_blocks, packed
 from agnesi.codegen.kernels.conv.winograd.tiles import ALPHA, SIDE, TAPS, Grid, Squared
 from agnesi.codegen.kernels.gemm.costs import Machine
 from agnesi.codegen.kernels.gemm.tiling import Panel, Paneled, Piece, Rows, pieces_of
-from agnesi.core.cached import cached_property
-from agnesi.core.dims import Size
-from agnesi.core.extents import Extent
-from agnesi.core.record import record, replace
+from agnesi.core.ir.dims import Size
+from agnesi.core.ir.extents import Extent
+from agnesi.core.support.cached import cached_property
+from agnesi.core.support.record import record, replace
 
 _UNITS = 16
 _VECTORS = 2  # in a panel

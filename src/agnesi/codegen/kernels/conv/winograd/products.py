@@ -9,7 +9,7 @@ from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.tiling import Piece
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
 from agnesi.codegen.llvm.outlining import function
-from agnesi.core.record import replace
+from agnesi.core.support.record import replace
 
 
 def product_of(b: Builder, type_: str, pieces: Sequence[Piece], height: int) -> Value:

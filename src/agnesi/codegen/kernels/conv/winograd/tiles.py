@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.codegen.kernels.conv.dense import Dense, Span
-from agnesi.core.cached import cached_property
-from agnesi.core.record import record, replace
+from agnesi.core.support.cached import cached_property
+from agnesi.core.support.record import record, replace
 
 SIDE = 2  # of a square of the result
 ALPHA = SIDE + 2  # of the square of the source that it needs

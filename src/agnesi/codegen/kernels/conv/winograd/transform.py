@@ -11,7 +11,7 @@ from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.llvm.instructions import multiply_add
 from agnesi.codegen.llvm.outlining import apart
-from agnesi.core.record import record
+from agnesi.core.support.record import record
 
 Matrix = tuple[tuple[float, ...], ...]
 SOURCE: Matrix = ((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, 0, -1))

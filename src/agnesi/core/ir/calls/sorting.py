@@ -1,0 +1,108 @@
+"""Sorts by native code (``codegen/library/sorting``): what it is told, and how much room it needs.
+
+A row has its elements ``inner`` apart; row ``r`` begins at ``r // inner * n * inner + r % inner``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.core.ir.dims import Size, is_static, product
+from agnesi.core.ir.foreign import Argument, Call, number, operand, result, scratch, units_for
+from agnesi.core.support.record import record
+
+#: Dtypes whose elements it puts in order.
+DTYPES = frozenset(
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 "
+    "float16 bfloat16 float32 float64".split()
+)
+#: Bytes of the vectors that rows side by side fill; vectors that are put in order in registers.
+VECTOR, GROUP = 64, 16
+#: The most elements of rows that are sorted side by side.
+SIDE_BY_SIDE = 4096
+#: Rows cannot be longer: places are counted in 32 bits.
+_LONGEST = 1 << 31
+
+
+def room_bytes(n: Size, size: int) -> Size:
+    """Bytes of room for a unit that sorts rows of ``n`` elements with keys of ``size`` bytes.
+
+    Side by side there are as many rows as a vector has lanes; else two copies of a row are enough.
+    """
+    if not isinstance(n, int):
+        return 2 * size * (n + GROUP) + VECTOR * (SIDE_BY_SIDE + 2 * GROUP)
+    if n <= SIDE_BY_SIDE:
+        return VECTOR * (n + 2 * GROUP)
+    return -(-2 * size * (n + GROUP) // VECTOR) * VECTOR
+
+
+@record
+class Sorting:
+    """A sort of an array along an axis: of its values, or of the ``places`` that they have."""
+
+    shape: tuple[Size, ...]
+    dtype: str
+    axis: int
+    descending: bool
+    places: bool
+
+    @property
+    def symbol(self) -> str:
+        """The name of the function."""
+        return f"sort:{self.dtype}{' places' if self.places else ''}"
+
+    @property
+    def possible(self) -> bool:
+        n = self.shape[self.axis]
+        return self.dtype in DTYPES and not (isinstance(n, int) and n >= _LONGEST)
+
+    @property
+    def units(self) -> int:
+        """Parts of the work that threads may share."""
+        rest = (*self.shape[: self.axis], *self.shape[self.axis + 1:])
+        return units_for(product(self.shape), product(rest))
+
+    @property
+    def room(self) -> Size:
+        """Bytes of room for each unit."""
+        size = 8 if self.places or self.dtype.endswith("64") else 4
+        return room_bytes(self.shape[self.axis], size)
+
+    @property
+    def numbers(self) -> tuple[Size, ...]:
+        """What the function's table has behind the addresses of elements, result and room."""
+        shape, axis = self.shape, self.axis
+        inner = product(shape[axis + 1:])
+        turned = -1 if self.descending else 0
+        return (shape[axis], inner, product(shape[:axis]) * inner, self.units, turned, self.room)
+
+    def call(self) -> Call:
+        """The kernel of compiled code."""
+        table: tuple[Argument, ...] = (operand(0), result(), scratch(), *map(number, self.numbers))
+        return Call(self.symbol, table, scratch=(self.room * self.units,), units=self.units)
+
+
+#: Elements of a block of a row whose first few places are wanted.
+BLOCK = 64
+
+
+def first_few(x: Any, axis: int, k: int, descending: bool) -> Call | None:
+    """How compiled code finds the first ``k`` places of rows without sorting them.
+
+    None where it does not: rows are short for that, or have gaps, or keys are long.
+    """
+    found = Sorting(tuple(x.shape), x.dtype.name, axis, descending, True)
+    n = x.shape[axis]
+    if not (found.possible and is_static(x.shape) and isinstance(n, int) and x.dtype.itemsize < 8):
+        return None
+    if not 0 < 2 * k * BLOCK <= n or product(x.shape[axis + 1:]) != 1:
+        return None
+    table = (operand(0), result(), scratch(), *map(number, (*found.numbers[:-1], 16 * n, k)))
+    return Call(f"first:{x.dtype.name}", table, scratch=(16 * n * found.units,),
+                units=found.units)
+
+
+def sorting(x: Any, axis: int, descending: bool, places: bool) -> Call | None:
+    """How compiled code sorts an operand; None where it cannot."""
+    found = Sorting(tuple(x.shape), x.dtype.name, axis, descending, places)
+    return found.call() if found.possible else None

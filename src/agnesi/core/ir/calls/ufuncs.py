@@ -1,0 +1,78 @@
+"""Inner loops of universal functions (NumPy's, SciPy's), by name, for compiled code.
+
+They are C functions ``void (char **args, intptr_t *n, intptr_t *steps, void *data)`` that do not
+need Python: NumPy itself calls them without the interpreter's lock.  The places of the fields
+follow ``PyUFuncObject`` in NumPy's header ``ufuncobject.h``, which is part of its binary interface.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.ir.foreign import RESOLVERS
+
+
+class _Fields(ctypes.Structure):
+    _fields_ = (
+        ("nin", ctypes.c_int), ("nout", ctypes.c_int), ("nargs", ctypes.c_int),
+        ("identity", ctypes.c_int), ("functions", ctypes.POINTER(ctypes.c_void_p)),
+        ("data", ctypes.POINTER(ctypes.c_void_p)), ("ntypes", ctypes.c_int),
+        ("reserved", ctypes.c_int), ("name", ctypes.c_char_p),
+    )
+
+
+@functools.cache
+def ufunc(name: str) -> Any:
+    """The universal function ``module.name``; None where it or the module is missing."""
+    module, _, own = name.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), own, None)
+    except ImportError:
+        return None
+    return found if isinstance(found, np.ufunc) and found.signature is None else None
+
+
+@functools.cache
+def types(name: str, *dtypes: str) -> str | None:
+    """The loop that NumPy would take for operands of these dtypes, as ``ufunc.types`` tells it."""
+    function = ufunc(name)
+    if function is None:
+        return None
+    wanted = tuple(np.dtype(d) for d in dtypes) + (None,) * function.nout
+    try:
+        found = function.resolve_dtypes(wanted)
+    except TypeError:
+        return None
+    text = "".join(d.char for d in found)
+    text = f"{text[:function.nin]}->{text[function.nin:]}"
+    return text if text in function.types else None
+
+
+def _fields(symbol: str) -> tuple[_Fields, int] | None:
+    name, _, loop = symbol.partition(" ")
+    function = ufunc(name)
+    if function is None or loop not in function.types:
+        return None
+    fields = _Fields.from_address(id(function) + object.__basicsize__)
+    if fields.nin != function.nin or fields.name != function.__name__.encode():
+        return None
+    return fields, function.types.index(loop)
+
+
+def _loop(symbol: str) -> int | None:
+    found = _fields(symbol)
+    return None if found is None else found[0].functions[found[1]]
+
+
+def _data(symbol: str) -> int | None:
+    found = _fields(symbol)
+    return None if found is None else found[0].data[found[1]] or 0
+
+
+RESOLVERS["ufunc"] = _loop
+RESOLVERS["ufunc data"] = _data

@@ -1,0 +1,343 @@
+"""Unknown and named dimensions of symbolic tensors, with the arithmetic that shapes need."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from agnesi.core.support.errors import ShapeError, TraceError, at, shown
+
+_counter = itertools.count()
+_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
+_NUMBERS: set[type] = {int}
+#: Powers of sizes below this are sizes, too.
+_FEW = 8
+_OWN = __name__.partition(".")[0] + "."
+
+
+class Dim:
+    """A size that is not known yet: a name, or an expression over other dimensions.
+
+    Equal expressions over the same dimensions are equal; anything else is different, and may
+    turn out to be the same size at run time.
+
+    Parameters
+    ----------
+    name : str, optional
+        A name; equal names are equal sizes. By default a fresh one.
+    op : str
+        For expressions over other dimensions: "+", "*" and so on.
+    args : tuple
+        What the expression is over: sizes and dimensions.
+
+    Raises
+    ------
+    TypeError
+        If the name is no string.
+
+    See Also
+    --------
+    symbolic.variable, ensure
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> n = ag.Dim("n")
+    >>> n + 1 == ag.Dim("n") + 1
+    True
+    """
+
+    __slots__ = ("args", "key", "op")
+    #: Lets arrays leave operators to sizes.
+    __array_ufunc__ = None
+    #: Arithmetic of a kind of sizes that has its own (``core.ir.extents``).
+    algebra: ClassVar[Callable[..., Any] | None] = None
+    #: ``with_tensors(name, a, b)``: what is no size any more, which ``ops.base.sizes`` computes.
+    with_tensors: ClassVar[Callable[[str, Any, Any], Any]] = staticmethod(
+        lambda name, a, b: NotImplemented)
+
+    def __init__(
+        self, name: str | None = None, *, op: str = "", args: tuple[Any, ...] = ()
+    ) -> None:
+        if name is not None and not isinstance(name, str):
+            raise TypeError(at(f"a size is named by a string, not {shown(name)}"))
+        self.op = op
+        self.args = args if op else (name or f"d{next(_counter)}",)
+        self.key = (op, *self.args)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> Any:
+        if self is other or (isinstance(other, Dim) and self.key == other.key):
+            return True
+        return self._compared("eq", other) if asked_by_user() else False
+
+    def __ne__(self, other: object) -> Any:
+        if self is other or (isinstance(other, Dim) and self.key == other.key):
+            return False
+        return self._compared("ne", other) if asked_by_user() else True
+
+    def _compared(self, name: str, other: Any) -> Any:
+        """Whether sizes are equal, as the user asks: known when the function runs."""
+        if other is None or isinstance(other, (str, tuple, list, dict)):
+            return name == "ne"
+        return Dim.with_tensors(name, self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return Dim.with_tensors("lt", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return Dim.with_tensors("le", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return Dim.with_tensors("gt", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return Dim.with_tensors("ge", self, other)
+
+    def __reduce__(self) -> Any:
+        if type(self) is not Dim:
+            slots = [n for c in type(self).__mro__ for n in getattr(c, "__slots__", ())]
+            state = {n: getattr(self, n) for n in slots if hasattr(self, n)}
+            return _blank, (type(self),), (None, state)
+        name = self.args[0]
+        if not self.op and name[0] == "d" and name[1:].isdigit():
+            return _foreign, (here(), name)
+        return _dim, (self.op, self.args)
+
+    def __repr__(self) -> str:
+        if not self.op:
+            return str(self.args[0])
+        if self.op not in _PRECEDENCE:
+            return f"{self.op}({', '.join(map(str, _joint(self)))})"
+        parts = [
+            f"({a})" if isinstance(a, Dim) and _PRECEDENCE.get(a.op, 9) < _PRECEDENCE[self.op]
+            else str(a)
+            for a in self.args
+        ]
+        return f" {self.op} ".join(parts)
+
+    def _no_number(self, use: str) -> Any:
+        raise TraceError(
+            at(
+                f"the size {self} is not known when the graph is written, so {use} cannot have it. "
+                "Give the size in the variable's shape, or use array functions instead of Python."
+            )
+        )
+
+    def __int__(self) -> int:
+        return self._no_number("int()")
+
+    __index__ = __int__
+
+    def __bool__(self) -> bool:
+        return self._no_number("a Python condition")
+
+    def __add__(self, other: Any) -> Any:
+        return self._with("+", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._with("+", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with("-", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with("-", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with("*", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._with("*", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._with("//", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self._with("//", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._with("%", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return self._with("%", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return Dim.with_tensors("/", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return Dim.with_tensors("/", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        if type(other) is int and 0 <= other < _FEW:
+            return math.prod((self,) * other)
+        return Dim.with_tensors("**", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return Dim.with_tensors("**", other, self)
+
+    def __neg__(self) -> Any:
+        return combine("-", 0, self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return combine("max", self, -self)
+
+    @staticmethod
+    def _with(op: str, a: Any, b: Any) -> Any:
+        """A size where both operands are sizes, else what tensors make of them."""
+        size = combine(op, a, b)
+        return Dim.with_tensors(op, a, b) if size is NotImplemented else size
+
+
+#: A number, or a size that is not known yet.
+Size = int | Dim
+#: Sizes of all axes.  Their type is Any: what only ever runs on known sizes takes them as numbers.
+Shape = tuple[Any, ...]
+
+
+def _broadcast(a: int, b: int) -> int:
+    if a != b and a != 1 and b != 1:
+        raise ShapeError(f"sizes {a} and {b} differ and neither is 1: they do not broadcast")
+    return b if a == 1 else a
+
+
+EVALUATE: dict[str, Callable[[int, int], int]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "max": max,
+    "broadcast": _broadcast,
+}
+
+
+def asked_by_user() -> bool:
+    """Whether the comparison that asks stands in code outside of this package.
+
+    The library looks for sizes that are surely equal, and goes the general way if they are not.
+    """
+    name = sys._getframe(2).f_globals.get("__name__", "")
+    return (not name.startswith(_OWN) and name.partition(".")[0] not in sys.stdlib_module_names) \
+        or name == "__main__"
+
+
+@functools.cache
+def _process() -> str:
+    return os.urandom(4).hex()
+
+
+def here() -> str:
+    """What tells this process's dimensions without names from others'."""
+    return f"{_process()}.{os.getpid():x}"
+
+
+def _foreign(process: str, name: str) -> Dim:
+    """A dimension without a name of another process is none of this one's."""
+    return Dim(name if process == here() else f"{name}.{process}")
+
+
+def _blank(kind: type[Dim]) -> Dim:
+    return object.__new__(kind)
+
+
+def _dim(op: str, args: tuple[Any, ...]) -> Dim:
+    return Dim(op=op, args=args) if op else Dim(args[0])
+
+
+def combine(op: str, a: Any, b: Any) -> Any:
+    """``a op b`` for sizes; NotImplemented for anything but sizes."""
+    if not isinstance(a, (int, Dim)) or not isinstance(b, (int, Dim)):
+        return NotImplemented
+    if isinstance(a, int) and isinstance(b, int):
+        return EVALUATE[op](a, b)
+    for n in (a, b):
+        if isinstance(n, Dim) and n.algebra is not None:
+            return n.algebra(op, a, b)
+    if (op in "+-" and b == 0 and isinstance(b, int)) or (op in ("*", "//") and b == 1):
+        return a
+    if (op == "+" and a == 0) or (op == "*" and a == 1):
+        return b
+    if op == "broadcast":
+        return _broadcast_sizes(a, b)
+    if op == "-" and a == b:
+        return 0
+    if op == "max" and a == b:
+        return a
+    if op == "//" and a == b:
+        return 1
+    if op == "//" and isinstance(a, Dim) and a.op == "*" and b in a.args:
+        return a.args[0] if a.args[1] == b else a.args[1]
+    if op == "-" and isinstance(a, Dim) and a.op == "+" and b in a.args:
+        return a.args[0] if a.args[1] == b else a.args[1]
+    return Dim(op=op, args=(a, b))
+
+
+def _broadcast_sizes(a: Size, b: Size) -> Size:
+    """The common size of two axes of which at most one has a known size: equal if alike."""
+    for number, size in ((a, b), (b, a)):
+        if isinstance(number, int):
+            return size if number == 1 else number
+    parts = sorted({*broadcast_parts(a), *broadcast_parts(b)}, key=repr)
+    return functools.reduce(lambda x, y: Dim(op="broadcast", args=(x, y)), parts)
+
+
+def broadcast_parts(size: Any) -> list[Any]:
+    """The sizes whose common size it is; itself only if it is no such."""
+    if not isinstance(size, Dim) or size.op != "broadcast":
+        return [size]
+    return [*broadcast_parts(size.args[0]), size.args[1]]
+
+
+def _joint(size: Dim) -> Sequence[Any]:
+    return broadcast_parts(size) if size.op == "broadcast" else size.args
+
+
+def resolve(size: Size, known: Mapping[Dim, int]) -> int:
+    """The number behind a size, given the numbers of the named dimensions."""
+    if isinstance(size, int):
+        return size
+    if not size.op:
+        return known[size]
+    return EVALUATE[size.op](*(resolve(a, known) for a in size.args))
+
+
+def is_static(shape: Sequence[Size]) -> bool:
+    """Whether every size is a number."""
+    return {*map(type, shape)} <= _NUMBERS
+
+
+def is_open(size: Size) -> bool:
+    """Whether a size is not known in any way, and so may turn out to fit whatever it meets."""
+    return isinstance(size, Dim) and size.algebra is None
+
+
+def is_settled(shape: Iterable[Size]) -> bool:
+    """Whether sizes are numbers, now or at run time, so that comparing them means something."""
+    return not any(map(is_open, shape))
+
+
+def product(sizes: Sequence[Size]) -> Size:
+    """Product of sizes, numbers first so that equal shapes give equal products."""
+    plain = math.prod(sizes)
+    if type(plain) is int:
+        return plain
+    number, result = 1, None
+    for n in sizes:
+        if isinstance(n, Dim):
+            result = n if result is None else result * n
+        else:
+            number *= n
+    if result is None:
+        return number
+    return number * result if number != 1 else result

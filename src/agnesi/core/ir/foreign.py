@@ -1,0 +1,220 @@
+"""C functions that compiled code calls without Python: what operations say of them, by name.
+
+Compiled code, which may be kept on disk, holds names only; addresses are found when it is bound.
+``op.foreign(*operands)`` gives a :class:`Call`, or None where Python has to do it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agnesi.core.ir.dims import Size
+from agnesi.core.support.record import record
+
+
+@record
+class Argument:
+    """One argument of a C function; see the functions of this module, which make them.
+
+    ``kind`` is "operand", "result", "scratch" (pointers), "pointers", "sizes" (tables of all), or
+    the IR type of ``value``, a number or the lanes of a vector, which is passed behind a pointer
+    unless it is ``direct``.
+    """
+
+    kind: str
+    value: Any = 0
+    direct: bool = False
+
+
+@record
+class Told:
+    """What a function can tell: that elements of an operand are out of ``bounds``, [least, size).
+
+    It clears the byte behind the pointer that is its argument number ``argument``.
+    """
+
+    operand: int
+    bounds: tuple[int, int]
+    argument: int
+
+
+@record
+class Call:
+    """How compiled code calls a C function for an operation.
+
+    Operands, results and scratch memory are row-major.  Of operands and results, call number ``i``
+    of ``batch`` gets the i-th of as many equal parts.
+
+    Attributes
+    ----------
+    symbol : str
+        ``library:function``; the library is one of :data:`RESOLVERS`.
+    arguments : tuple of Argument
+        What the function takes.
+    batch : int or Extent
+        How many times it is called.
+    copies : tuple of (int, int)
+        Results that are an operand's copy at first, which the function works on: (result, operand).
+    scratch : tuple of (int or Extent)
+        Bytes of memory that the function uses up, the same for all calls.
+    status : bool
+        Whether it returns an int32, which is not 0 where it failed.
+    error : str
+        The error's type then; :data:`REASONS` may know why.
+    units : int
+        If not 0, the function is called as kernels are, ``(table, begin, end, thread)``: it does
+        the units of work from ``begin`` to ``end``, of so many; the arguments are in the table.
+        Threads share them.
+    over : int, optional
+        The operand whose elements the result has before.
+    tells : Told, optional
+        What it finds out besides (``schedule/transforms/bounds_checks.py``).
+    """
+
+    symbol: str
+    arguments: tuple[Argument, ...]
+    batch: Size = 1
+    copies: tuple[tuple[int, int], ...] = ()
+    scratch: tuple[Size, ...] = ()
+    status: bool = False
+    units: int = 0
+    over: int | None = None
+    tells: Told | None = None
+    error: str = "RuntimeError"
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """All that is looked up by name."""
+        return (self.symbol,)
+
+
+@record
+class Walk:
+    """How compiled code calls the inner loop of a universal function of NumPy's kind.
+
+    Operands broadcast; each call gets some elements along one axis (``core.ir.calls.ufuncs``).
+
+    Attributes
+    ----------
+    name : str
+        The function as ``module.name``.
+    types : str
+        Characters of the loop's dtypes, as in ``dd->d``; others are converted.
+    output : int
+        The result that is wanted, of several.
+    """
+
+    name: str
+    types: str
+    output: int = 0
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The loop, and the data that it wants to see."""
+        return (f"ufunc:{self.name} {self.types}", f"ufunc data:{self.name} {self.types}")
+
+
+#: Elements from which work is worth several threads, and the units that it is cut into at most.
+_SEVERAL, _UNITS = 50_000, 64
+#: The same for functions that do blocks of rows.
+_BLOCKS = 16
+
+
+def units_for(elements: Size, rows: Size) -> int:
+    """Units of work on rows that have so many elements together; 1 where that is not known."""
+    if not (isinstance(elements, int) and isinstance(rows, int)) or elements < _SEVERAL:
+        return 1
+    return min(rows, _UNITS)
+
+
+def shared_units(elements: Size, rows: Size) -> int:
+    """As :func:`units_for`, but 0 where it is not worth while, for functions that do whole blocks.
+
+    They take rows side by side, so that there are fewer, larger units.
+    """
+    units = units_for(elements, rows)
+    return 0 if units == 1 else min(_BLOCKS, units)
+
+
+def operand(i: int) -> Argument:
+    """A pointer to operand ``i``."""
+    return Argument("operand", i)
+
+
+def result(i: int = 0) -> Argument:
+    """A pointer to result ``i``."""
+    return Argument("result", i)
+
+
+def scratch(i: int = 0) -> Argument:
+    """A pointer to scratch memory ``i``."""
+    return Argument("scratch", i)
+
+
+def integer(n: Size) -> Argument:
+    """A pointer to an int32, as Fortran passes sizes."""
+    return Argument("i32", n)
+
+
+def letter(text: str) -> Argument:
+    """A pointer to a character, as Fortran passes options."""
+    return Argument("i8", ord(text))
+
+
+def scalar(value: complex, dtype: str) -> Argument:
+    """A pointer to a real or complex number of single or double precision."""
+    kind = "float" if dtype in ("float32", "complex64") else "double"
+    if dtype.startswith("complex"):
+        return Argument(f"<2 x {kind}>", (value.real, value.imag))
+    return Argument(kind, value)
+
+
+def number(n: Size | float, type_: str = "i64") -> Argument:
+    """A number by value, of an IR type."""
+    return Argument(type_, n, True)
+
+
+#: A table of pointers to all operands, then to all results.
+POINTERS = Argument("pointers")
+#: A table of all their sizes, axis by axis, as int64.
+SIZES = Argument("sizes")
+
+#: Libraries by name: a function from a symbol to its address, or None where there is none.
+RESOLVERS: dict[str, Callable[[str], int | None]] = {}
+#: Why a C function failed whose error is of that name; it may raise another error itself.
+REASONS: dict[str, Callable[[], str]] = {}
+#: What begins to compile a function of those libraries whose functions are generated, and says
+#: whether it can be had here.
+BEGINNERS: dict[str, Callable[[str], bool]] = {}
+
+
+_PREFIX = "foreign."
+
+
+def external(symbol: str) -> str:
+    """The name by which generated code calls the function ``library:function`` directly."""
+    library, _, name = symbol.partition(":")
+    return f"{_PREFIX}{library.replace(' ', '_')}.{name}"
+
+
+def linked(name: str) -> int | None:
+    """Where the function is that :func:`external` names so; None for other names."""
+    if not name.startswith(_PREFIX):
+        return None
+    library, _, function = name[len(_PREFIX):].rpartition(".")
+    return address(f"{library.replace('_', ' ')}:{function}")
+
+
+def address(symbol: str) -> int | None:
+    """Where the function ``library:function`` is in this process, if it is there."""
+    library, _, name = symbol.partition(":")
+    resolve = RESOLVERS.get(library)
+    return None if resolve is None else resolve(name)
+
+
+def there(symbol: str) -> bool:
+    """Whether there is the function ``library:function``; nobody waits for it to be compiled."""
+    library, _, name = symbol.partition(":")
+    begin = BEGINNERS.get(library)
+    return address(symbol) is not None if begin is None else begin(name)

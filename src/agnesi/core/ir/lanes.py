@@ -1,0 +1,66 @@
+"""Which axis of a nest the lanes run along: its loop is the innermost one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from agnesi.core.ir.extents import guess
+from agnesi.core.ir.kernels import Store, walk
+from agnesi.core.ir.loops import Affine, Axis, Expr
+
+
+def lane_axis(axes: tuple[Axis, ...], stores: Sequence[Store],
+              ordered: frozenset[Axis] = frozenset()) -> Axis | None:
+    """The axis of the nest for the lanes, or None where reductions should have them instead."""
+    # A store of fewer axes happens once, outside of the loops that it does not depend on.
+    narrow = {a for s in stores if not s.offset.free.issuperset(axes) for a in s.offset.free}
+    # So does a reduction over an axis of the nest, whose own loop must not be around it.
+    below = [*walk([s.value for s in stores])]
+    for value in below:
+        if value.op == "reduce" and not set(value.param[1]).isdisjoint(axes):
+            narrow |= value.free
+    scores = {a: 0 for a in axes if a not in narrow and a not in ordered}
+    if not scores:
+        return None
+    for s in stores:
+        for a in scores:
+            scores[a] += 2 * _beside(s.offset, (a,))
+    for value in below:
+        if value.op == "load":
+            for a in scores:
+                scores[a] += _beside(value.param[1], (a,))
+    best = max(reversed(scores), key=lambda a: scores[a])
+    apart = any(best in a.free for s in stores for a in s.offset.atoms)
+    if ordered and not scores[best] and apart:
+        return None  # lane by lane, a place at a time is as fast and can be shared out
+    reductions = [v for v in below if v.op == "reduce" and best in v.free]
+    return None if _along(reductions) > _along(reductions, (best,)) else best
+
+
+def _along(reductions: Sequence[Expr], axes: Sequence[Axis] = ()) -> int:
+    """How much all of these read that lies along axes, or along what each one adds up."""
+    return sum(
+        _beside(value.param[1], axes or r.param[1])
+        for r in reductions for value in walk(list(r.args)) if value.op == "load"
+    )
+
+
+def _beside(index: Affine, axes: Sequence[Axis]) -> int:
+    """How many elements an access reaches if neighbours along one of these axes are so in memory.
+
+    What has fewer axes than the loops around it is read less often, or not at all.
+    """
+    if all(index.terms.get(a, 0) != 1 for a in axes):
+        return 0
+    return math.prod(guess(a.extent) for a in index.free)
+
+
+def reduced_along(group: Sequence[Expr], bound: tuple[Axis, ...]) -> Axis:
+    """The axis of reductions for the lanes: the one along which most loads are contiguous."""
+    scores = {a: 0 for a in bound}
+    for value in walk([r.args[0] for r in group]):
+        if value.op == "load":
+            for a in bound:
+                scores[a] += value.param[1].terms.get(a, 0) == 1
+    return max(reversed(bound), key=lambda a: (scores[a], guess(a.extent) > 1))

@@ -1,0 +1,121 @@
+"""The one graph: a node is a value in single-assignment form, recorded by a run or declared.
+
+A node names the operation that makes it and its input nodes.  A node without an operation is a
+leaf: a declared input (no value), a constant (a value), or a live tensor (a handle).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.ir.dims import Shape
+from agnesi.core.support.errors import Where, location
+
+#: A number above those of all nodes made so far, and below those of nodes to come.
+next_serial = itertools.count(1).__next__
+
+
+class Node:
+    """One value of a graph.
+
+    Attributes
+    ----------
+    op : Op or None
+        The operation that makes the value; None for a leaf.
+    inputs : tuple of Node
+        What the operation reads.
+    shape, dtype : tuple, numpy.dtype
+        Type of the value; sizes may be :class:`Dim`.
+    weak : bool
+        Whether the value came from Python scalars only and does not decide over dtypes.
+    requires_grad : bool
+        Whether gradients flow through this node.
+    value : numpy.ndarray or None
+        The value, where a gradient rule needs it, or the value of a leaf.
+    version : list or None
+        The counter of changes of the memory in which ``value`` lies.
+    handle : callable or None
+        Returns the tensor that a leaf (or a retained node) stands for, or None.
+    name : str or None
+        The user's name for it.
+    where : tuple or None
+        The user's line that wrote it (see ``core.support.errors.location``).
+    outputs : tuple of (shape, dtype), or None
+        Types of the results of an operation with several; ``Item`` nodes pick them.
+    serial : int
+        Nodes are numbered as they are made; the numbers of eager operations are negative.
+    """
+
+    __slots__ = (
+        "__weakref__", "dtype", "handle", "inputs", "name", "op", "outputs", "requires_grad",
+        "serial", "shape", "value", "version", "weak", "where",
+    )
+
+    def __init__(
+        self,
+        op: Any,
+        inputs: tuple[Node, ...],
+        shape: Shape,
+        dtype: np.dtype,
+        weak: bool = False,
+        requires_grad: bool = False,
+        where: Where = None,
+        value: np.ndarray | None = None,
+        handle: Callable[[], Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.op = op
+        self.inputs = inputs
+        self.shape = shape
+        self.dtype = dtype
+        self.weak = weak
+        self.requires_grad = requires_grad
+        self.value = value
+        self.version: Any = None
+        self.handle = handle
+        self.name = name
+        self.where = where
+        self.outputs: Any = None
+        self.serial = next_serial()
+
+    def __repr__(self) -> str:
+        kind = self.op.label() if self.op is not None else (self.name or "leaf")
+        return f"<{kind}: {self.dtype}{list(self.shape)} at {location(self.where)}>"
+
+
+def toposort(
+    outputs: Iterable[Node], stop: Callable[[Node], bool] | None = None
+) -> list[Node]:
+    """Nodes that ``outputs`` depend on, inputs first; iterative, so depth does not matter.
+
+    ``stop(node)`` true keeps the node but does not look behind it.
+    """
+    order: list[Node] = []
+    done: set[Node] = set()
+    stack: list[Any] = list(outputs)  # None stands on a node whose inputs are in order
+    stack.reverse()
+    while stack:
+        node = stack.pop()
+        if node is None:
+            order.append(stack.pop())
+        elif node not in done:
+            done.add(node)
+            inputs = node.inputs
+            if not inputs or (stop is not None and stop(node)):
+                order.append(node)
+                continue
+            stack.append(node)
+            stack.append(None)
+            for n in reversed(inputs):
+                if n not in done:
+                    stack.append(n)
+    return order
+
+
+def leaves(outputs: Sequence[Node]) -> Iterator[Node]:
+    """Leaves that ``outputs`` depend on."""
+    return (n for n in toposort(outputs) if n.op is None)

@@ -1,0 +1,146 @@
+"""How values without memory would lie in it: whether a reshape of one is a view or a copy."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.ir.dims import is_static
+from agnesi.core.ir.extents import guess
+from agnesi.core.op import Op
+from agnesi.core.shapes import broadcast
+from agnesi.core.support.config import MODE
+from agnesi.core.tensor import Tensor
+
+
+def laid_out(x: Tensor) -> np.ndarray | None:
+    """An array that lies as ``x`` does when the same Python runs on values, or None.
+
+    Its elements must not be touched.  Arguments lie in row-major order, and what was computed,
+    unless the operation says otherwise (``Op.lie``).
+    """
+    if x.data is not None:
+        return x.data
+    view, shape = x._view, tuple(map(guess, x.shape))
+    if not is_static(shape):
+        return None
+    if view is None:
+        known = _laid().get(id(x))
+        return _in_order(x.dtype, shape, tuple(range(len(shape)))) if known is None else known[1]
+    base = laid_out(view.base)
+    if base is None:
+        return None
+    try:
+        return base.reshape(shape, copy=False) if view.op.flat else view.op.perform(base)
+    except (ValueError, TypeError):  # places that sizes name
+        return None
+
+
+def _laid() -> dict[int, Any]:
+    """Tensors of the trace under way that do not lie in row-major order, and how they lie."""
+    return getattr(MODE.get().trace, "laid", {})
+
+
+@functools.lru_cache(maxsize=256)
+def _in_order(dtype: np.dtype, shape: tuple[int, ...], axes: tuple[int, ...]) -> np.ndarray:
+    """A stand-in whose axes lie in memory in this order, the last one densely."""
+    steps, step = [0] * len(shape), dtype.itemsize
+    for axis in reversed(axes):
+        steps[axis] = step
+        step *= max(shape[axis], 1)
+    return np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, steps)
+
+
+def as_operands(op: Op, *arrays: np.ndarray) -> np.ndarray:
+    """How the result of an elementwise operation lies: NumPy asks how its operands do.
+
+    It is asked with as few elements as show the order of axes.
+    """
+    if all(x.flags.c_contiguous for x in arrays):
+        return arrays[0]
+    small = op.perform(*map(_small, arrays))
+    axes = tuple(sorted(range(small.ndim), key=lambda axis: -small.strides[axis]))
+    return _in_order(small.dtype, broadcast(*(x.shape for x in arrays)), axes)
+
+
+def has_rows(array: np.ndarray) -> bool:
+    """Whether later axes have smaller steps, with gaps or without."""
+    steps = [abs(s) for s, n in zip(array.strides, array.shape, strict=True) if s and n > 1]
+    return all(a >= b for a, b in pairwise(steps))
+
+
+def _small(array: np.ndarray) -> np.ndarray:
+    """Ones, up to two along an axis, whose axes lie in memory in the same order."""
+    steps = np.abs(array.strides) * (np.array(array.shape) > 1)
+    ranks = np.unique(steps[steps > 0], return_inverse=True)[1]
+    strides = np.zeros(array.ndim, int)
+    strides[steps > 0] = array.itemsize << ranks
+    shape = [min(n, 2) for n in array.shape]
+    count = 1 << len(np.unique(ranks))
+    return np.lib.stride_tricks.as_strided(np.ones(count, array.dtype), shape, strides)
+
+
+def _plain(operands: Sequence[Tensor], laid: dict[int, Any]) -> bool:
+    """Whether it is known at once that tensors lie in row-major order."""
+    for x in operands:
+        if x.data is not None:
+            if not x.data.flags.c_contiguous:
+                return False
+        elif x._view is not None or id(x) in laid:
+            return False
+    return True
+
+
+def lies(result: Tensor, op: Op, operands: Sequence[Tensor]) -> None:
+    """Let the trace know how a result lies that is not in row-major order."""
+    laid = getattr(MODE.get().trace, "laid", None)
+    if laid is None or op.lie is None or (
+            op.name != "broadcast_to" and _plain(operands, laid)):
+        return
+    arrays = [laid_out(x) for x in operands]
+    if all(a is not None and a.size for a in arrays):
+        array = op.lie(*arrays)
+        if not array.flags.c_contiguous:
+            laid[id(result)] = (result, array)
+
+
+def is_row_major(x: Tensor) -> bool:
+    """Whether the elements lie in memory one after another, in C order, as far as is known."""
+    array = laid_out(x)
+    return array is None or array.flags.c_contiguous
+
+
+def reshapes_in_place(op: Op, base: Tensor) -> bool:
+    """Whether a reshape looks into the memory of its operand, as NumPy decides it."""
+    if base._view is None and base.data is None and id(base) not in _laid():
+        return True
+    array = laid_out(base)
+    shape: Any = getattr(op, "shape", base.shape)
+    try:
+        if array is not None:
+            array.reshape(tuple(map(guess, shape)), copy=False)
+    except ValueError:
+        return False
+    except TypeError:  # sizes that nobody knows yet
+        return True
+    return True
+
+
+def note(base: Tensor, result: Tensor) -> None:
+    """Tell the trace that the layout of ``base`` decides whose memory ``result`` is."""
+    asked = getattr(MODE.get().trace, "asked", None)
+    if asked is None:
+        return
+    counters = []
+    for t in (base, result):
+        if t._version is None:
+            t._version = [0]
+        counters.append(t._version)
+    family, changed = counters
+    while base._view is not None:
+        base = base._view.base
+    asked.append((family, family[0], changed, changed[0], MODE.get().trace.first(base)))

@@ -1,0 +1,110 @@
+"""Long work of other libraries runs beside the main thread, where signals interrupt it.
+
+Python handles signals in its main thread, between two instructions; a product or sort of NumPy is
+one instruction.  So another thread computes it, while the main thread waits and can be interrupted
+at once.  What was interrupted comes to its end unseen, and its result is dropped.
+"""
+
+from __future__ import annotations
+
+import _thread
+import threading
+from collections.abc import Callable
+from contextvars import copy_context
+from typing import Any
+
+from agnesi.core.support.config import TRACES
+from agnesi.core.support.forks import at_fork
+
+#: Work, in elements of a nanosecond, from which the two ways to another thread count for nothing.
+LONG = 1 << 22
+
+_main = threading.main_thread().ident
+
+
+def elements(nanoseconds: int) -> Callable[..., int]:
+    """The ``work`` of operations that take so long for an element of the largest operand."""
+    return lambda op, *xs: max(x.size for x in xs) * nanoseconds
+
+
+def cubes(each: int) -> Callable[..., int]:
+    """The ``work`` of operations on matrices that do ``each`` times as much as to solve systems."""
+    return lambda op, *xs: max(x.size * x.shape[-1] if x.ndim else 0 for x in xs) * each // 16
+
+
+class _Worker:
+    """A thread that computes what it is given, one piece after the other."""
+
+    def __init__(self) -> None:
+        self.inbox = _thread.allocate_lock()
+        self.inbox.acquire()
+        self.task: _Task | None = None
+        threading.Thread(target=self._work, name="agnesi-aside", daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            self.inbox.acquire()
+            task, self.task = self.task, None
+            if task is not None:
+                task.run()
+                _IDLE.append(self)
+                task.done.release()
+            del task
+
+
+class _Task:
+    """A call, and what came of it."""
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self.call: Any = copy_context(), function, args
+        self.done = _thread.allocate_lock()
+        self.done.acquire()
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Compute it."""
+        context, function, args = self.call
+        self.call = None
+        try:
+            self.result = context.run(function, *args)
+        except BaseException as error:  # it belongs to whoever waits
+            self.error = error
+
+
+_IDLE: list[_Worker] = []
+
+
+def aside(work: int, function: Callable[..., Any], *args: Any) -> Any:
+    """``function(*args)``, which takes so many nanoseconds and can be interrupted if that is long.
+
+    Parameters
+    ----------
+    work : int
+        Elements that the function computes, times the nanoseconds of one.
+    function : callable
+        Must have no effect but its result, which nobody sees after an interrupt.
+    """
+    if work < LONG or _thread.get_ident() != _main or TRACES.running:  # a trace holds a lock
+        return function(*args)
+    try:
+        worker = _IDLE.pop() if _IDLE else _Worker()
+    except RuntimeError:  # no thread can be started, as at the end of the process
+        return function(*args)
+    task = _Task(function, args)
+    worker.task = task
+    worker.inbox.release()
+    task.done.acquire()
+    if task.error is not None:
+        raise task.error
+    return task.result
+
+
+def _begin_again() -> None:
+    """In a forked process there are no workers, and the thread that forked is the main one."""
+    global _main
+    _IDLE.clear()
+    _main = threading.get_ident()
+
+
+at_fork(in_child=_begin_again)

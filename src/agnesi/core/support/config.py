@@ -1,0 +1,488 @@
+"""Every setting of the library, typed, with its environment variable; the only reader of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ContextDecorator, nullcontext
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.support.settings import CHOICES as CHOICES
+from agnesi.core.support.settings import DEFAULTS, VARIABLES, checked
+from agnesi.core.support.undo import Block
+
+
+def cache_home() -> str:
+    """Where XDG_CACHE_HOME says that caches lie; empty where it says nothing, or no full path."""
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    return home if os.path.isabs(home) else ""
+
+
+class Lent:
+    """What the compiler lends to operations, which stand below it; see ``compiler/eager.py``."""
+
+    #: Runs an operation on arrays as compiled code, or gives None: ``run(op, arrays, work)``.
+    run: Callable[..., np.ndarray | None] = staticmethod(lambda op, arrays, work: None)
+    #: The same of a pointwise operation on arrays of one shape.
+    each: Callable[..., np.ndarray | None] = staticmethod(lambda op, arrays, work: None)
+    #: Compiled code of an operation, to be called with arrays.
+    native: Callable[..., Callable[..., np.ndarray]] | None = None
+    #: Whether there is a compiler.
+    compiles: Callable[[], bool] = staticmethod(lambda: False)
+    #: An array's values in order or their places, or None: ``sort(x, axis, descending, places)``.
+    sort: Callable[..., np.ndarray | None] = staticmethod(lambda x, axis, descending, places: None)
+    #: A condition that is looked at once the effects before it in the trace are done.
+    behind_effects: Callable[[Any], Any] = staticmethod(lambda condition: condition)
+    #: The operands of an operation, with Python numbers among them as tensors where it takes those.
+    strong: Callable[[Any, Any], Any] = staticmethod(lambda op, xs: xs)
+    #: The results of a call that failed for sizes which are unknown, as an operation:
+    #: ``deferred(function, args, keywords)``.
+    deferred: Callable[..., Any] = staticmethod(lambda function, args, keywords: NotImplemented)
+    #: The state of a stream for a symbolic program, which begins with numbers of a generator.
+    stream: Callable[[Any], Any] = staticmethod(lambda generator: generator.state)
+    #: The size that an integer scalar of a program tells: ``size(tensor, name)``.
+    size: Callable[[Any, str], Any] = staticmethod(lambda x, name: x)
+    #: The methods of functions of two operands, such as ``reduce``, by their names.
+    folds: Callable[[], dict[str, Callable[..., Any]]] = staticmethod(dict)
+    #: Calls in PyTorch's words that give what PyTorch gives, by the names of functions.
+    foreign_forms: Callable[[], dict[str, Callable[..., Any]]] = staticmethod(dict)
+    #: Stable forms of results by what they were: ``stable(roots, ends, since, exclude)``.
+    stable: Callable[..., dict[Any, Any]] = staticmethod(lambda roots, ends, since, exclude: {})
+    #: Told the most threads that compiled code may use from now on, 0 for all cores.
+    threads: Callable[[int], None] = staticmethod(lambda most: None)
+    #: A block that no compiled call begins which uses an array's memory: ``turn(array)``.
+    turn: Callable[[Any], Any] = nullcontext
+    #: Bytes of memory that this process may use.
+    memory: Callable[[], int] = staticmethod(lambda: 4 << 30)
+
+
+LENT = Lent()
+
+
+class Config:
+    """Settings of the library; attributes can be set for all, or for a ``with`` block.
+
+    What is assigned to an attribute goes for all threads and tasks.  A block, ``with
+    ag.config(...)``, goes for the thread or ``asyncio`` task that enters it, and for tasks that are
+    made in it, but not for threads that are started in it.  Within a block, an assignment changes
+    what the block set, and its end undoes both.
+
+    Attributes
+    ----------
+    default_float : str
+        dtype of Python floats and of creation functions ("float32"; also "float16", "float64").
+    symbolic_float : str
+        dtype of symbolic variables that name none, as in ``T.matrix()`` ("float64", as in Theano).
+    optimizer : str
+        Rewrite preset of compiled functions: "fast_run", "fast_compile" or "None".
+    algebra : str
+        What rewrite rules of ``ag.jit`` take for granted: "exact" keeps NaN, infinities and signs
+        of zero as the Python computes them, but where a result nearer to the exact one exists;
+        "real" simplifies as with real numbers, so that ``x / x`` is 1.
+    save_dtype : str
+        Type in which compiled functions keep large values that lie idle while memory is short:
+        activations, mostly, between forward and backward pass.  "float16" halves that memory and
+        rounds gradients; values above 65504 overflow.  "" keeps them as they are.
+    compile : bool
+        False runs functions of ``ag.jit`` as the Python that they are, where ``print`` and a
+        debugger see values, and those of ``ag.function`` on the NumPy interpreter.
+    verify : bool
+        True checks the program after each pass of the scheduler, and that it computes little twice:
+        for tests of the compiler, which take some longer then.
+    cache, cache_dir : bool, str
+        Use of the compile cache on disk, and its folder, with ``~`` for the home folder ("" means
+        ``agnesi`` in XDG_CACHE_HOME or the platform's folder of caches).  The code in it runs as
+        your own, so a folder or file that others may write is not read: ``python -m agnesi cache
+        show`` tells.
+    conv_algorithm : str
+        How convolutions are computed: "auto", "implicit_gemm", "direct", "unfold", "fft",
+        "reference", or a policy: "guess_once", "guess_on_shape_change", "time_once",
+        "time_on_shape_change" (see :func:`agnesi.conv2d`).
+    conv_forward, conv_input, conv_weight : str
+        The same for the convolution itself and for its gradients alone.
+    conv_exclude : str
+        Names of algorithms, with commas between them, that are not used.
+    lapack : str
+        Where linear algebra finds BLAS and LAPACK: "" is the library that NumPy has loaded, a file
+        another one, "none" none (see ``agnesi.linalg.backend``).
+    seed : int or None
+        Where the default generator of random numbers begins, if it is set before the first draw;
+        None takes the system's entropy.
+    threads : int
+        The most threads that compiled code uses, from the next call on; 0 means as many as there
+        are cores, which is the most it can name.  ``ag.set_num_threads`` may ask for more.  The
+        threads are the process's: blocks in several threads bound them for all, the last one does.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> with ag.config(default_float="float64"):
+    ...     print(ag.ones(2).dtype)
+    float64
+    """
+
+    # Slots, because native code compares what they hold.
+    __slots__ = ("__dict__", "_compiles", "_float_dtype")
+
+    _compiles: bool | None  # None while a block somewhere says something else
+    _float_dtype: np.dtype | None
+
+    def __init__(self) -> None:
+        values = dict(DEFAULTS)
+        for name, variable, parse in VARIABLES:
+            if variable in os.environ:
+                values[name] = checked(name, parse(os.environ[variable]))
+        self.__dict__["_values"] = values
+        self.__dict__["_blocks"] = {}
+        self._tell()
+
+    @property
+    def compiles(self) -> bool:
+        """Whether functions are compiled."""
+        known = self._compiles
+        return bool(self.compile) if known is None else known
+
+    @property
+    def float_dtype(self) -> np.dtype:
+        """The dtype of floats without one: that of ``symbolic_float`` in symbolic programs, else
+        that of ``default_float``."""
+        mode = MODE.get()
+        if mode.symbolic and (mode.trace is None or not mode.trace.of_values):
+            return np.dtype(self.symbolic_float)
+        known = self._float_dtype
+        return np.dtype(self.default_float) if known is None else known
+
+    def __getattr__(self, name: str) -> Any:
+        here = _HERE.get()
+        if here is not None and name in here:
+            return here[name]
+        try:
+            return self.__dict__["_values"][name]
+        except KeyError:
+            raise AttributeError(
+                f"config has no setting {name!r}; there are {sorted(DEFAULTS)}"
+            ) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        value = checked(name, value)
+        here = _HERE.get()
+        if here is not None and name in here:  # the end of the block undoes it
+            here[name] = value
+        else:
+            self.__dict__["_values"][name] = value
+        self._tell(name)
+
+    def _tell(self, *changed: str) -> None:
+        """Say what goes for everybody, if it is the same in all threads and tasks."""
+        blocks = list(self._blocks.values())
+        values = self._values
+        floats = {values["default_float"], *(b.get("default_float") for b in blocks)} - {None}
+        compiling = {bool(values["compile"]), *(bool(b["compile"]) for b in blocks
+                                                if "compile" in b)}
+        set_slot = object.__setattr__
+        set_slot(self, "_float_dtype", np.dtype(*floats) if len(floats) == 1 else None)
+        set_slot(self, "_compiles", compiling.pop() if len(compiling) == 1 else None)
+        if "threads" not in changed:
+            return
+        threads = [b["threads"] for b in blocks if "threads" in b]
+        LENT.threads((threads or [values["threads"]])[-1])
+
+    def __call__(self, **settings: Any) -> Settings:
+        """Change settings for the length of a ``with`` block, in this thread or task."""
+        return Settings(**settings)
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._values)
+
+    def __repr__(self) -> str:
+        return "config(" + ", ".join(f"{k}={getattr(self, k)!r}" for k in self._values) + ")"
+
+    def __reduce__(self) -> str:
+        return "config"  # copies and pickles are the one object
+
+
+#: What blocks of this thread or task have set, the inner ones over the outer ones.
+_HERE: ContextVar[dict[str, Any] | None] = ContextVar("agnesi settings", default=None)
+
+
+class Settings(Block, ContextDecorator):
+    """A ``with`` block, or a function, with other settings in this thread or task."""
+
+    _mine: dict[str, Any] | None = None
+
+    def __init__(self, **settings: Any) -> None:
+        self._settings = {name: checked(name, value) for name, value in settings.items()}
+        self._before: dict[str, Any] | None = None
+
+    def _recreate_cm(self) -> Settings:
+        return Settings(**self._settings)
+
+    def begin(self) -> Config:
+        self._before = _HERE.get()
+        self._mine = {**(self._before or {}), **self._settings}
+        config._blocks[id(self)] = self._mine
+        _HERE.set(self._mine)
+        config._tell(*self._settings)
+        return config
+
+    def end(self) -> None:
+        if self._mine is not None:
+            if _HERE.get() is self._mine:
+                _HERE.set(self._before)
+            config._blocks.pop(id(self), None)
+            config._tell(*self._settings)
+            self._mine = None
+
+
+config = Config()
+
+
+class Mode:
+    """What a thread or task is doing: recording for gradients, and the trace under way, if any.
+
+    It never changes: tasks begin with that of who made them, and :class:`switched` sets another.
+    """
+
+    __slots__ = (
+        "around", "examples", "fixed", "placing", "reads", "recording", "ruled", "symbolic",
+        "trace", "watch",
+    )
+
+    def __init__(self) -> None:
+        #: What the block around had, in which this one was set.
+        self.around: Mode | None = None
+        self.recording = True
+        self.trace: Any = None
+        #: What takes down which attributes the traced function reads, if it is traced for ``jit``.
+        self.reads: Any = None
+        #: The innermost function that is evaluated on one example for many (``autodiff/vmap.py``).
+        self.examples: Any = None
+        #: Whether tensors never change in place: ``x += 1`` makes a new one, as of an expression.
+        self.fixed = False
+        #: Whether nodes take down the user's line; rewriting gives new ones that of the old.
+        self.placing = True
+        #: Functions whose forward rule, given by the user, runs now.
+        self.ruled: tuple[Any, ...] = ()
+        #: Whether what runs writes down a symbolic program, whose floats are ``symbolic_float``;
+        #: None where nobody has said so, False where symbols stand for values.
+        self.symbolic: bool | str | None = None
+        #: Told about tensors right before they are changed in place, where somebody has to know.
+        self.watch: Any = None
+
+    def copy(self) -> Mode:
+        """Another one, to be changed before it is set."""
+        new = _new(Mode)
+        new.around = self
+        new.recording = self.recording
+        new.trace = self.trace
+        new.reads = self.reads
+        new.examples = self.examples
+        new.fixed = self.fixed
+        new.placing = self.placing
+        new.ruled = self.ruled
+        new.symbolic = self.symbolic
+        new.watch = self.watch
+        return new
+
+    def is_within(self, other: Mode) -> bool:
+        """Whether it is another one, or was set in a block within that one's."""
+        mode: Mode | None = self
+        while mode is not None and mode is not other:
+            mode = mode.around
+        return mode is other
+
+
+_new = Mode.__new__
+_FIRST = Mode()
+#: The mode of this thread or task; to be read by ``MODE.get()`` where every nanosecond counts.
+MODE: ContextVar[Mode] = ContextVar("agnesi mode", default=_FIRST)
+MODE.set(_FIRST)  # what is set is found sooner than a default
+
+
+class State:
+    """The fields of the present mode."""
+
+    recording = property(lambda self: MODE.get().recording)
+    trace = property(lambda self: MODE.get().trace)
+    reads = property(lambda self: MODE.get().reads)
+    examples = property(lambda self: MODE.get().examples)
+    fixed = property(lambda self: MODE.get().fixed)
+    placing = property(lambda self: MODE.get().placing)
+    ruled = property(lambda self: MODE.get().ruled)
+    symbolic = property(lambda self: MODE.get().symbolic)
+    watch = property(lambda self: MODE.get().watch)
+
+
+STATE: Any = State()
+
+
+class Switch:
+    """A ``with`` block with other fields of the mode; blocks nest, and one may be entered again.
+
+    If an interrupt strikes while they are set back, that is done when the block is dropped.
+    """
+
+    __slots__ = ("_stack",)
+
+    changes: Any  # names of fields and their values within
+    #: The mode within a block that is in no other one, where it is always the same.
+    first: Mode | None = None
+    _stack: Any  # modes before and within, and the same of the block around
+
+    def __enter__(self) -> None:
+        before = MODE.get()
+        new = self.first
+        if new is None or before is not _FIRST:
+            new = before.copy()
+            for name, value in self.changes.items():
+                setattr(new, name, value)
+        self._stack = before, new, self._stack
+        try:
+            MODE.set(new)
+        except BaseException:
+            self._leave()
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        before, mine, around = self._stack
+        if MODE.get() is mine:
+            MODE.set(before)
+            self._stack = around
+        else:
+            self._leave()
+
+    def undo(self) -> None:
+        """End the block, if it is entered."""
+        if self._stack is not None:
+            self._leave()
+
+    def _leave(self) -> None:
+        before, mine, around = self._stack
+        now = MODE.get()
+        if not now.is_within(mine):  # the block around this one is over, as in a generator
+            now = now.copy()
+            now.around = None
+            for name in self.changes:
+                setattr(now, name, getattr(before, name))
+            before = now
+        MODE.set(before)
+        self._stack = around
+
+    def __del__(self) -> None:
+        if getattr(self, "_stack", None) is not None:  # __init__ may have been interrupted, too
+            before, mine, self._stack = self._stack
+            if MODE.get().is_within(mine):
+                MODE.set(before)
+
+
+#: How code of users names the environment.
+ENVIRONMENT_NAMES = frozenset(("environ", "getenv"))
+
+
+def environment() -> dict[Any, Any]:
+    """The dict in which Python keeps the variables of the process."""
+    found: dict[Any, Any] = os.environ._data  # type: ignore[attr-defined]
+    return found
+
+
+def inherited(**changes: str) -> dict[str, str]:
+    """A copy of the variables that the process began with, for one that it starts."""
+    return {**os.environ, **changes}
+
+
+def first_mode(**changes: Any) -> Mode:
+    """The mode within a block that is in no other one."""
+    mode = _FIRST.copy()
+    for name, value in changes.items():
+        setattr(mode, name, value)
+    return mode
+
+
+def settled(recording: bool) -> Mode:
+    """The present mode with another ``recording``, in the same blocks; it is not set."""
+    new = MODE.get().copy()
+    new.around, new.recording = MODE.get().around, recording
+    plain = all(getattr(new, name) is getattr(_FIRST, name) for name in Mode.__slots__)
+    return _FIRST if plain else new
+
+
+class switched(Switch):  # noqa: N801 - used as a function
+    """Set fields of the mode for a ``with`` block."""
+
+    __slots__ = ("changes",)
+
+    def __init__(self, **changes: Any) -> None:
+        self._stack = None
+        self.changes = changes
+
+
+class Count:
+    """How many blocks of a kind are entered in all threads; each is counted once."""
+
+    __slots__ = ("_present", "running")
+
+    def __init__(self) -> None:
+        self.running = 0
+        self._present: dict[int, bool] = {}
+
+    def add(self, block: object) -> None:
+        """A block begins."""
+        self._present[id(block)] = True
+        self.running = len(self._present)
+
+    def remove(self, block: object) -> None:
+        """A block is over, if it was counted."""
+        self._present.pop(id(block), None)
+        self.running = len(self._present)
+
+
+#: Runs that want to see every operation or change: traces for functions, and checkpoints.  Compiled
+#: functions go the slow way while there are any.
+WITNESSES = Count()
+#: Traces.  While there are none, operations need not ask for that of their thread.
+TRACES = Count()
+
+
+class witnessed(Block):  # noqa: N801 - used as a function
+    """A ``with`` block of which every operation or change is seen."""
+
+    def begin(self) -> None:
+        WITNESSES.add(self)
+
+    def end(self) -> None:
+        WITNESSES.remove(self)
+
+
+class traced(switched):  # noqa: N801 - used as a function
+    """A ``with`` block whose operations go into a trace; no other block may set one."""
+
+    __slots__ = ()
+
+    def __init__(self, trace: Any, **changes: Any) -> None:
+        super().__init__(trace=trace, **changes)
+
+    def __enter__(self) -> None:
+        TRACES.add(self)
+        super().__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        TRACES.remove(self)
+
+    def __del__(self) -> None:
+        super().__del__()
+        TRACES.remove(self)

@@ -1,0 +1,238 @@
+"""Error classes and the user's line.
+
+Every class derives from the built-in error that a NumPy user would expect.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import functools
+import re
+import sys
+import warnings
+from itertools import islice
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.support.migration_hints import hint
+
+PACKAGE = __name__.partition(".")[0]
+_ROOT = __file__.rpartition("core")[0]
+#: Whose lines are not the user's: this package's, and those between two of them.
+_OURS = (_ROOT, contextlib.__file__, functools.__file__)
+#: Such files that were met, and the user's: every recorded operation asks for some ten.
+MET: set[str] = set()
+THEIRS: set[str] = set()
+#: Where the functions are that public functions are wrapped in, which are called as those.
+_WRAPPERS = f"{_ROOT}core{__file__[len(_ROOT) + 4]}public.py"
+
+#: Code object and instruction, or file and line, once they were on disk; and the public function
+#: that was called there, if it is known.
+Where = tuple[CodeType | str, int, str] | None
+
+
+class ShapeError(ValueError):
+    """Shapes do not fit the operation."""
+
+
+class DTypeError(TypeError):
+    """Data types do not fit the operation."""
+
+
+class GradientError(RuntimeError):
+    """A gradient cannot be computed as asked."""
+
+
+class MissingRuleError(GradientError, NotImplementedError):
+    """An operation through which a gradient flows has no derivative rule."""
+
+
+class TraceError(TypeError):
+    """A traced (symbolic) value was used where Python needs a number."""
+
+
+class StateError(KeyError):
+    """A saved state, or values by name, have other names than what takes them."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # and not its repr, as a key's
+
+
+class FileFormatError(ValueError):
+    """A file is not of the format that it should have, cut off or damaged."""
+
+
+class OversizeError(MemoryError):
+    """A value of a compiled program has more bytes than any machine; see its node and size."""
+
+    def __init__(self, node: Any, nbytes: int) -> None:
+        super().__init__(nbytes)
+        self.node = node
+        self.nbytes = nbytes
+
+
+class NestingError(ValueError):
+    """Containers, modules or calls lie deeper in each other than can be followed."""
+
+
+class MissingInputError(ValueError):
+    """A compiled function depends on a variable that nobody gives it."""
+
+
+class CollectiveError(RuntimeError):
+    """Processes that work together do not agree, or one is missing; the text shows all sides."""
+
+
+def error_named(name: str) -> type[Exception]:
+    """An error that compiled code may raise: one of Python's, ours, or NumPy's LinAlgError."""
+    if name == "CollectiveError":
+        return CollectiveError
+    found: type[Exception] = getattr(np.linalg if name == "LinAlgError" else builtins, name)
+    return found
+
+
+def ours(file: str) -> bool:
+    """Whether lines of a file are not the user's; it is met from now on."""
+    found = file.startswith(_OURS)
+    if len(THEIRS) > 10_000:  # files of interactive sessions, one for each input
+        THEIRS.clear()
+    (MET if found else THEIRS).add(file)
+    return found
+
+
+def user_where(depth: int = 2) -> Where:
+    """Code object and instruction of the innermost caller outside of this package, and whom."""
+    frame: Any = sys._getframe(depth)
+    name = ""
+    while frame is not None:
+        code = frame.f_code
+        file = code.co_filename
+        if file in THEIRS or not (file in MET or ours(file)):
+            return code, frame.f_lasti, name
+        if file == _WRAPPERS and code.co_name != code.co_qualname:
+            name = code.co_name
+        frame = frame.f_back
+    return None
+
+
+def location(where: Where) -> str:
+    """``file.py:12`` of a place kept by :func:`user_where` ("unknown line" without one)."""
+    if where is None:
+        return "unknown line"
+    code, instruction, _ = where
+    if isinstance(code, str):
+        return f"{code}:{instruction}"
+    line = code.co_firstlineno
+    for start, end, number in code.co_lines():
+        if start <= instruction < end and number is not None:
+            line = number
+    return f"{code.co_filename}:{line}"
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """A warning at the user's line."""
+    frame: Any = sys._getframe(1)
+    depth = 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
+        frame = frame.f_back
+        depth += 1
+    warnings.warn(message, category, stacklevel=depth)
+
+
+def in_file(where: Where) -> bool:
+    """Whether a place is a line of a file, which ``<string>`` is not."""
+    return where is not None and not location(where).startswith("<")
+
+
+def plain_where(where: Where) -> Where:
+    """The same place as file and line."""
+    if where is None:
+        return None
+    file, _, line = location(where).rpartition(":")
+    return file, int(line), where[2]
+
+
+def typed(x: Any, levels: int = 4) -> str:
+    """What an argument is, in one short line: ``float32[3, 4]`` for anything with dtype and shape,
+    also in lists and dicts; functions, classes and modules by their names; else its ``repr``.
+    """
+    if hasattr(x, "dtype") and hasattr(x, "shape") and not isinstance(x, (type, ModuleType)):
+        return f"{x.dtype}[{', '.join(map(str, x.shape))}]"
+    if isinstance(x, (list, tuple, dict)) and levels and _holds_arrays(x, levels):
+        return _nested(x, levels - 1)
+    if isinstance(x, (FunctionType, ModuleType, type)):
+        kind = "class" if isinstance(x, type) else type(x).__name__
+        return x.__name__ if x.__name__ == "<lambda>" else f"<{kind} {x.__name__}>"
+    if hasattr(x, "extra_repr"):  # a layer, whose own text has lines for those that it holds
+        text = f"{type(x).__name__}({x.extra_repr()})"
+    else:
+        text = _ADDRESS.sub("", shown(x))
+    first, _, rest = text.partition("\n")
+    return first if len(first) < 40 and not rest else first[:37] + "..."
+
+
+#: Where an object without a text of its own lies.
+_ADDRESS = re.compile(" at 0x[0-9a-f]+")
+
+
+def _holds_arrays(nest: Any, levels: int) -> bool:
+    values = nest.values() if isinstance(nest, dict) else nest
+    return levels > 0 and any(
+        hasattr(v, "dtype") or (isinstance(v, (list, tuple, dict)) and _holds_arrays(v, levels - 1))
+        for v in values)
+
+
+def _nested(nest: Any, levels: int) -> str:
+    """The parts of a list, tuple or dict, the first four of them."""
+    if isinstance(nest, dict):
+        parts = [f"{k!r}: {typed(v, levels)}" for k, v in islice(nest.items(), 4)]
+    else:
+        parts = [typed(v, levels) for v in nest[:4]]
+    inside = ", ".join([*parts, *["..."][: len(nest) > 4]])
+    if isinstance(nest, dict):
+        return f"{{{inside}}}"
+    return f"[{inside}]" if isinstance(nest, list) else f"({inside}{','[: len(nest) == 1]})"
+
+
+def shown(x: Any) -> str:
+    """``repr``, but of what is nested so deeply that this has none."""
+    try:
+        return repr(x)
+    except RecursionError:
+        return f"a deeply nested {type(x).__name__}"
+
+
+def at(message: str, where: Where = None) -> str:
+    """The message followed by the user's line."""
+    place = location(where if where is not None else user_where(2))
+    return f"{message}\n  at {place}"
+
+
+def call_user(f: Any, args: tuple[Any, ...], keywords: dict[str, Any], owner: str = "",
+              form: str = "") -> Any:
+    """What a user's function gives; where it does not take such arguments, that is told at the
+    user's line, with how it is called."""
+    try:
+        return f(*args, **keywords)
+    except TypeError as error:
+        trace = error.__traceback__
+        if trace is None or trace.tb_next is not None:
+            raise  # its own
+        text = re.sub(r"^\S*<locals>\.", "", str(error))
+        how = f"; it is called as {form}" if form else ""
+        raise TypeError(at(f"{owner}{': ' * bool(owner)}{text}{how}")) from None
+
+
+def no_attribute(owner: str, name: str, instance: object = None) -> AttributeError:
+    """The error where a module, or an object of a class, has no such name; other libraries' names
+    are told with what stands for them here."""
+    subject = owner if instance is None else f"{type(instance).__name__!r} object"
+    told = hint(owner, name)
+    text = f"{subject} has no attribute {name!r}{told}"
+    if told:  # or Python would guess a name that is spelt alike
+        return AttributeError(text, name=name, obj=None)
+    return AttributeError(text) if instance is None else AttributeError(
+        text, name=name, obj=instance)

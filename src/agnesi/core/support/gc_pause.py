@@ -1,0 +1,66 @@
+"""Python's collector of garbage, which looks at nothing while graphs grow."""
+
+from __future__ import annotations
+
+import gc
+from contextlib import ContextDecorator
+from threading import get_ident
+
+from agnesi.core.support.forks import at_fork
+from agnesi.core.support.undo import Block
+
+#: New objects that are looked through in no time; and how many at most get old without.
+_FEW, _UNSEEN = 2_000, 300_000
+_blocks: dict[int, int] = {}  # those that stopped the collector, and the threads that they are in
+_unseen = 0, 0  # how many there are, and how often all objects had been looked through by then
+
+
+class no_gc(Block, ContextDecorator):  # noqa: N801 - used as a function
+    """Keep the collector from scanning a growing graph again and again: time stays linear.
+
+    What was made meanwhile gets old at once.  Most of it stays, and to look through it for what
+    does not would take as long as a tenth of a small function's compilation; all of that is found
+    when the collector looks through everything.
+    """
+
+    _running = False
+
+    def _recreate_cm(self) -> no_gc:  # as a decorator, a block of its own for each call
+        return no_gc()
+
+    def begin(self) -> None:
+        self._running = gc.isenabled()
+        if self._running:
+            _blocks[id(self)] = get_ident()
+        gc.disable()
+
+    def end(self) -> None:
+        if self._running:
+            _age()
+            gc.enable()
+            _blocks.pop(id(self), None)
+            self._running = False
+
+
+def _age() -> None:
+    """Let new objects be old, unless too many are that nobody looked at, or the user froze some."""
+    global _unseen
+    new, now = gc.get_count()[0], gc.get_stats()[2]["collections"]
+    count, before = _unseen
+    count = new + (count if before == now else 0)
+    if new > _FEW and count <= _UNSEEN and not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()
+        _unseen = count, now
+
+
+def _in_child() -> None:
+    """Let the collector run where only threads that are not there had stopped it."""
+    me = get_ident()
+    if _blocks and me not in _blocks.values():
+        gc.enable()
+    for block in [block for block, thread in _blocks.items() if thread != me]:
+        del _blocks[block]
+
+
+at_fork(in_child=_in_child)

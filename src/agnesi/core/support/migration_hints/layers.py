@@ -1,0 +1,70 @@
+"""PyTorch's names of layers, losses, optimizers and schedules.
+
+A line is ``call | what it is here``, or ``names : what to use``; operands are named as in
+:mod:`agnesi.core.support.migration_hints.torch`.
+"""
+
+NN = """
+UninitializedParameter : `ag.tensor(data, requires_grad=True)`, an attribute
+UninitializedBuffer : `self.register_buffer(name, tensor)`
+DataParallel : nothing: there is one device, the CPU; `ag.set_num_threads(n)` for threads
+parallel quantized qat intrinsic quantizable : nothing: there is one device, and no quantized
+    tensors
+common_types grad modules factory_kwargs : `ag.Tensor`
+LinearCrossEntropyOptions : nothing: `ag.jit` decides how `nn.LinearCrossEntropyLoss` is computed
+LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d : `nn.BatchNorm1d`, `nn.BatchNorm2d`,
+    `nn.BatchNorm3d` with the number of channels
+LazyConv1d LazyConv2d LazyConv3d : `nn.Conv1d`, `nn.Conv2d`, `nn.Conv3d` with the number of channels
+LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d : `nn.ConvTranspose1d`,
+    `nn.ConvTranspose2d`, `nn.ConvTranspose3d` with the number of channels
+LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d : `nn.InstanceNorm1d`,
+    `nn.InstanceNorm2d`, `nn.InstanceNorm3d` with the number of channels
+LazyLinear : `nn.Linear(in_features, out_features)`
+"""
+
+FUNCTIONAL = """
+swish : `nn.functional.silu`
+log_sigmoid : `ag.special.log_expit(x)`
+multi_head_attention_forward : `nn.MultiheadAttention`, `nn.functional.scaled_dot_product_attention`
+grouped_mm scaled_mm scaled_grouped_mm : `ag.matmul`
+"""
+
+OPTIM = """
+clip_grad_norm_ : `norm = ag.sqrt(sum((p.grad**2).sum() for p in parameters))`, then `p.grad =
+    p.grad * ag.minimum(1.0, limit / norm)`, which compiles with the step
+swap_in_optimizer_params_and_state : `optimizer.load_state_dict(state)`
+"""
+
+SCHEDULES = """
+EPOCH_DEPRECATION_WARNING : `optim.lr_scheduler.Scheduler`
+"""
+
+MODULE = """
+set_submodule : `self.name = module`
+cuda cpu ipu xpu mtia : nothing: there is one device, the CPU
+share_memory to_empty : nothing: there is one device, the CPU
+double type : `model.to(ag.float64)`
+compile : `ag.jit(model)`
+get_extra_state set_extra_state : `model.state_dict()`: tensors among the attributes are saved
+register_backward_hook : `model.register_full_backward_hook(hook)`
+register_state_dict_pre_hook register_state_dict_post_hook register_load_state_dict_pre_hook
+    register_load_state_dict_post_hook : a subclass of `nn.Module` with its own state_dict
+T_destination call_super_init dump_patches : `model.state_dict()`
+"""
+
+OPTIMIZER = """
+state : `optimizer.slots`
+OptimizerPreHook OptimizerPostHook profile_hook_step register_step_pre_hook register_step_post_hook
+    register_state_dict_pre_hook register_state_dict_post_hook register_load_state_dict_pre_hook
+    register_load_state_dict_post_hook : a subclass of `optim.Optimizer`
+"""
+
+#: Names by their form: functions that write into their operand, and what is no function.
+FORMS = (
+    ("*_", "the function without the underscore at its end, with `inplace=True`"),
+    ("*[Tt]orch_function*", "`ag.op`: operations of one's own"),
+    ("BroadcastingList?", "`tuple`"), ("GRID_SAMPLE*", "`nn.functional.interpolate`"),
+    ("*_notes", "`nn.functional`"), ("assert_int_or_pair", "`tuple`"),
+    ("boolean_dispatch", "`nn.functional.max_pool2d`"), ("ScalingType", "`ag.matmul`"),
+    ("SwizzleType", "`ag.matmul`"), ("DType", "`numpy.dtype`"),
+)

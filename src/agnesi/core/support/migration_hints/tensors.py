@@ -1,0 +1,52 @@
+"""Names of other libraries' tensors, which the class is told about when methods are bound.
+
+A line is ``call | what it is here``, or ``names : what to use``; operands are named as in
+:mod:`agnesi.core.support.migration_hints.torch`.
+"""
+
+TENSOR = """
+ipu xpu mtia pin_memory share_memory_ record_stream : nothing: there is one device, the CPU
+is_ipu is_maia is_mtia is_pinned is_set_to is_shared is_vulkan is_distributed is_inference is_conj
+    is_neg : nothing: `x.device` is always 'cpu'
+is_coalesced coalesce dense_dim sparse_dim sparse_mask to_dense to_sparse to_sparse_bsc
+    to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr to_padded_tensor to_mkldnn ccol_indices
+    col_indices crow_indices row_indices indices values smm sspaddmm sparse_resize_
+    sparse_resize_and_clear_ resize_as_sparse_ : `ag.sparse.csr`, whose matrices are a type of their
+    own
+int_repr dequantize q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale
+    q_zero_point qscheme : nothing: there are no quantized tensors
+grad_fn : `x.node`, or print it
+grad_dtype output_nr module_load as_subclass reinforce retains_grad volatile hash_tensor : `x.grad`,
+    `x.requires_grad`, `x.is_leaf`
+at : `x[i] = v`
+set_value set_ : `x[...] = value`, or `ag.shared`
+get_value : `x.numpy()`
+register_post_accumulate_grad_hook : `ag.custom_vjp` around the value
+retain_grad_ : `x.retain_grad()`
+block_until_ready : nothing: results are there when a call returns
+flat : `x.ravel()`
+flags : `x.is_contiguous()`
+strides storage_offset dim_order data_ptr const_data_ptr ctypes base : `x.numpy().strides` and
+    others of the array
+storage storage_type untyped_storage layout : `x.numpy()`, the array that holds the values
+new new_empty_strided : `x.new_empty(shape)`
+hex tobytes tofile dump dumps : `x.numpy().tobytes()`
+chalf : `x.astype(ag.complex64)`
+byteswap getfield setfield setflags : `x.numpy()`, whose methods these are
+fill : `x.fill_(value)`
+resize_as resize_as_ resize_ resize : `ag.resize(x, shape)`
+svd qr eig symeig lstsq lu lu_solve solve triangular_solve cholesky_inverse cholesky_solve geqrf
+    orgqr ormqr : `ag.linalg.svd`, `ag.linalg.qr`, `ag.linalg.eig`, `ag.linalg.solve`: linear
+    algebra is in `ag.linalg`
+histogram put argpartition choose compress partition searchsorted : the function, `ag.{0}`
+as_strided index_reduce nonzero_static repeat_interleave resolve_conj resolve_neg scatter_reduce
+    slice_inverse unsafe_chunk unsafe_split unsafe_split_with_sizes : as the function
+as_strided_scatter index : `x[...]`
+squeeze_ swapaxes_ t_ transpose_ unsqueeze_ swapdims_ : `x = x.squeeze()` and the like: names may be
+    given again, shapes do not change in place
+polygamma_ : `x.copy_(y)` with the result y of `ag.{0}`, or `ag.fill_diagonal(x, value)`, `ag.put(x,
+    i, v)`
+map_ map2_ apply_ : `ag.vectorize(f)`
+as_strided_ index_reduce_ scatter_reduce_ : `x.copy_(y)`, or `x[i] = y`, with what stands for the
+    function
+"""

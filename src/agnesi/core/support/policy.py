@@ -1,0 +1,82 @@
+"""What a compilation takes its time for: one object, chosen by the name of an optimizer.
+
+The passes of rewriting and all of code generation ask its fields; nobody else decides.
+"""
+
+from __future__ import annotations
+
+from agnesi.core.support.record import record
+
+
+@record
+class CompilePolicy:
+    """The decisions between fast code and a fast compile.
+
+    Attributes
+    ----------
+    optimizer : str
+        The name by which users choose it.
+    stages : tuple of str
+        Stages and tags of the rewrite rules that run.
+    opt_level : int
+        LLVM's level for the code; 0 is its quickest.
+    library_products : bool
+        Whether the BLAS that NumPy has loaded evaluates matrix products.
+    shared_kernels : bool
+        Whether convolutions call functions that they share, which find their numbers in tables.
+    shared_functions : bool
+        Whether costly functions are called, and not written where they are needed.
+    code_weight : float
+        The share of a product's run time as which each accumulator in its code counts.
+    short_epilogues : bool
+        Whether what follows a product is always written once for a tile, in a loop.
+    few_rows : bool
+        Whether products of run-time sizes have code of their own for few rows.
+    turned_blocks : bool
+        Whether operands that lie across are turned block by block.
+    row_sums : bool
+        Whether sums over rows from afar are taken row by row.
+    wide_turns : bool
+        Whether a turn of a loop takes several registers.
+    masked_turns : bool
+        Whether one masked loop does for all turns, where that costs little.
+    lane_sums : bool
+        Whether LLVM's own functions sum up the lanes of a vector.
+    straight_steps : int
+        Kernels in a row that are called one by one; more are run from tables.
+    """
+
+    optimizer: str
+    stages: tuple[str, ...]
+    opt_level: int = 1
+    library_products: bool = False
+    shared_kernels: bool = False
+    shared_functions: bool = False
+    code_weight: float = 0.001
+    short_epilogues: bool = False
+    few_rows: bool = True
+    turned_blocks: bool = True
+    row_sums: bool = True
+    wide_turns: bool = True
+    masked_turns: bool = False
+    lane_sums: bool = True
+    straight_steps: int = 24
+
+    def __str__(self) -> str:
+        """The stages, and what differs from ``fast_run``."""
+        usual = vars(FAST_RUN)
+        told = [f"{name} {value}" for name, value in vars(self).items()
+                if name not in ("optimizer", "stages") and value != usual[name]]
+        return "; ".join([f"{self.optimizer}: stages {', '.join(self.stages) or 'none'}", *told])
+
+
+FAST_RUN = CompilePolicy("fast_run", ("canonicalize", "stabilize", "specialize"))
+#: Rules tagged "memory" save whole values, and take little time to find.
+FAST_COMPILE = CompilePolicy(
+    "fast_compile", ("canonicalize", "memory"), opt_level=0, library_products=True,
+    shared_kernels=True, shared_functions=True, code_weight=0.006, short_epilogues=True,
+    few_rows=False, turned_blocks=False, row_sums=False, wide_turns=False, masked_turns=True,
+    lane_sums=False, straight_steps=12,
+)
+#: By name; "None" rewrites nothing.
+POLICIES = {p.optimizer: p for p in (CompilePolicy("None", ()), FAST_COMPILE, FAST_RUN)}

@@ -1,0 +1,54 @@
+"""Whether a trace is under way, which decides if an operation computes at once or is written down.
+
+Outside of ``core`` everybody asks here; only what is written out flat for speed reads ``MODE``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from agnesi.core.support.config import MODE, TRACES, switched, traced
+
+
+def is_tracing() -> bool:
+    """Whether operations of this thread go into a trace."""
+    return TRACES.running > 0 and MODE.get().trace is not None
+
+
+def current_trace() -> Any:
+    """The trace that operations of this thread go into, or None."""
+    return MODE.get().trace if TRACES.running else None
+
+
+def current_reads() -> Any:
+    """What takes down what the traced function reads besides its arguments, or None."""
+    return MODE.get().reads
+
+
+def is_known(*xs: Any) -> bool:
+    """Whether Python may read the values of tensors: all have one, and no trace must freeze it."""
+    return not is_tracing() and all([x.data is not None for x in xs])
+
+
+#: Leaves of traces that are over, and whose they were; they may be kept, but have no values.
+_FINISHED: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+
+
+def finish(leaves: Iterable[Any], name: str) -> None:
+    """A trace is over; nodes that begin in it have no values any more."""
+    for node in leaves:
+        _FINISHED[node] = name
+
+
+def finished(leaf: Any = None) -> str:
+    """Whose trace a leaf was made in that is over now, or nothing; without one, whether any is."""
+    if leaf is None:
+        return "some" if _FINISHED else ""
+    return _FINISHED.get(leaf, "")
+
+
+def within(trace: Any) -> switched:
+    """A block in which operations of this thread go into ``trace``; None is none."""
+    return switched(trace=None) if trace is None else traced(trace)

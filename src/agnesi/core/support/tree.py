@@ -1,0 +1,403 @@
+"""Nested containers of tensors: taken apart into leaves, and put together again.
+
+Lists, tuples, named tuples, dicts, dataclasses and None are containers; other classes join with
+:func:`register`.  Everything else is a leaf.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
+from typing import Any
+
+Take = Callable[[Any], tuple[Iterable[Any], Any]]
+Build = Callable[[Any, Iterable[Any]], Any]
+
+
+def exact(value: Any) -> Any:
+    """A key that is equal for the same value only: 1, 1.0 and True differ, 0.0 and -0.0, too.
+
+    Examples
+    --------
+    >>> from agnesi.core.support.tree import exact
+    >>> exact((1, -0.0)) == exact((1, 0.0)), exact(frozenset({1})) == exact(frozenset({True}))
+    (False, False)
+    """
+    kind = type(value)
+    if kind is float:
+        return kind, "nan" if value != value else (value, math.copysign(1.0, value))
+    if kind is complex:
+        return kind, exact(value.real), exact(value.imag)
+    if kind is tuple:
+        return kind, tuple(map(exact, value))
+    if kind is frozenset:
+        return kind, frozenset(map(exact, value))
+    if all(hasattr(value, a) for a in ("tobytes", "dtype")) and kind is not type:  # NumPy's scalars
+        return kind, value.dtype, value.tobytes()
+    return kind, value
+
+
+class Tree:
+    """The shape of a nest: hashable, equal for equal nests, with the leaves left out.
+
+    Nests may be of any depth: nothing here calls itself.
+
+    Attributes
+    ----------
+    kind : type or None
+        Class of the container; None for a leaf.
+    extra : hashable
+        What its class needs beside the children (keys of a dict, names of fields).
+    children : tuple of Tree
+        The nests inside.
+    leaves, depth : int
+        How many leaves it has, and how many containers lie in each other at most.
+    """
+
+    __slots__ = ("_hash", "children", "depth", "extra", "kind", "leaves")
+
+    def __init__(self, kind: type | None, extra: Any, children: tuple[Tree, ...]) -> None:
+        self.kind = kind
+        self.extra = extra
+        self.children = children
+        self.leaves: int = sum([c.leaves for c in children]) if kind is not None else 1
+        self.depth: int = 1 + max([c.depth for c in children], default=0) if kind else 0
+        self._hash: int | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, Tree):
+            return self is other
+        pairs = [(self, other)]
+        while pairs:
+            a, b = pairs.pop()
+            if a is b:
+                continue
+            if not (a.kind is b.kind and len(a.children) == len(b.children)
+                    and (a.extra is b.extra or exact(a.extra) == exact(b.extra))):
+                return False
+            pairs.extend(zip(a.children, b.children, strict=True))
+        return True
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            for tree in reversed([t for t in self.walk() if t._hash is None]):
+                inner = tuple([c._hash for c in tree.children])
+                tree._hash = hash((tree.kind, tree.extra, inner))
+        return self._hash  # type: ignore[return-value]
+
+    def walk(self) -> Iterator[Tree]:
+        """The tree and all inside, each before what is inside of it.
+
+        Returns
+        -------
+        Iterator of Tree
+            Leaves, too.
+        """
+        stack = [self]
+        while stack:
+            tree = stack.pop()
+            yield tree
+            stack.extend(tree.children)
+
+    def __repr__(self) -> str:
+        return self._shown(_SHOWN)
+
+    def _shown(self, levels: int) -> str:
+        if self.kind is None:
+            return "*"
+        inner = [c._shown(levels - 1) for c in self.children] if levels else ["..."]
+        return f"{self.kind.__name__}({', '.join(inner)})"
+
+    def paths(self, name: str = "") -> list[str]:
+        """How to reach each leaf from a nest called ``name``: ``name['w'][0]``; what lies deeper
+        than a few containers is told by the outer ones.
+
+        Parameters
+        ----------
+        name : str, optional
+            What the nest is called.
+
+        Returns
+        -------
+        list of str
+            A path for each leaf, in order.
+        """
+        found = []
+        stack = [(self, name, 0)]
+        while stack:
+            tree, name, depth = stack.pop()
+            if tree.kind is None:
+                found.append(name)
+                continue
+            names = [name + key for key in tree._keys()] if depth < _SHOWN else [
+                name if depth > _SHOWN else name + "..."] * len(tree.children)
+            stack += [(c, n, depth + 1) for c, n in zip(tree.children, names, strict=True)][::-1]
+        return found
+
+    def _keys(self) -> Iterable[str]:
+        """How each child is reached."""
+        kind: Any = self.kind
+        if issubclass(kind, dict):
+            return [f"[{key!r}]" for key in self.extra]
+        if hasattr(kind, "__dataclass_fields__"):
+            return [f".{field}" for field in self.extra]
+        return [f"[{i}]" for i in range(len(self.children))]
+
+    def build(self, leaves: Iterable[Any]) -> Any:
+        """The nest of this shape that holds ``leaves``.
+
+        Parameters
+        ----------
+        leaves : iterable
+            As many as there are.
+
+        Returns
+        -------
+        object
+            A nest of this shape.
+        """
+        leaves = iter(leaves)
+        made: list[Any] = []
+        rest, outer = iter((self,)), []
+        while True:
+            for tree in rest:
+                if tree.kind is None:
+                    made.append(next(leaves))
+                    continue
+                outer.append((tree, made, rest))
+                made, rest = [], iter(tree.children)
+                break
+            else:
+                if not outer:
+                    return made[0]
+                children = made
+                tree, made, rest = outer.pop()
+                build = _REGISTRY[tree._entry()][1]
+                made.append(build((tree.kind, tree.extra), children))
+
+    def take(self, nest: Any) -> tuple[Iterable[Any], Any]:
+        """What a nest of this kind holds, and what else its class needs.
+
+        Parameters
+        ----------
+        nest : object
+            A nest of this kind.
+
+        Returns
+        -------
+        children : iterable
+            What it holds.
+        extra : object
+            What else its class needs.
+        """
+        return _REGISTRY[self._entry()][0](nest)
+
+    def _entry(self) -> Any:
+        kind: Any = self.kind
+        return kind if kind in _REGISTRY else _family(kind)
+
+
+#: Containers in each other of which texts tell, and from how many on one may lie in itself.
+_SHOWN, _UNSUSPECTED = 8, 1000
+_LEAF = Tree(None, None, ())
+_DATACLASS = object()
+_NAMED_TUPLE = object()
+
+
+def _family(kind: type) -> Any:
+    """The entry that serves a class which is not registered itself."""
+    if hasattr(kind, "__dataclass_fields__"):
+        return _DATACLASS
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return _NAMED_TUPLE
+    return None
+
+
+def _build_dataclass(type_and_names: Any, children: Iterable[Any]) -> Any:
+    kind, names = type_and_names
+    result = object.__new__(kind)
+    for name, child in zip(names, children, strict=True):
+        object.__setattr__(result, name, child)
+    return result
+
+
+def _take_dataclass(x: Any) -> tuple[list[Any], tuple[str, ...]]:
+    names = tuple(f.name for f in fields(x))
+    return [getattr(x, n) for n in names], names
+
+
+_REGISTRY: dict[Any, tuple[Take, Build]] = {
+    type(None): (lambda x: ((), None), lambda about, children: None),
+    list: (lambda x: (x, None), lambda about, children: list(children)),
+    tuple: (lambda x: (x, None), lambda about, children: tuple(children)),
+    dict: (
+        lambda x: (x.values(), tuple(x)),
+        lambda about, children: dict(zip(about[1], children, strict=True)),
+    ),
+    _NAMED_TUPLE: (lambda x: (x, None), lambda about, children: about[0](*children)),
+    _DATACLASS: (_take_dataclass, _build_dataclass),
+}
+
+
+def register(
+    kind: type, take: Take, build: Callable[[Any, Iterable[Any]], Any]
+) -> None:
+    """Make a class a container.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
+    take : callable
+        ``take(x) -> (children, extra)``; ``extra`` is hashable.
+    build : callable
+        ``build(extra, children) -> x``.
+
+    See Also
+    --------
+    tree.flatten, nn.Module
+
+    Examples
+    --------
+    >>> from agnesi.core.support import tree
+    >>> class Pair:
+    ...     def __init__(self, a, b):
+    ...         self.a, self.b = a, b
+    >>> tree.register(Pair, lambda p: ((p.a, p.b), None), lambda extra, ab: Pair(*ab))
+    >>> tree.flatten({"x": Pair(1, 2)})[0]
+    [1, 2]
+    """
+    _REGISTRY[kind] = (take, lambda about, children: build(about[1], children))
+
+
+def flatten(nest: Any) -> tuple[list[Any], Tree]:
+    """The leaves of a nest, in order, and its shape.
+
+    Parameters
+    ----------
+    nest : object
+        Lists, tuples, dicts, dataclasses and registered classes around leaves.
+
+    Returns
+    -------
+    leaves : list
+        In order; dicts by their sorted keys.
+    shape : Tree
+        Its ``build(leaves)`` makes such a nest again.
+
+    See Also
+    --------
+    tree.map, tree.register
+
+    Examples
+    --------
+    >>> from agnesi.core.support import tree
+    >>> leaves, shape = tree.flatten({"w": 1, "b": [2, (3, None)]})
+    >>> leaves
+    [1, 2, 3]
+    >>> shape.build("abc")
+    {'w': 'a', 'b': ['b', ('c', None)]}
+    """
+    leaves: list[Any] = []
+    trees: list[Tree] = []
+    rest: Iterator[Any] = iter((nest,))
+    outer: list[Any] = []
+    limit = _UNSUSPECTED
+    while True:
+        for value in rest:
+            kind = type(value)
+            entry = _REGISTRY.get(kind)
+            if entry is None and (entry := _REGISTRY.get(_family(kind))) is None:
+                leaves.append(value)
+                trees.append(_LEAF)
+                continue
+            inner, extra = entry[0](value)
+            outer.append((value, extra, trees, rest))
+            trees, rest = [], iter(inner)
+            if len(outer) > limit:
+                limit *= 2
+                check_ends([o[0] for o in outer])
+            break
+        else:
+            if not outer:
+                return leaves, trees[0]
+            children = tuple(trees)
+            value, extra, trees, rest = outer.pop()
+            trees.append(Tree(type(value), extra, children))
+
+
+def check_ends(outer: Iterable[Any]) -> None:
+    """Refuse containers of which one lies in itself."""
+    seen: set[int] = set()
+    for nest in outer:
+        if id(nest) in seen:
+            raise ValueError(f"a {type(nest).__name__} contains itself, which has no end")
+        seen.add(id(nest))
+
+
+def nested_beyond(nest: Any, levels: int) -> bool:
+    """Whether lists and tuples lie in each other more than ``levels`` deep; dicts, too.
+
+    Examples
+    --------
+    >>> from agnesi.core.support.tree import nested_beyond
+    >>> nested_beyond([[1, [2]]], 3), nested_beyond([[1, [2]]], 2)
+    (False, True)
+    """
+    level = [nest]
+    while levels >= 0 and level:
+        levels -= 1
+        inner = {id(v): v for v in level if isinstance(v, (list, tuple, dict))}.values()
+        level = [w for v in inner for w in (v.values() if isinstance(v, dict) else v)]
+    return bool(level)
+
+
+def children(nest: Any) -> list[Any] | None:
+    """What a container holds; None for a leaf."""
+    kind = type(nest)
+    entry = _REGISTRY.get(kind) or _REGISTRY.get(_family(kind))
+    return None if entry is None else list(entry[0](nest)[0])
+
+
+def map_leaves(function: Callable[..., Any], nest: Any, *others: Any) -> Any:
+    """The nest with ``function`` applied to each leaf (and to those of ``others`` beside it).
+
+    Parameters
+    ----------
+    function : callable
+        Of a leaf of each nest.
+    nest : object
+        Lists, tuples, dicts, dataclasses and registered classes around leaves.
+    *others : object
+        Nests of the same shape.
+
+    Returns
+    -------
+    object
+        A nest of that shape.
+
+    Raises
+    ------
+    ValueError
+        If the nests differ.
+
+    See Also
+    --------
+    tree.flatten
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.tree.map(lambda a, b: a + b, {"w": 1, "b": 2}, {"w": 10, "b": 20})
+    {'w': 11, 'b': 22}
+    """
+    leaves, shape = flatten(nest)
+    columns = [leaves]
+    for other in others:
+        more, its_shape = flatten(other)
+        if its_shape != shape:
+            mine, theirs = (", ".join(s.paths("nest")) or "nothing" for s in (shape, its_shape))
+            raise ValueError(f"tree.map: the nests differ: {mine}, but {theirs}")
+        columns.append(more)
+    return shape.build([function(*row) for row in zip(*columns, strict=True)])
