@@ -17,8 +17,8 @@ RUN = {
     "api/expressions.py: compile": "the same",
     "codegen/kernels/conv/parameter_table.py: eval":
         "names of fields of a plan, from the code around it",
-    "compiler/containers.py: exec": "a text made here, of numbers and names of keywords",
-    "compiler/copies.py: pickle.loads": "bytes in a pickle that the user loads",
+    "compiler/binding/call_adapter.py: exec": "a text made here, of numbers and names of keywords",
+    "compiler/compilation/copies.py: pickle.loads": "bytes in a pickle that the user loads",
     "compat/chainer/serializers.py: np.load": "arrays of a file, with allow_pickle=False",
     "distributed/launch.py: subprocess": "the program that the user launches",
     "distributed/launch.py: subprocess.Popen": "the program that the user launches",

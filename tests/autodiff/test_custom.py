@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.compiler.fingerprint import fingerprint
+from agnesi.compiler.compilation.fingerprint import fingerprint
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import symbol

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 import agnesi
-from agnesi.compiler import build
+from agnesi.compiler.compilation import build
 from agnesi.core.support.config import config
 from agnesi.runtime import diskcache
 
 PROGRAM = """
 import sys, time
 import agnesi as ag
-from agnesi.compiler import build
+from agnesi.compiler.compilation import build
 read = build._read
 told = []
 build._read = lambda *args: told.append(1) or read(*args)

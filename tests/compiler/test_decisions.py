@@ -418,7 +418,7 @@ def test_other_ways_to_run(monkeypatch):
             agree(compiled(*c), chosen(*c))
     with pytest.raises(ag.TraceError, match=r"Python decides in chosen .* bool\(\) at"):
         ag.jit(chosen).c_function(np.zeros(2))
-    monkeypatch.setattr("agnesi.compiler.compiled._can_compile", lambda: False)
+    monkeypatch.setattr("agnesi.compiler.compilation.compiled._can_compile", lambda: False)
     called(chosen, calls, 2)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
-from agnesi.compiler.fingerprint import fingerprint
+from agnesi.compiler.compilation.fingerprint import fingerprint
 from agnesi.core.dispatch import graph_node
 from agnesi.core.graph import FunctionGraph
 from agnesi.rewrite import rewrite

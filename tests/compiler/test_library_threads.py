@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.compiler import products
+from agnesi.compiler.compilation import products
 from agnesi.core.ir import foreign
 from agnesi.core.support.config import LENT, config
 from agnesi.ops.linalg import library

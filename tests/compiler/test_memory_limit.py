@@ -11,7 +11,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
-from agnesi.compiler.limits import byte_count
+from agnesi.compiler.compilation.limits import byte_count
 from agnesi.core.ir.kernels import Buffer, Nest, Store
 from agnesi.core.ir.loops import Affine, Axis, call, load
 from agnesi.nn.functional import dropout

@@ -11,9 +11,9 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
-from agnesi.compiler import copies
-from agnesi.compiler.fingerprint import fingerprint
-from agnesi.compiler.trace import stand_in
+from agnesi.compiler.compilation import copies
+from agnesi.compiler.compilation.fingerprint import fingerprint
+from agnesi.compiler.tracing.trace import stand_in
 from agnesi.core.dispatch import graph_node
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.ir.node import toposort

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.compiler.precision import PrecisionWarning
+from agnesi.compiler.reports.precision import PrecisionWarning
 from tests.rewrite.test_unstable import TENSORS
 from tests.rewrite.unstable import EXCEPTIONS, UNSTABLE
 

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from agnesi.compiler.recipe import Recipe
+from agnesi.compiler.compilation.artifact import Recipe
 
 PROGRAM = """
 import sys

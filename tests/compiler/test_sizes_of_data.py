@@ -9,7 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
-from agnesi.compiler.compiled import Compiled
+from agnesi.compiler.compilation.compiled import Compiled
 from tests.compiler.sizes_of_data import MATRICES, PLACES, VECTORS, M, V, arrays, operands
 
 PROGRAMS = {**VECTORS, **MATRICES, **PLACES}

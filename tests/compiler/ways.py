@@ -13,5 +13,5 @@ def interpreted(on: bool = True) -> Iterator[None]:
     if not on:
         yield
         return
-    with mock.patch("agnesi.compiler.compiled._can_compile", lambda: False):
+    with mock.patch("agnesi.compiler.compilation.compiled._can_compile", lambda: False):
         yield

@@ -9,7 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn, optim
-from agnesi.compiler import hooks
+from agnesi.compiler.tracing import hooks
 from agnesi.core.support import gc_pause
 from agnesi.core.support.config import MODE, TRACES, WITNESSES, Mode, config
 
@@ -18,7 +18,8 @@ ROOT = os.path.dirname(ag.__file__)
 SWITCHES = tuple(os.path.join(ROOT, *name.split("/")) for name in (
     "core/support/config.py", "core/support/undo.py", "core/support/tracing.py",
     "core/support/gc_pause.py", "runtime/llvm.py",
-    "compiler/reads.py", "compiler/hooks.py", "compiler/trace.py", "compiler/version.py",
+    "compiler/tracing/reads.py", "compiler/tracing/hooks.py", "compiler/tracing/trace.py",
+    "compiler/specialization/specialization.py",
     "compiler/jit.py", "autodiff/recording.py", "autodiff/reverse.py", "autodiff/checkpoint.py",
     "autodiff/bodies.py", "autodiff/transforms.py", "autodiff/vmap.py", "api/traced.py"))
 

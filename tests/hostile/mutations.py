@@ -81,7 +81,7 @@ def changed(folder: Path, whole: Entries, chance: random.Random) -> str:
 
 def attempt(folder: Path, whole: Entries, seeds: range) -> list[str]:
     """What fails, of attempts in one process."""
-    from agnesi.compiler import build
+    from agnesi.compiler.compilation import build
     from agnesi.runtime import machine
 
     failures = []

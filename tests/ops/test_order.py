@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.compiler.sorting import sorted_by_code
+from agnesi.compiler.library.sorting import sorted_by_code
 from agnesi.core.ir.calls.sorting import Sorting
 from agnesi.core.support.config import LENT
 from agnesi.ops.sorting.order import first_places

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.compiler import compiled
+from agnesi.compiler.compilation import compiled
 from agnesi.core.support import dtypes, tree
 from tests.testing.calls import WITHOUT, Call, Path, call_of, copied, functions, operands, put
 

@@ -354,9 +354,9 @@ def _rebuild(data: np.ndarray, requires_grad: bool, name: str | None,
 
 def _reduced(thing: Any) -> Any:
     """What pickles keep of a node or a graph; what knows it is loaded when it is asked."""
-    from agnesi.compiler import packed
+    from agnesi.compiler.compilation import graph_serialization
 
-    return packed.reduced(thing)
+    return graph_serialization.reduced(thing)
 
 
 for _kind in (Node, FunctionGraph):

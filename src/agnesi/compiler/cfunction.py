@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from agnesi.compiler.decisions import INSTEAD
+from agnesi.compiler.tracing.decisions import INSTEAD
 from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.tree import flatten
 
 if TYPE_CHECKING:
-    from agnesi.compiler.version import Version
+    from agnesi.compiler.specialization.specialization import Version
 
 
 class CFunction:

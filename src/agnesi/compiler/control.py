@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.limits import byte_count
+from agnesi.compiler.compilation.limits import byte_count
 from agnesi.core.public import higher
 from agnesi.runtime import diskcache, pool, threads
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler import sorting
+from agnesi.compiler.library import sorting
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.foreign import BEGINNERS, RESOLVERS
 from agnesi.core.op import Op
@@ -86,13 +86,13 @@ def _memory() -> int:
 
 
 def _late(file: str, name: str) -> Callable[..., Any]:
-    """A function of a file beside this one, which is read when it is called first."""
-    return lambda *args: getattr(import_module(f"agnesi.compiler.{file}"), name)(*args)
+    """A function of a file of ``library``, which is read when it is called first."""
+    return lambda *args: getattr(import_module(f"agnesi.compiler.library.{file}"), name)(*args)
 
 
 def _lend_library() -> None:
     """Let compiled programs find our functions, and begin to compile them."""
-    address, begin = _late("library", "address"), _late("library", "begin")
+    address, begin = _late("functions", "address"), _late("functions", "begin")
     for library in ("sort", "first", "extreme", "running", "take", "add at", "blocks", "chosen"):
         RESOLVERS[library] = functools.partial(address, library)
         BEGINNERS[library] = functools.partial(begin, library)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.arraylikes import plain
-from agnesi.compiler.compiled import Compiled, Known, Settings
-from agnesi.compiler.copies import (
+from agnesi.compiler.binding.arraylikes import plain
+from agnesi.compiler.binding.call_stub import Direct
+from agnesi.compiler.compilation.compiled import Compiled, Known, Settings
+from agnesi.compiler.compilation.copies import (
     check_copy,
     check_pair,
     packed,
@@ -17,10 +18,9 @@ from agnesi.compiler.copies import (
     unpacked,
     with_other_state,
 )
-from agnesi.compiler.direct import Direct
+from agnesi.compiler.compilation.limits import byte_count
 from agnesi.compiler.inputs import In
-from agnesi.compiler.limits import byte_count
-from agnesi.compiler.report import Inspectable
+from agnesi.compiler.reports.report import Inspectable
 from agnesi.compiler.shared import (
     Shared,
     SharedDim,
@@ -30,8 +30,14 @@ from agnesi.compiler.shared import (
     storage_of,
     with_default_updates,
 )
-from agnesi.compiler.valued import carried, carrier, first_alike, last_rows_uncut, value_dims
-from agnesi.compiler.varying import (
+from agnesi.compiler.specialization.data_dependent_sizes import (
+    carried,
+    carrier,
+    first_alike,
+    last_rows_uncut,
+    value_dims,
+)
+from agnesi.compiler.specialization.dynamic_sizes import (
     Family,
     Pattern,
     births,

@@ -7,19 +7,19 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
+from agnesi.compiler.binding.call_adapter import MISSED
+from agnesi.compiler.binding.call_stub import Direct
 from agnesi.compiler.cfunction import CFunction, c_function
-from agnesi.compiler.compare import compared
-from agnesi.compiler.compiled import Settings
-from agnesi.compiler.containers import MISSED
-from agnesi.compiler.decisions import OtherWayError
-from agnesi.compiler.direct import Direct
-from agnesi.compiler.limits import byte_count
-from agnesi.compiler.packed import check_named, named
-from agnesi.compiler.reads import OnlyEagerError
-from agnesi.compiler.recorded import recorded
-from agnesi.compiler.report import Inspectable
-from agnesi.compiler.version import Version
-from agnesi.compiler.versions import Versions
+from agnesi.compiler.compilation.compiled import Settings
+from agnesi.compiler.compilation.graph_serialization import check_named, named
+from agnesi.compiler.compilation.limits import byte_count
+from agnesi.compiler.reports.compare import compared
+from agnesi.compiler.reports.report import Inspectable
+from agnesi.compiler.specialization.recorded import recorded
+from agnesi.compiler.specialization.specialization import Version
+from agnesi.compiler.specialization.table import Versions
+from agnesi.compiler.tracing.decisions import OtherWayError
+from agnesi.compiler.tracing.reads import OnlyEagerError
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
 from agnesi.core.support.config import STATE, config
@@ -103,7 +103,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         if self.mode == "compare":
             return compared(self, args, keywords)
         if self.mode == "precision":
-            from agnesi.compiler.precision import told_losses
+            from agnesi.compiler.reports.precision import told_losses
 
             return told_losses(self, args, keywords)
         found, left = MISSED, list[Version]()

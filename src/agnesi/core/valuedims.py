@@ -2,7 +2,7 @@
 
 Wherever a size is taken, an integer scalar is one.  What is computed from sizes alone stays an
 expression over these; all else becomes a :class:`ValueDim`, which a compiled function computes
-before anything else (``compiler.valued``).
+before anything else (``compiler.specialization.data_dependent_sizes``).
 """
 
 from __future__ import annotations

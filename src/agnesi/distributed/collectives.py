@@ -12,7 +12,7 @@ from agnesi.api.functions import mean as _mean
 from agnesi.api.functions import min as _min
 from agnesi.api.functions import prod as _prod
 from agnesi.api.functions import sum as _sum
-from agnesi.compiler import collectives as native
+from agnesi.compiler.library import collectives as native
 from agnesi.core.accepted import TensorLike
 from agnesi.core.integers import is_integer
 from agnesi.core.public import told

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler import collectives as native
+from agnesi.compiler.library import collectives as native
 from agnesi.core.ir.foreign import REASONS
 from agnesi.core.support.errors import CollectiveError, at, location, user_where
 from agnesi.core.support.forks import at_fork

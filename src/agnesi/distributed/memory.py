@@ -8,7 +8,7 @@ import os
 import stat
 import tempfile
 
-from agnesi.compiler import collectives as native
+from agnesi.compiler.library import collectives as native
 from agnesi.core.support.errors import at
 
 #: The first words of a segment, which say what it is; then whether it was given up, and why.

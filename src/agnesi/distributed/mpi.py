@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from agnesi.compiler import collectives as native
+from agnesi.compiler.library import collectives as native
 from agnesi.core.support.errors import at
 from agnesi.core.support.forks import unforked
 from agnesi.distributed.group import Group, skip_number

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from agnesi.api.effects import ordered
-from agnesi.compiler import collectives as native
 from agnesi.compiler.control import pooled_empty
+from agnesi.compiler.library import collectives as native
 from agnesi.core.ir import foreign
 from agnesi.core.op import Op
 from agnesi.core.support.config import STATE

@@ -21,11 +21,17 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler import hooks
-from agnesi.compiler.bytecode import appends_only, appends_to, attributes_of, codes, globals_of
-from agnesi.compiler.contents import Answer, Appended, Contents, Elements, Kept
-from agnesi.compiler.direct import Direct
-from agnesi.compiler.places import (
+from agnesi.compiler.binding.call_stub import Direct
+from agnesi.compiler.tracing import hooks
+from agnesi.compiler.tracing.bytecode import (
+    appends_only,
+    appends_to,
+    attributes_of,
+    codes,
+    globals_of,
+)
+from agnesi.compiler.tracing.contents import Answer, Appended, Contents, Elements, Kept
+from agnesi.compiler.tracing.places import (
     MISSING,
     Attribute,
     Cell,
@@ -55,7 +61,7 @@ _LIBRARIES = frozenset(sys.stdlib_module_names) - {"argparse", "collections", "_
     "agnesi", "llvmlite", "numpy", "scipy"}
 _OWN_OBJECTS = ("agnesi.nn", "agnesi.optim")
 _FOLDERS = tuple(os.path.join(folder, "") for folder in (
-    os.path.dirname(os.path.dirname(__file__)), os.path.dirname(np.__file__),
+    os.path.dirname(os.path.dirname(os.path.dirname(__file__))), os.path.dirname(np.__file__),
     sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.containers import missed
-from agnesi.compiler.failures import raiser
-from agnesi.compiler.overlap import pairs
-from agnesi.compiler.products import library
-from agnesi.compiler.recipe import Recipe
+from agnesi.compiler.binding.aliasing import pairs
+from agnesi.compiler.binding.call_adapter import missed
+from agnesi.compiler.compilation.artifact import Recipe
+from agnesi.compiler.compilation.failures import raiser
+from agnesi.compiler.compilation.products import library
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.ir.calls.gemm import HOLD, RELEASE, Library
 from agnesi.core.ir.dims import is_static

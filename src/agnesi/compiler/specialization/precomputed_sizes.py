@@ -4,7 +4,8 @@ Where a trace needs the size that an integer scalar is (``x[:n]`` with a tensor 
 up, and what computes the scalar from the arguments becomes a function of its own.  From then on
 that runs before each call; its result is the size of one more argument, without elements, so that a
 version is for a size, or takes it at run time, as with all sizes.  Where Python has decided by
-values before (``compiler.decisions``), the function does so, too, and tells nothing on other ways.
+values before (``compiler.tracing.decisions``), the function does so, too, and tells nothing on
+other ways.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.compiled import Compiled
-from agnesi.compiler.containers import CARRIERS, MISSED, missed
-from agnesi.compiler.leaves import Handed, plain
-from agnesi.compiler.varying import check
+from agnesi.compiler.binding.call_adapter import CARRIERS, MISSED, missed
+from agnesi.compiler.compilation.compiled import Compiled
+from agnesi.compiler.specialization.dynamic_sizes import check
+from agnesi.compiler.tracing.leaves import Handed, plain
 from agnesi.core.graph import FunctionGraph, alike, constant_value
 from agnesi.core.ir.extents import most
 from agnesi.core.ir.node import Node, toposort

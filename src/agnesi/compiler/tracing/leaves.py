@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.trace import stand_in
+from agnesi.compiler.tracing.trace import stand_in
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 

@@ -51,7 +51,7 @@ def _returns(code: CodeType, at: int, name: str) -> bool:
 
     Examples
     --------
-    >>> from agnesi.compiler.returned import _returns
+    >>> from agnesi.compiler.tracing.returned import _returns
     >>> def f(x):
     ...     y = float(x)
     ...     return x, {"n": y}

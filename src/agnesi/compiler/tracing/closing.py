@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agnesi.autodiff.recording import ALIAS, STOP
-from agnesi.compiler.trace import Trace
+from agnesi.compiler.tracing.trace import Trace
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.node import toposort

@@ -8,14 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.decisions import INSTEAD, WAYS, Decision
-from agnesi.compiler.leaves import Handed, is_small, requires_grad
-from agnesi.compiler.places import Attribute, Cell, Name, Place, Slot
-from agnesi.compiler.reads import OnlyEagerError, tells
-from agnesi.compiler.told import Computed, SizeWanted, behind
-from agnesi.compiler.trace import TRACING
-from agnesi.compiler.varying import Family, births, fits, in_shapes, shapes_of, sizes_of, told
-from agnesi.compiler.version import Version
+from agnesi.compiler.specialization.dynamic_sizes import (
+    Family,
+    births,
+    fits,
+    in_shapes,
+    shapes_of,
+    sizes_of,
+    told,
+)
+from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeWanted, behind
+from agnesi.compiler.specialization.specialization import Version
+from agnesi.compiler.tracing.decisions import INSTEAD, WAYS, Decision
+from agnesi.compiler.tracing.leaves import Handed, is_small, requires_grad
+from agnesi.compiler.tracing.places import Attribute, Cell, Name, Place, Slot
+from agnesi.compiler.tracing.reads import OnlyEagerError, tells
+from agnesi.compiler.tracing.trace import TRACING
 from agnesi.core.support.config import STATE, config
 from agnesi.core.support.errors import warn
 from agnesi.core.support.tree import Tree, exact

@@ -27,7 +27,7 @@ def build() -> str:
     To read them all takes longer than to ask for their status, so the digest is kept in the cache
     under that.
     """
-    top = os.path.dirname(os.path.dirname(__file__))
+    top = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     try:
         files = _files(top)
         status = [_status(file) for file in files]

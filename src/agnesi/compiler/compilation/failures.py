@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from agnesi.compiler.limits import told
-from agnesi.compiler.recipe import Recipe
+from agnesi.compiler.compilation.artifact import Recipe
+from agnesi.compiler.compilation.limits import told
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.foreign import REASONS

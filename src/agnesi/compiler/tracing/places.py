@@ -46,7 +46,7 @@ def same(a: Any, b: Any) -> bool:
 
     Examples
     --------
-    >>> from agnesi.compiler.places import same
+    >>> from agnesi.compiler.tracing.places import same
     >>> same((1, "a"), (1, "a")), same(0.0, -0.0), same(1, True), same(float("nan"), float("nan"))
     (True, False, False, True)
     """

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.reads import OnlyEagerError
-from agnesi.compiler.returned import only_returned
+from agnesi.compiler.tracing.reads import OnlyEagerError
+from agnesi.compiler.tracing.returned import only_returned
 from agnesi.core.dispatch import apply
 from agnesi.core.graph import constant_value, live_tensor
 from agnesi.core.interpret import computed

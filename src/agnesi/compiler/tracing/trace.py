@@ -76,8 +76,8 @@ class Trace:
         #: (``core.memory_order.lies``).
         self.laid: dict[int, tuple[Tensor, Any]] = {}
 
-        #: The sizes that values tell (``compiler.told``), and what Python decides by values
-        #: (``compiler.decisions``).
+        #: The sizes that values tell (``compiler.specialization.precomputed_sizes``), and what
+        #: Python decides by values (``compiler.tracing.decisions``).
         self.told: Any = None
         self.decisions: Any = None
 

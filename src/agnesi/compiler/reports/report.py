@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agnesi.compiler.compiled import Compiled
-from agnesi.compiler.decisions import Decision
-from agnesi.compiler.plans import MemoryPlan
-from agnesi.compiler.unrolled import repetitions
+from agnesi.compiler.compilation.compiled import Compiled
+from agnesi.compiler.reports.memory_plan import MemoryPlan
+from agnesi.compiler.tracing.decisions import Decision
+from agnesi.compiler.tracing.unrolled import repetitions
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import at

@@ -6,10 +6,10 @@ import pickle
 from collections.abc import Mapping
 from typing import Any
 
-from agnesi.compiler.build import build
-from agnesi.compiler.compiled import Known
-from agnesi.compiler.packed import nodes_of, rows_of
-from agnesi.compiler.recipe import Recipe
+from agnesi.compiler.compilation.artifact import Recipe
+from agnesi.compiler.compilation.build import build
+from agnesi.compiler.compilation.compiled import Known
+from agnesi.compiler.compilation.graph_serialization import nodes_of, rows_of
 from agnesi.core.graph import FunctionGraph, Interner
 from agnesi.core.ir.node import Node
 from agnesi.core.op import typed

@@ -22,7 +22,7 @@ _sorted = 0
 
 @functools.cache
 def _function(name: str) -> Any:
-    from agnesi.compiler.library import address
+    from agnesi.compiler.library.functions import address
 
     return _Function(address("sort", name))
 
@@ -48,7 +48,7 @@ def sorted_by_code(x: np.ndarray, wanted: Sorting) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from agnesi.compiler.sorting import sorted_by_code
+    >>> from agnesi.compiler.library.sorting import sorted_by_code
     >>> from agnesi.core.ir.calls.sorting import Sorting
     >>> sorted_by_code(np.array([3, 1, 2]), Sorting((3,), "int64", 0, False, False))
     array([1, 2, 3])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.containers import MISSED
+from agnesi.compiler.binding.call_adapter import MISSED
 from agnesi.core.dispatch import Item
 from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor

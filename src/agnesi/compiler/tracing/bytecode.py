@@ -53,7 +53,7 @@ def appends_only(code: CodeType, name: str) -> bool:
 
     Examples
     --------
-    >>> from agnesi.compiler.bytecode import appends_only
+    >>> from agnesi.compiler.tracing.bytecode import appends_only
     >>> def f(x):
     ...     seen.append(x)
     ...     return other[-1]

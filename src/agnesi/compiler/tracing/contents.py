@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.places import Place, same, told
+from agnesi.compiler.tracing.places import Place, same, told
 from agnesi.runtime.watched import Entries, Items
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.containers import MISSED
+from agnesi.compiler.binding.call_adapter import MISSED
 from agnesi.core.op import typed
 from agnesi.core.support.errors import at
 from agnesi.core.support.tree import flatten

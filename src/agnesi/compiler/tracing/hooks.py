@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.compiler.places import HOOKED
+from agnesi.compiler.tracing.places import HOOKED
 from agnesi.core.support.config import STATE
 
 _LOCK = threading.RLock()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from agnesi.compiler.compiled import Compiled
+from agnesi.compiler.compilation.compiled import Compiled
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import product
 from agnesi.core.ir.extents import Extent, guess

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.build import build
-from agnesi.compiler.containers import MISSED
-from agnesi.compiler.failures import check_elements, failures, oversize, widest
-from agnesi.compiler.fingerprint import fingerprint
-from agnesi.compiler.limits import told
-from agnesi.compiler.pipeline import Bound, Clock, Scheduled, check_writeable
-from agnesi.compiler.products import library
-from agnesi.compiler.recipe import Recipe
+from agnesi.compiler.binding.call_adapter import MISSED
+from agnesi.compiler.compilation.artifact import Recipe
+from agnesi.compiler.compilation.build import build
+from agnesi.compiler.compilation.failures import check_elements, failures, oversize, widest
+from agnesi.compiler.compilation.fingerprint import fingerprint
+from agnesi.compiler.compilation.limits import told
+from agnesi.compiler.compilation.pipeline import Bound, Clock, Scheduled, check_writeable
+from agnesi.compiler.compilation.products import library
 from agnesi.core.dispatch import touch
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.interpret import interpret

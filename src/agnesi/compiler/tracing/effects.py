@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from agnesi.compiler.contents import Answer, Appended, Contents
-from agnesi.compiler.places import MISSING, Definition, Function, Kind, Place, same
-from agnesi.compiler.reads import Reads, tells
+from agnesi.compiler.tracing.contents import Answer, Appended, Contents
+from agnesi.compiler.tracing.places import MISSING, Definition, Function, Kind, Place, same
+from agnesi.compiler.tracing.reads import Reads, tells
 from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.tree import Tree, flatten
 from agnesi.core.tensor import Tensor

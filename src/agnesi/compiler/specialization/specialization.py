@@ -13,21 +13,28 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import is_leaf
-from agnesi.compiler.chance import states, warn_of_draws
-from agnesi.compiler.closing import closed, flowing, is_its_own, trains
-from agnesi.compiler.compiled import Compiled
-from agnesi.compiler.containers import MISSED, caller, missed
-from agnesi.compiler.decisions import Decision, Decisions, OtherWayError
-from agnesi.compiler.effects import Effects, Hidden, refuse_symbols, undone
-from agnesi.compiler.leaves import argument_of, memory_of, plain, requires_grad, symbol_of
-from agnesi.compiler.overlap import Footprint
-from agnesi.compiler.pipeline import check_writeable
-from agnesi.compiler.places import Place
-from agnesi.compiler.reads import Reads, taking
-from agnesi.compiler.recorded import as_they_are, pullback_of, recorded
-from agnesi.compiler.told import Computed, Told
-from agnesi.compiler.trace import Trace, tracing
-from agnesi.compiler.varying import Pattern, check, in_shapes, named_in, shapes_of, sizes_of
+from agnesi.compiler.binding.aliasing import Footprint
+from agnesi.compiler.binding.call_adapter import MISSED, caller, missed
+from agnesi.compiler.compilation.compiled import Compiled
+from agnesi.compiler.compilation.pipeline import check_writeable
+from agnesi.compiler.specialization.dynamic_sizes import (
+    Pattern,
+    check,
+    in_shapes,
+    named_in,
+    shapes_of,
+    sizes_of,
+)
+from agnesi.compiler.specialization.precomputed_sizes import Computed, Told
+from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded
+from agnesi.compiler.tracing.chance import states, warn_of_draws
+from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
+from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
+from agnesi.compiler.tracing.effects import Effects, Hidden, refuse_symbols, undone
+from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, requires_grad, symbol_of
+from agnesi.compiler.tracing.places import Place
+from agnesi.compiler.tracing.reads import Reads, taking
+from agnesi.compiler.tracing.trace import Trace, tracing
 from agnesi.core.dispatch import current, touch
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.ir.extents import Extent, UnknownSizeError

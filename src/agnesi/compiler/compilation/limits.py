@@ -16,7 +16,7 @@ def byte_count(limit: Any, name: str = "memory_limit") -> int | None:
 
     Examples
     --------
-    >>> from agnesi.compiler.limits import byte_count
+    >>> from agnesi.compiler.compilation.limits import byte_count
     >>> byte_count("1.5 GB"), byte_count("512MiB"), byte_count(1e3)
     (1500000000, 536870912, 1000)
     """
