@@ -19,7 +19,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed import locks, memory
 from agnesi.distributed.group import TIMEOUT, Group
 from agnesi.distributed.world import world
-from agnesi.nn.module import Module
+from agnesi.nn.base.module import Module
 
 #: The file: words that say which of two holds the centre, and the notes; notes; then the halves.
 _NOTES, _NOTES_BYTES, _HALVES = 64, 32_000, 1 << 16

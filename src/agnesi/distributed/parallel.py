@@ -15,8 +15,8 @@ from agnesi.distributed.collectives import all_reduce, broadcast
 from agnesi.distributed.group import Group
 from agnesi.distributed.shares import Shares, led_in, led_out
 from agnesi.distributed.world import world
-from agnesi.nn.module import Module
-from agnesi.nn.norms import BatchNorm1d
+from agnesi.nn.base.module import Module
+from agnesi.nn.layers.norms import BatchNorm1d
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.indexing.join import concat

@@ -13,9 +13,9 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.collectives import all_gather, all_reduce, broadcast
 from agnesi.distributed.group import Group
 from agnesi.distributed.world import world
-from agnesi.nn.embedding import Embedding
-from agnesi.nn.linear import Linear
-from agnesi.nn.module import Module
+from agnesi.nn.base.module import Module
+from agnesi.nn.layers.embedding import Embedding
+from agnesi.nn.layers.linear import Linear
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.select import where
 

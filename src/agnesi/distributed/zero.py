@@ -15,7 +15,7 @@ from agnesi.distributed.collectives import all_gather, all_reduce, broadcast, re
 from agnesi.distributed.group import Group
 from agnesi.distributed.shares import Shares, led_in
 from agnesi.distributed.world import world
-from agnesi.nn.module import Module
+from agnesi.nn.base.module import Module
 from agnesi.ops.base.creation import zeros
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.indexing.join import concat

@@ -8,8 +8,8 @@ from typing import Any
 from agnesi.core.op import typed
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
-from agnesi.nn.containers import ModuleList
-from agnesi.nn.module import Module
+from agnesi.nn.base.containers import ModuleList
+from agnesi.nn.base.module import Module
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.indexing.index import select
 from agnesi.ops.indexing.join import concat

@@ -12,12 +12,12 @@ import numpy as np
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.support.dtypes import int64
 from agnesi.core.support.errors import at
-from agnesi.nn.convs import Conv2d, ConvTranspose2d
-from agnesi.nn.embedding import Embedding
-from agnesi.nn.layers import Dropout
-from agnesi.nn.linear import Linear
-from agnesi.nn.module import Module
-from agnesi.nn.norms import BatchNorm2d, LocalResponseNorm
+from agnesi.nn.base.module import Module
+from agnesi.nn.layers.convs import Conv2d, ConvTranspose2d
+from agnesi.nn.layers.embedding import Embedding
+from agnesi.nn.layers.linear import Linear
+from agnesi.nn.layers.norms import BatchNorm2d, LocalResponseNorm
+from agnesi.nn.layers.weightless import Dropout
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import ones, zeros

@@ -13,9 +13,9 @@ from agnesi.core.op import typed
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import prototxt, yamls
+from agnesi.nn.base.module import Module
 from agnesi.nn.caffe import Net, activation_for
-from agnesi.nn.layers import Sequential
-from agnesi.nn.module import Module
+from agnesi.nn.layers.weightless import Sequential
 
 #: Keys of an entry that are no parameters of its class.
 _OWN = frozenset(("type", "name", "inputs", "outputs", "activation", "layers"))

@@ -10,7 +10,7 @@ from agnesi.core.op import typed
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
-from agnesi.nn.module import Module, size_of
+from agnesi.nn.base.module import Module, size_of
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import empty, ones
 from agnesi.ops.base.movement import expand_dims, squeeze, swapaxes

@@ -6,32 +6,78 @@ from typing import TYPE_CHECKING, NoReturn
 
 from agnesi.core.support.errors import no_attribute
 from agnesi.core.support.exports import shown as _shown
-from agnesi.nn.ctc import ctc_loss as ctc_loss
-from agnesi.nn.curves import celu as celu
-from agnesi.nn.curves import glu as glu
-from agnesi.nn.curves import logsigmoid as logsigmoid
-from agnesi.nn.curves import mish as mish
-from agnesi.nn.curves import selu as selu
-from agnesi.nn.curves import softmin as softmin
-from agnesi.nn.curves import softsign as softsign
-from agnesi.nn.curves import tanhshrink as tanhshrink
-from agnesi.nn.forms import batch_norm as batch_norm
-from agnesi.nn.forms import instance_norm as instance_norm
-from agnesi.nn.forms import log_softmax as log_softmax
-from agnesi.nn.forms import pad as pad
-from agnesi.nn.forms import relu as relu
-from agnesi.nn.forms import softmax as softmax
-from agnesi.nn.forms import softplus as softplus
-from agnesi.nn.fractional import fractional_max_pool2d as fractional_max_pool2d
-from agnesi.nn.fractional import (
+from agnesi.nn.functions.forms import batch_norm as batch_norm
+from agnesi.nn.functions.forms import instance_norm as instance_norm
+from agnesi.nn.functions.forms import log_softmax as log_softmax
+from agnesi.nn.functions.forms import pad as pad
+from agnesi.nn.functions.forms import relu as relu
+from agnesi.nn.functions.forms import softmax as softmax
+from agnesi.nn.functions.forms import softplus as softplus
+from agnesi.nn.functions.fractional import fractional_max_pool2d as fractional_max_pool2d
+from agnesi.nn.functions.fractional import (
     fractional_max_pool2d_with_indices as fractional_max_pool2d_with_indices,
 )
-from agnesi.nn.fractional import fractional_max_pool3d as fractional_max_pool3d
-from agnesi.nn.fractional import (
+from agnesi.nn.functions.fractional import fractional_max_pool3d as fractional_max_pool3d
+from agnesi.nn.functions.fractional import (
     fractional_max_pool3d_with_indices as fractional_max_pool3d_with_indices,
 )
-from agnesi.nn.grids import affine_grid as affine_grid
-from agnesi.nn.grids import grid_sample as grid_sample
+from agnesi.nn.functions.grids import affine_grid as affine_grid
+from agnesi.nn.functions.grids import grid_sample as grid_sample
+from agnesi.nn.functions.noise import alpha_dropout as alpha_dropout
+from agnesi.nn.functions.noise import feature_alpha_dropout as feature_alpha_dropout
+from agnesi.nn.functions.noise import rrelu as rrelu
+from agnesi.nn.functions.piecewise_activations import hardshrink as hardshrink
+from agnesi.nn.functions.piecewise_activations import hardsigmoid as hardsigmoid
+from agnesi.nn.functions.piecewise_activations import hardswish as hardswish
+from agnesi.nn.functions.piecewise_activations import hardtanh as hardtanh
+from agnesi.nn.functions.piecewise_activations import softshrink as softshrink
+from agnesi.nn.functions.piecewise_activations import threshold as threshold
+from agnesi.nn.functions.positions import alibi as alibi
+from agnesi.nn.functions.positions import rotary as rotary
+from agnesi.nn.functions.rearranged import channel_shuffle as channel_shuffle
+from agnesi.nn.functions.rearranged import upsample_bilinear as upsample_bilinear
+from agnesi.nn.functions.rearranged import upsample_nearest as upsample_nearest
+from agnesi.nn.functions.smooth_activations import celu as celu
+from agnesi.nn.functions.smooth_activations import glu as glu
+from agnesi.nn.functions.smooth_activations import logsigmoid as logsigmoid
+from agnesi.nn.functions.smooth_activations import mish as mish
+from agnesi.nn.functions.smooth_activations import selu as selu
+from agnesi.nn.functions.smooth_activations import softmin as softmin
+from agnesi.nn.functions.smooth_activations import softsign as softsign
+from agnesi.nn.functions.smooth_activations import tanhshrink as tanhshrink
+from agnesi.nn.functions.spellings import (
+    adaptive_max_pool1d_with_indices as adaptive_max_pool1d_with_indices,
+)
+from agnesi.nn.functions.spellings import (
+    adaptive_max_pool2d_with_indices as adaptive_max_pool2d_with_indices,
+)
+from agnesi.nn.functions.spellings import (
+    adaptive_max_pool3d_with_indices as adaptive_max_pool3d_with_indices,
+)
+from agnesi.nn.functions.spellings import celu_ as celu_
+from agnesi.nn.functions.spellings import conv_tbc as conv_tbc
+from agnesi.nn.functions.spellings import elu_ as elu_
+from agnesi.nn.functions.spellings import hardtanh_ as hardtanh_
+from agnesi.nn.functions.spellings import leaky_relu_ as leaky_relu_
+from agnesi.nn.functions.spellings import linear_cross_entropy as linear_cross_entropy
+from agnesi.nn.functions.spellings import max_pool1d_with_indices as max_pool1d_with_indices
+from agnesi.nn.functions.spellings import max_pool2d_with_indices as max_pool2d_with_indices
+from agnesi.nn.functions.spellings import max_pool3d_with_indices as max_pool3d_with_indices
+from agnesi.nn.functions.spellings import relu_ as relu_
+from agnesi.nn.functions.spellings import rrelu_ as rrelu_
+from agnesi.nn.functions.spellings import selu_ as selu_
+from agnesi.nn.functions.spellings import threshold_ as threshold_
+from agnesi.nn.functions.vectors import bilinear as bilinear
+from agnesi.nn.functions.vectors import conv_transpose1d as conv_transpose1d
+from agnesi.nn.functions.vectors import conv_transpose2d as conv_transpose2d
+from agnesi.nn.functions.vectors import conv_transpose3d as conv_transpose3d
+from agnesi.nn.functions.vectors import cosine_similarity as cosine_similarity
+from agnesi.nn.functions.vectors import gumbel_softmax as gumbel_softmax
+from agnesi.nn.functions.vectors import normalize as normalize
+from agnesi.nn.functions.vectors import one_hot as one_hot
+from agnesi.nn.functions.vectors import pairwise_distance as pairwise_distance
+from agnesi.nn.functions.vectors import pdist as pdist
+from agnesi.nn.functions.vectors import prelu as prelu
 from agnesi.nn.losses.binary import binary_cross_entropy as binary_cross_entropy
 from agnesi.nn.losses.binary import (
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
@@ -42,6 +88,7 @@ from agnesi.nn.losses.binary import soft_margin_loss as soft_margin_loss
 from agnesi.nn.losses.classes import multi_margin_loss as multi_margin_loss
 from agnesi.nn.losses.classes import multilabel_margin_loss as multilabel_margin_loss
 from agnesi.nn.losses.classes import multilabel_soft_margin_loss as multilabel_soft_margin_loss
+from agnesi.nn.losses.ctc import ctc_loss as ctc_loss
 from agnesi.nn.losses.metric import cosine_embedding_loss as cosine_embedding_loss
 from agnesi.nn.losses.metric import margin_ranking_loss as margin_ranking_loss
 from agnesi.nn.losses.metric import triplet_margin_loss as triplet_margin_loss
@@ -53,53 +100,6 @@ from agnesi.nn.losses.regression import huber_loss as huber_loss
 from agnesi.nn.losses.regression import l1_loss as l1_loss
 from agnesi.nn.losses.regression import poisson_nll_loss as poisson_nll_loss
 from agnesi.nn.losses.regression import smooth_l1_loss as smooth_l1_loss
-from agnesi.nn.noise import alpha_dropout as alpha_dropout
-from agnesi.nn.noise import feature_alpha_dropout as feature_alpha_dropout
-from agnesi.nn.noise import rrelu as rrelu
-from agnesi.nn.positions import alibi as alibi
-from agnesi.nn.positions import rotary as rotary
-from agnesi.nn.rearranged import channel_shuffle as channel_shuffle
-from agnesi.nn.rearranged import upsample_bilinear as upsample_bilinear
-from agnesi.nn.rearranged import upsample_nearest as upsample_nearest
-from agnesi.nn.spellings import (
-    adaptive_max_pool1d_with_indices as adaptive_max_pool1d_with_indices,
-)
-from agnesi.nn.spellings import (
-    adaptive_max_pool2d_with_indices as adaptive_max_pool2d_with_indices,
-)
-from agnesi.nn.spellings import (
-    adaptive_max_pool3d_with_indices as adaptive_max_pool3d_with_indices,
-)
-from agnesi.nn.spellings import celu_ as celu_
-from agnesi.nn.spellings import conv_tbc as conv_tbc
-from agnesi.nn.spellings import elu_ as elu_
-from agnesi.nn.spellings import hardtanh_ as hardtanh_
-from agnesi.nn.spellings import leaky_relu_ as leaky_relu_
-from agnesi.nn.spellings import linear_cross_entropy as linear_cross_entropy
-from agnesi.nn.spellings import max_pool1d_with_indices as max_pool1d_with_indices
-from agnesi.nn.spellings import max_pool2d_with_indices as max_pool2d_with_indices
-from agnesi.nn.spellings import max_pool3d_with_indices as max_pool3d_with_indices
-from agnesi.nn.spellings import relu_ as relu_
-from agnesi.nn.spellings import rrelu_ as rrelu_
-from agnesi.nn.spellings import selu_ as selu_
-from agnesi.nn.spellings import threshold_ as threshold_
-from agnesi.nn.steps import hardshrink as hardshrink
-from agnesi.nn.steps import hardsigmoid as hardsigmoid
-from agnesi.nn.steps import hardswish as hardswish
-from agnesi.nn.steps import hardtanh as hardtanh
-from agnesi.nn.steps import softshrink as softshrink
-from agnesi.nn.steps import threshold as threshold
-from agnesi.nn.vectors import bilinear as bilinear
-from agnesi.nn.vectors import conv_transpose1d as conv_transpose1d
-from agnesi.nn.vectors import conv_transpose2d as conv_transpose2d
-from agnesi.nn.vectors import conv_transpose3d as conv_transpose3d
-from agnesi.nn.vectors import cosine_similarity as cosine_similarity
-from agnesi.nn.vectors import gumbel_softmax as gumbel_softmax
-from agnesi.nn.vectors import normalize as normalize
-from agnesi.nn.vectors import one_hot as one_hot
-from agnesi.nn.vectors import pairwise_distance as pairwise_distance
-from agnesi.nn.vectors import pdist as pdist
-from agnesi.nn.vectors import prelu as prelu
 from agnesi.ops.contractions.linear import linear as linear
 from agnesi.ops.convolution.conv import conv1d as conv1d
 from agnesi.ops.convolution.conv import conv2d as conv2d

@@ -9,11 +9,11 @@ from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
-from agnesi.nn.containers import ModuleList
-from agnesi.nn.convs import Conv2d
+from agnesi.nn.base.containers import ModuleList
+from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.functional import max_pool2d, relu, softmax
-from agnesi.nn.linear import Linear
-from agnesi.nn.module import Module, size_of
+from agnesi.nn.layers.convs import Conv2d
+from agnesi.nn.layers.linear import Linear
 from agnesi.ops.base.compare import greater_equal
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.movement import expand_dims, reshape

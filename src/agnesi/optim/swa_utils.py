@@ -15,8 +15,8 @@ from agnesi.core.public import public
 from agnesi.core.support.errors import at
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.nn.module import Module
-from agnesi.nn.norms import BatchNorm1d
+from agnesi.nn.base.module import Module
+from agnesi.nn.layers.norms import BatchNorm1d
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.select import where
 from agnesi.optim.optimizer import Optimizer

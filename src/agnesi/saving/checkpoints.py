@@ -13,7 +13,7 @@ import numpy as np
 from agnesi.core.op import typed
 from agnesi.core.support.errors import StateError, at
 from agnesi.core.tensor import Tensor
-from agnesi.nn.module import Module
+from agnesi.nn.base.module import Module
 from agnesi.ops.arrays.loading import Stored
 from agnesi.optim.optimizer import Optimizer
 from agnesi.saving.files import Path_, TensorFile, save_file

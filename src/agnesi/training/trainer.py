@@ -17,7 +17,7 @@ from agnesi.data.dataset import TensorDataset
 from agnesi.data.loader import DataLoader
 from agnesi.metrics.averages import Mean
 from agnesi.metrics.base import Metric
-from agnesi.nn.module import Module
+from agnesi.nn.base.module import Module
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.random.generators import default_generator
 from agnesi.optim.optimizer import Optimizer

@@ -8,7 +8,7 @@ from agnesi.api import functions as F
 from agnesi.core.op import typed
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
-from agnesi.nn.module import Module
+from agnesi.nn.base.module import Module
 from agnesi.ops.base.convert import as_tensor
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agnesi.nn.module import Module
+from agnesi.nn.base.module import Module
 
 #: From a module to the value of an attribute, and from a module and a value to what it is made of.
 Get = Callable[[Any], Any]

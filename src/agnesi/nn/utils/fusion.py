@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.core.op import typed
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.nn.module import Module
+from agnesi.nn.base.module import Module
 
 M = TypeVar("M", bound=Module)
 

@@ -13,8 +13,8 @@ from agnesi.core.op import typed
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.nn.base.module import Module
 from agnesi.nn.functional import normalize
-from agnesi.nn.module import Module
 from agnesi.nn.utils.parametrize import register_parametrization
 from agnesi.nn.utils.weights import (
     as_matrix,

@@ -14,8 +14,8 @@ from agnesi.core.op import typed
 from agnesi.core.support.errors import at
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.nn.containers import ModuleDict, ModuleList
-from agnesi.nn.module import Module
+from agnesi.nn.base.containers import ModuleDict, ModuleList
+from agnesi.nn.base.module import Module
 from agnesi.nn.utils.computed import base_of, compute, held, is_computed
 
 M = TypeVar("M", bound=Module)

@@ -7,7 +7,7 @@ from typing import Any
 
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
-from agnesi.nn.module import Module
+from agnesi.nn.base.module import Module
 
 
 def functional_call(module: Module, parameters: Mapping[str, Tensor], args: Any,

@@ -11,8 +11,8 @@ from agnesi.api import functions as F
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.nn.base.module import Module
 from agnesi.nn.functional import normalize
-from agnesi.nn.module import Module
 from agnesi.nn.utils.computed import compute, held, is_computed
 
 M = TypeVar("M", bound=Module)

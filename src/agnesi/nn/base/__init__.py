@@ -1,0 +1,6 @@
+"""What a module is: parameters, buffers and modules by name, hooks, copies, and errors with a path.
+
+In: classes derived from ``Module``, and tensors assigned to their attributes. Out: the tree that
+they form, walked, counted, copied and frozen.
+What must hold: names and their order are PyTorch's; a module that occurs twice is counted once.
+"""

@@ -1,0 +1,370 @@
+"""Modules and parameters in lists and dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self
+
+from agnesi.core.op import typed
+from agnesi.core.support.errors import at
+from agnesi.core.tensor import Tensor
+from agnesi.nn.base.module import Module
+from agnesi.ops.base.convert import as_tensor
+
+
+def Parameter(data: Any, requires_grad: bool = True) -> Tensor:  # noqa: N802 - a class in PyTorch
+    """A tensor that a module owns and that training changes.
+
+    Every float tensor that requires a gradient and is made in a module's ``__init__`` is one; this
+    is PyTorch's word for it.
+
+    Parameters
+    ----------
+    data : array_like
+        Its value; shares memory with a tensor that is given.
+    requires_grad : bool
+        Whether gradients flow to it.
+
+    Returns
+    -------
+    Tensor
+        A leaf of the shape and dtype of ``data``.
+
+    See Also
+    --------
+    nn.ParameterList, nn.Module
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Parameter(ag.zeros(2))
+    tensor([0., 0.], requires_grad=True)
+    """
+    return as_tensor(data).detach().requires_grad_(requires_grad)
+
+
+class _List(Module):
+    """A list whose entries are named by their places."""
+
+    def __init__(self, entries: Iterable[Any] = ()) -> None:
+        self.entries: tuple[Any, ...] = tuple(self._checked(e) for e in entries)
+
+    def _checked(self, entry: Any) -> Any:
+        raise NotImplementedError
+
+    def _entries(self) -> Iterator[tuple[str, Any]]:
+        return ((str(i), entry) for i, entry in enumerate(self.entries))
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.entries)
+
+    def __getitem__(self, i: int | slice) -> Any:
+        return type(self)(self.entries[i]) if isinstance(i, slice) else self.entries[i]
+
+    def __setitem__(self, i: int, entry: Any) -> None:
+        entries = list(self.entries)
+        entries[i] = self._checked(entry)
+        self.entries = tuple(entries)
+
+    def __delitem__(self, i: int | slice) -> None:
+        entries = list(self.entries)
+        del entries[i]
+        self.entries = tuple(entries)
+
+    def __add__(self, other: Iterable[Any]) -> Self:
+        return type(self)([*self.entries, *other])
+
+    def append(self, entry: Any) -> Self:
+        """Add an entry at the end.
+
+        Parameters
+        ----------
+        entry : Module or Tensor
+            What the list holds.
+
+        Returns
+        -------
+        Self
+            The list.
+        """
+        self.entries = (*self.entries, self._checked(entry))
+        return self
+
+    def extend(self, entries: Iterable[Any]) -> Self:
+        """Add entries at the end.
+
+        Parameters
+        ----------
+        entries : iterable
+            What the list holds.
+
+        Returns
+        -------
+        Self
+            The list.
+        """
+        self.entries = (*self.entries, *(self._checked(e) for e in entries))
+        return self
+
+    def insert(self, index: int, entry: Any) -> None:
+        """Put an entry before a place.
+
+        Parameters
+        ----------
+        index : int
+            The place.
+        entry : Module or Tensor
+            What the list holds.
+        """
+        entries = list(self.entries)
+        entries.insert(index, self._checked(entry))
+        self.entries = tuple(entries)
+
+    def pop(self, index: int = -1) -> Any:
+        """Take an entry out.
+
+        Parameters
+        ----------
+        index : int
+            Its place.
+
+        Returns
+        -------
+        Any
+            The entry.
+        """
+        found = self.entries[index]
+        del self[index]
+        return found
+
+
+class _Dict(Module):
+    """A dict whose entries are named by their keys."""
+
+    def __init__(self, entries: Any = ()) -> None:
+        self.entries: dict[str, Any] = {}
+        self.update(entries)
+
+    def _checked(self, entry: Any) -> Any:
+        raise NotImplementedError
+
+    def _entries(self) -> Iterator[tuple[str, Any]]:
+        return iter(self.entries.items())
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.entries
+
+    def __getitem__(self, key: str) -> Any:
+        return self.entries[key]
+
+    def __setitem__(self, key: str, entry: Any) -> None:
+        self.entries = {**self.entries, key: self._checked(entry)}
+
+    def __delitem__(self, key: str) -> None:
+        entries = dict(self.entries)
+        del entries[key]
+        self.entries = entries
+
+    def update(self, entries: Any) -> None:
+        """Add entries, or replace those of the same keys.
+
+        Parameters
+        ----------
+        entries : mapping or pairs
+            Names and what the dict holds.
+        """
+        new = dict(entries.items() if isinstance(entries, (Mapping, _Dict)) else entries)
+        self.entries = {**self.entries, **{k: self._checked(v) for k, v in new.items()}}
+
+    def keys(self) -> Any:
+        """The names.
+
+        Returns
+        -------
+        Any
+            A view, as of a dict.
+        """
+        return self.entries.keys()
+
+    def values(self) -> Any:
+        """The entries.
+
+        Returns
+        -------
+        Any
+            A view, as of a dict.
+        """
+        return self.entries.values()
+
+    def items(self) -> Any:
+        """Names and entries.
+
+        Returns
+        -------
+        Any
+            A view, as of a dict.
+        """
+        return self.entries.items()
+
+    def pop(self, key: str) -> Any:
+        """Take an entry out.
+
+        Parameters
+        ----------
+        key : str
+            Its name.
+
+        Returns
+        -------
+        Any
+            The entry.
+        """
+        found = self.entries[key]
+        del self[key]
+        return found
+
+    def clear(self) -> None:
+        """Take all entries out."""
+        self.entries = {}
+
+
+def _module(owner: Any, entry: Any) -> Any:
+    if not isinstance(entry, Module):
+        raise TypeError(at(f"{type(owner).__name__} holds modules, not {typed(entry)}"))
+    return entry
+
+
+def _parameter(owner: Any, entry: Any) -> Any:
+    if isinstance(entry, Tensor):
+        return entry
+    return Parameter(entry)
+
+
+class ModuleList(_List):
+    """Modules in a list, whose parameters are named by their places.
+
+    Parameters
+    ----------
+    modules : iterable of Module
+        What it holds.
+
+    Raises
+    ------
+    TypeError
+        If an entry is no module.
+
+    See Also
+    --------
+    nn.ModuleDict, nn.Sequential
+
+    Examples
+    --------
+    >>> from agnesi import nn
+    >>> layers = nn.ModuleList([nn.Linear(2, 3)])
+    >>> len(layers.append(nn.Linear(3, 1)))
+    2
+    >>> [name for name, _ in layers.named_parameters()]
+    ['0.weight', '0.bias', '1.weight', '1.bias']
+    """
+
+    def __init__(self, modules: Iterable[Module] = ()) -> None:
+        super().__init__(modules)
+
+    def _checked(self, entry: Any) -> Any:
+        return _module(self, entry)
+
+
+class ModuleDict(_Dict):
+    """Modules in a dict, whose parameters are named by their keys.
+
+    Parameters
+    ----------
+    modules : mapping or pairs
+        Names and modules.
+
+    Raises
+    ------
+    TypeError
+        If an entry is no module.
+
+    See Also
+    --------
+    nn.ModuleList
+
+    Examples
+    --------
+    >>> from agnesi import nn
+    >>> parts = nn.ModuleDict({"encode": nn.Linear(2, 3)})
+    >>> parts["decode"] = nn.Linear(3, 2)
+    >>> [name for name, _ in parts.named_parameters()]
+    ['encode.weight', 'encode.bias', 'decode.weight', 'decode.bias']
+    """
+
+    def __init__(self, modules: Any = ()) -> None:
+        super().__init__(modules)
+
+    def _checked(self, entry: Any) -> Any:
+        return _module(self, entry)
+
+
+class ParameterList(_List):
+    """Parameters in a list, named by their places.
+
+    Parameters
+    ----------
+    values : iterable of array_like
+        Tensors as they are; of anything else parameters are made.
+
+    See Also
+    --------
+    nn.ParameterDict, nn.Parameter
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> weights = ag.nn.ParameterList([ag.nn.Parameter(ag.zeros(2)) for _ in range(3)])
+    >>> len(list(weights.parameters()))
+    3
+    """
+
+    def __init__(self, values: Iterable[Any] = ()) -> None:
+        super().__init__(values)
+
+    def _checked(self, entry: Any) -> Any:
+        return _parameter(self, entry)
+
+
+class ParameterDict(_Dict):
+    """Parameters in a dict, named by their keys.
+
+    Parameters
+    ----------
+    parameters : mapping or pairs
+        Names and tensors; of anything else parameters are made.
+
+    See Also
+    --------
+    nn.ParameterList, nn.Parameter
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> weights = ag.nn.ParameterDict({"scale": ag.nn.Parameter(ag.ones(2))})
+    >>> [name for name, _ in weights.named_parameters()]
+    ['scale']
+    """
+
+    def __init__(self, parameters: Any = ()) -> None:
+        super().__init__(parameters)
+
+    def _checked(self, entry: Any) -> Any:
+        return _parameter(self, entry)

@@ -1,0 +1,587 @@
+"""Modules: objects that own parameters, and functions of a batch at the same time."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Protocol, Self, TypeVar
+
+import numpy as np
+
+from agnesi.core.dispatch import assign
+from agnesi.core.op import typed
+from agnesi.core.public import check_call, is_device, on_host
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import StateError, TraceError, at, no_attribute, shown
+from agnesi.core.support.tracing import current_reads, is_tracing
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.nn.base.copies import ordered
+from agnesi.nn.base.hooks import Hooked, called
+from agnesi.nn.base.lookups import Lookups
+from agnesi.nn.base.owned import begins, followed, is_owned, is_parameter, is_saved, refused
+from agnesi.nn.base.paths import told
+from agnesi.nn.base.tree import containers, dotted, entries, refuse_depth, replaced, table
+from agnesi.ops.arrays.loading import check_state, write_all
+
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+
+#: A count that PyTorch's normalizations keep even where nothing depends on it, as ours do not.
+_ONLY_COUNTED = "num_batches_tracked"
+
+
+class _Forward(Protocol[P, R]):
+    """A module, by the type of its ``forward``."""
+
+    def forward(self, *args: P.args, **keywords: P.kwargs) -> R: ...
+
+
+class Module(Hooked, Lookups):
+    """Base of layers and models: an object with tensors, and a ``forward``.
+
+    Attributes are plain: a tensor that requires grad and was not computed is a parameter; other
+    tensors that ``__init__`` or :meth:`register_buffer` put there are buffers, later ones are mere
+    attributes.  Modules and tensors are also found in lists, tuples and dicts.
+
+    See Also
+    --------
+    nn.Sequential, optim.SGD, optim.Adam, jit
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import nn
+    >>> class Scale(nn.Module):
+    ...     def __init__(self):
+    ...         self.factor = ag.tensor([2.0], requires_grad=True)
+    ...     def forward(self, x):
+    ...         return x * self.factor
+    >>> scale = Scale()
+    >>> scale(ag.ones(1))
+    tensor([2.], requires_grad=True)
+    >>> [name for name, _ in scale.named_parameters()]
+    ['factor']
+    """
+
+    __slots__ = (
+        "__dict__", "__weakref__", "_hooks", "_lent", "_made", "_owned", "_training",
+    )
+
+    _hooks: tuple[Any, ...]
+    _training: bool
+    _made: bool  # __init__ is over
+    _owned: dict[str, bool]  # names of parameters and buffers, and whether they are saved
+    _lent: frozenset[str]  # names of parameters that with_parameters gave other values
+
+    forward: Callable[..., Any]
+
+    def __new__(cls, *args: Any, **keywords: Any) -> Self:
+        check_call(cls, args, keywords)
+        self = super().__new__(cls)
+        self._training, self._made = True, cls.__init__ is object.__init__
+        if not self._made:
+            cls.__init__ = followed(cls.__init__)  # type: ignore[method-assign]
+        self._owned, self._lent, self._hooks = {}, frozenset(), ()
+        return self
+
+    def __call__(self: _Forward[P, R], *args: P.args, **keywords: P.kwargs) -> R:
+        """Run ``forward``; the types are those of ``forward``."""
+        try:
+            if self._hooks:  # type: ignore[attr-defined]
+                return called(self, args, keywords)
+            return self.forward(*args, **keywords)
+        except RecursionError:
+            refuse_depth(Module.__call__.__code__)
+            raise
+        except Exception as error:
+            found = told(error, self)
+            if found is error:
+                raise
+            raise found from None
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        found: Any = super().__reduce_ex__(max(protocol, 2))  # older ones leave slots out
+        how, kind, state, *rest = found
+        if type(state) is tuple and type(state[0]) is dict and state[0]:
+            state = ordered(self, state[0], lambda m: list(m.children())), *state[1:]
+        return how, kind, state, *rest
+
+    # -- attributes -----------------------------------------------------------------------
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name == "forward":
+                raise AttributeError(at(f"{type(self).__name__} has no forward(self, ...), which a "
+                                        "call of it runs"))
+            raise no_attribute("Module", name, self)
+
+    @property
+    def training(self) -> bool:
+        """Whether the module is in training mode; compiled functions follow a change."""
+        return self._training
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in Module.__slots__:
+            object.__setattr__(self, name, value)
+            return
+        before = object.__getattribute__(self, "__dict__").get(name, self)
+        if begins(before) and not (value is None or begins(value) or isinstance(value, Module)):
+            raise refused(self, name, before, value)
+        if is_tracing() and isinstance(value, Tensor) and value.data is None:
+            self._assign_traced(name, value)
+            return
+        object.__setattr__(self, name, value)
+
+    def _assign_traced(self, name: str, value: Tensor) -> None:
+        """What is assigned inside a function of ``ag.jit`` is put there after each call.
+
+        Other graphs know tensors only: it becomes the new value of one of its type.
+        """
+        if current_reads() is not None:
+            object.__setattr__(self, name, value)
+            return
+        held = object.__getattribute__(self, "__dict__").get(name)
+        if (isinstance(held, Tensor) and held.data is not None
+                and (held.shape, held.dtype) == (value.shape, value.dtype)):
+            assign(held, value)
+            return
+        what = typed(held) if isinstance(held, Tensor) else "no tensor"
+        raise TraceError(
+            at(
+                f"{type(self).__name__}.{name} is assigned {typed(value)} inside a jit-compiled "
+                f"function, but it holds {what}: the value would not exist outside. Create "
+                f"self.{name} in __init__ with this shape, or return the value"
+            )
+        )
+
+    # -- what it owns ---------------------------------------------------------------------
+    def children(self) -> Iterator[Module]:
+        """Modules directly inside.
+
+        Returns
+        -------
+        Iterator of Module
+            In the order in which they were assigned.
+        """
+        return (v for _, v in self._entries() if isinstance(v, Module))
+
+    def modules(self) -> Iterator[Module]:
+        """The module itself and all modules inside, each once.
+
+        Returns
+        -------
+        Iterator of Module
+            In the order in which they were assigned.
+        """
+        return (module for _, module in self._walk(named=False))
+
+    def named_modules(self) -> Iterator[tuple[str, Module]]:
+        """The module itself (named ``""``) and all modules inside, with dotted names, each once.
+
+        Returns
+        -------
+        Iterator of (str, Module)
+            Outer modules before those inside.
+        """
+        return self._walk()
+
+    def _walk(self, named: bool = True) -> Iterator[tuple[str, Module]]:
+        """The module itself and all modules inside, each once, by their names if asked for."""
+        seen: set[int] = set()
+        stack: list[tuple[str, Module]] = [("", self)]
+        while stack:
+            name, module = stack.pop()
+            if id(module) in seen:
+                continue
+            seen.add(id(module))
+            yield name, module
+            inside = [(n, v) for n, v in module._entries() if isinstance(v, Module)]
+            stack.extend((dotted(name, n) if named else "", v) for n, v in reversed(inside))
+
+    def _entries(self) -> Iterator[tuple[str, Any]]:
+        """Tensors and modules that the attributes hold, with their names."""
+        held = object.__getattribute__(self, "__dict__")
+        reads = current_reads()
+        if reads is not None:
+            reads.answer(self, lambda: _found(held), lambda: [held, *containers(held)])
+        return _found(held)
+
+    def _held(self, recurse: bool = True, named: bool = True
+              ) -> Iterator[tuple[str, Tensor, Module, str]]:
+        """Every parameter and buffer by each of its names, if asked for, with its module and the
+        name there; those of a module before those of its children."""
+        for prefix, module in self._walk(named) if recurse else [("", self)]:
+            for name, value in module._entries():
+                if isinstance(value, Tensor) and is_owned(module, name, value):
+                    yield dotted(prefix, name) if named else name, value, module, name
+
+    def _named_tensors(self) -> Iterator[tuple[str, Tensor]]:
+        """Every parameter and buffer that is saved, by each of its names."""
+        return ((n, t) for n, t, owner, name in self._held() if is_saved(owner, name))
+
+    def named_parameters(self, prefix: str = "", recurse: bool = True
+                         ) -> Iterator[tuple[str, Tensor]]:
+        """Tensors that require grad and were not computed, with dotted names; a shared one once,
+        by its first name.
+
+        Parameters
+        ----------
+        prefix : str
+            What the names begin with, followed by a point.
+        recurse : bool
+            Whether to look into modules inside, too.
+
+        Returns
+        -------
+        Iterator of (str, Tensor)
+            In the order in which they were assigned.
+        """
+        return _once((dotted(prefix, n), t) for n, t, owner, name in self._held(recurse)
+                     if is_parameter(owner, name, t))
+
+    def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Tensors that require grad and were not computed, of this module and (unless
+        ``recurse=False``) all inside.
+
+        Parameters
+        ----------
+        recurse : bool
+            Whether to look into modules inside, too.
+
+        Returns
+        -------
+        Iterator of Tensor
+            In the order of :meth:`named_parameters`; a shared one once.
+
+        Examples
+        --------
+        >>> from agnesi import nn
+        >>> [tuple(p.shape) for p in nn.Linear(3, 2).parameters()]
+        [(2, 3), (2,)]
+        """
+        return (t for _, t in _once((n, t) for n, t, owner, name in self._held(recurse, False)
+                                    if is_parameter(owner, name, t)))
+
+    def with_parameters(self, values: Mapping[str, Tensor]) -> Self:
+        """The same module with other tensors as parameters; buffers and all else are shared.
+
+        Parameters
+        ----------
+        values : mapping of str to Tensor
+            Tensors by the names of :meth:`named_parameters`; parameters not named stay.
+
+        Returns
+        -------
+        Module
+            Of the same class.
+
+        Raises
+        ------
+        KeyError
+            If a name is that of no parameter.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> net = ag.nn.Linear(2, 1, bias=False)
+        >>> net.with_parameters({"weight": ag.ones((1, 2))})(ag.ones(2))
+        tensor([2.])
+        """
+        mine = dict(self.named_parameters())
+        unknown = sorted(values.keys() - mine.keys())
+        if unknown:
+            raise StateError(
+                at(f"{type(self).__name__} has no parameters {unknown}, but {list(mine)}")
+            )
+        tensors = {id(mine[name]): value for name, value in values.items()}
+        found: Self = replaced(self, tensors, Module)
+        return found
+
+    def named_buffers(self) -> Iterator[tuple[str, Tensor]]:
+        """Other tensors that ``__init__`` or :meth:`register_buffer` put there, dotted names.
+
+        Returns
+        -------
+        Iterator of (str, Tensor)
+            In the order in which they were assigned.
+        """
+        return _once(
+            (n, t) for n, t, owner, name in self._held() if not is_parameter(owner, name, t)
+        )
+
+    def buffers(self) -> Iterator[Tensor]:
+        """Other tensors that belong to the module, running statistics for example.
+
+        Returns
+        -------
+        Iterator of Tensor
+            In the order of :meth:`named_buffers`.
+        """
+        return (t for _, t in _once((n, t) for n, t, owner, name in self._held(named=False)
+                                    if not is_parameter(owner, name, t)))
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Set an attribute that is a buffer, as other tensors are that ``__init__`` assigns.
+
+        Parameters
+        ----------
+        name : str
+            Of the attribute.
+        tensor : Tensor or None
+            Its value; None where one is assigned later.
+        persistent : bool
+            Whether :meth:`state_dict` has it.
+
+        Raises
+        ------
+        TypeError
+            If it is no tensor, or would be a parameter.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> net = ag.nn.Tanh()
+        >>> net.register_buffer("calls", ag.zeros(()))
+        >>> list(net.state_dict())
+        ['calls']
+        """
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(at(f"buffer {name!r} must be a Tensor or None, not {typed(tensor)}"))
+        if begins(tensor):
+            raise TypeError(at(f"buffer {name!r} would be a parameter: pass tensor.detach()"))
+        setattr(self, name, tensor)
+        self._owned[name] = persistent
+
+    # -- saving ---------------------------------------------------------------------------
+    def state_dict(self, copy: bool = True) -> dict[str, Tensor]:
+        """All parameters and buffers by name, with PyTorch's names and layouts.
+
+        Parameters
+        ----------
+        copy : bool
+            Whether they are copies, which stay as they are; else they are the module's own.
+
+        Returns
+        -------
+        dict of str to Tensor
+            Copies share no memory with the module.
+
+        Examples
+        --------
+        >>> from agnesi import nn
+        >>> list(nn.Sequential(nn.Linear(3, 2), nn.Tanh()).state_dict())
+        ['0.weight', '0.bias']
+        """
+        return {name: wrap(np.array(t.data)) if copy else t for name, t in self._named_tensors()}
+
+    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
+        """Copy values into the parameters and buffers, in place.
+
+        Parameters
+        ----------
+        state : mapping of str to array_like
+            Values by name, as :meth:`state_dict` (or PyTorch's) gives them.
+        strict : bool
+            Whether the names must be exactly those of this module; ``num_batches_tracked`` of
+            PyTorch's, which counts batches, may be there where it is not needed.
+
+        Raises
+        ------
+        KeyError
+            If names are missing or unknown, and ``strict``.
+        ValueError
+            If shapes differ, or something lies in read-only memory; nothing is changed then.
+        TypeError
+            If values are of another kind, as complex ones for floats; nothing is changed then.
+        """
+        check_state(type(self).__name__, state)
+        mine = dict(self._named_tensors())
+        missing, unknown = sorted(mine.keys() - state.keys()), sorted(state.keys() - mine.keys())
+        unknown = [name for name in unknown if not name.endswith(_ONLY_COUNTED)]
+        if strict and (missing or unknown):
+            raise StateError(
+                at(f"state for {type(self).__name__}: missing {missing}, unknown {unknown}; "
+                   "strict=False loads what fits")
+            )
+        write_all(mine, {name: state[name] for name in mine if name in state})
+
+    # -- changing all at once -------------------------------------------------------------
+    def train(self, mode: bool = True) -> Self:
+        """Switch training mode on (or off) here and in all modules inside.
+
+        Parameters
+        ----------
+        mode : bool
+            Whether training mode is on.
+
+        Returns
+        -------
+        Module
+            The module itself.
+
+        Raises
+        ------
+        TypeError
+            If ``mode`` is neither True nor False.
+        """
+        if not isinstance(mode, (int, np.bool_)):
+            raise TypeError(at(f"{type(self).__name__}.train: mode must be True or False, not "
+                               f"{typed(mode)}"))
+        for module in self.modules():
+            module._training = bool(mode)
+        return self
+
+    def eval(self) -> Self:
+        """Switch training mode off: no dropout, fixed statistics.
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
+        return self.train(False)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or set them to zero.
+
+        Parameters
+        ----------
+        set_to_none : bool
+            Whether ``grad`` becomes None instead of zeros.
+        """
+        for p in self.parameters():
+            if set_to_none or p.grad is None:
+                p.grad = None
+            else:
+                p.grad.zero_()
+
+    def apply(self, function: Callable[[Module], Any]) -> Self:
+        """Call ``function`` with every module inside, children first, and with this one.
+
+        Parameters
+        ----------
+        function : callable
+            Called with a module; what it returns is dropped.
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
+        for module in reversed(list(self.modules())):
+            function(module)
+        return self
+
+    def to(self, dtype: Any = None, *, device: Any = None, non_blocking: bool = False) -> Self:
+        """Convert all float parameters and buffers to another float dtype; gradients are dropped.
+
+        The only device, "cpu", is accepted, and changes nothing.
+
+        Parameters
+        ----------
+        dtype : dtype, optional
+            A float dtype; None, or a device in its place, changes nothing.
+        device : str, optional
+            Only "cpu", which is the default.
+        non_blocking : bool
+            Taken from PyTorch's calls, and not needed.
+
+        Returns
+        -------
+        Module
+            The module itself.
+
+        Raises
+        ------
+        TypeError
+            If ``dtype`` is not a float dtype.
+        ValueError
+            If the device is not "cpu".
+
+        Examples
+        --------
+        >>> from agnesi import nn
+        >>> nn.Linear(3, 2).to("float64").weight.dtype
+        dtype('float64')
+        """
+        on_host(device)
+        if dtype is None or is_device(dtype):
+            return self
+        kind = dtypes.as_dtype(dtype)
+        if kind.kind not in "fV":
+            raise TypeError(at(f"a module is converted to a float dtype, not to {kind}"))
+        for _, t, *_ in self._held(named=False):
+            if t.dtype.kind in "fV" and t.dtype != kind:
+                t.data, t._grad = t.data.astype(kind), None
+        return self
+
+    def half(self) -> Self:
+        """Convert all float parameters and buffers to float16.
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
+        return self.to("float16")
+
+    def bfloat16(self) -> Self:
+        """Convert all float parameters and buffers to bfloat16.
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
+        return self.to("bfloat16")
+
+    def float(self) -> Self:
+        """Convert all float parameters and buffers to float32.
+
+        Returns
+        -------
+        Module
+            The module itself.
+        """
+        return self.to("float32")
+
+    # -- printing -------------------------------------------------------------------------
+    def extra_repr(self) -> str:
+        """The settings to show behind the name of the class.
+
+        Returns
+        -------
+        str
+            Shown between parentheses; empty by default.
+        """
+        return ""
+
+    def __repr__(self) -> str:
+        return table(self)
+
+
+def size_of(layer: Module, value: Any, what: str, least: int = 1) -> int:
+    """A size that a layer is made with; errors name both."""
+    if not hasattr(value, "__index__"):
+        raise TypeError(at(
+            f"{type(layer).__name__}: {what} must be an integer, not {shown(value)}"))
+    number = operator.index(value)
+    if number < least:
+        raise ValueError(
+            at(f"{type(layer).__name__}: {what} must be at least {least}, not {number}")
+        )
+    return number
+
+
+def _found(held: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in held.items():
+        yield from entries(name, value, Module)
+
+
+def _once(named: Iterator[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]]:
+    seen: set[int] = set()
+    for name, t in named:
+        if id(t) not in seen:
+            seen.add(id(t))
+            yield name, t

@@ -1,0 +1,208 @@
+"""What a model does with an input: shapes, parameters, multiply-adds and bytes, layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from agnesi.autodiff.recording import enable_grad
+from agnesi.core.ir.dims import product
+from agnesi.core.ir.node import Node, next_serial
+from agnesi.core.support import tree
+from agnesi.core.tensor import Tensor
+from agnesi.nn.base.module import Module
+
+_HEADS = ("layer", "output", "parameters", "multiply-adds", "bytes")
+
+
+class Line(NamedTuple):
+    """One call of a layer.
+
+    Parameters
+    ----------
+    name : str
+        Its path from the model; empty for the model itself.
+    kind : str
+        Its class.
+    shapes : list of tuple of int
+        Of the tensors that it gives.
+    parameters : int
+        Elements of its parameters, with those inside.
+    multiply_adds : int
+        In matrix products and convolutions, with those inside.
+    nbytes : int
+        Of what it gives.
+
+    See Also
+    --------
+    nn.summary
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.summary(ag.nn.Linear(2, 3), ag.ones((1, 2))).lines[0].multiply_adds
+    6
+    """
+
+    name: str
+    kind: str
+    shapes: list[tuple[int, ...]]
+    parameters: int
+    multiply_adds: int
+    nbytes: int
+
+
+class Summary(NamedTuple):
+    """All calls of layers, in the order in which they ended; the model itself comes last.
+
+    Parameters
+    ----------
+    lines : list of Line
+        One for each call.
+
+    See Also
+    --------
+    nn.summary
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.summary(ag.nn.Sequential(ag.nn.Linear(2, 3), ag.nn.Tanh()), ag.ones((1, 2)))
+    layer       output  parameters  multiply-adds  bytes
+    0 (Linear)  (1, 3)           9              6     12
+    1 (Tanh)    (1, 3)           0              0     12
+    Sequential  (1, 3)           9              6     12
+    """
+
+    lines: list[Line]
+
+    @property
+    def parameters(self) -> int:
+        """Elements of all parameters."""
+        return self.lines[-1].parameters
+
+    @property
+    def multiply_adds(self) -> int:
+        """In matrix products and convolutions of the whole model."""
+        return self.lines[-1].multiply_adds
+
+    @property
+    def nbytes(self) -> int:
+        """Of what all layers give that hold no others."""
+        outer = {line.name.rpartition(".")[0] for line in self.lines}
+        return sum(line.nbytes for line in self.lines if line.name not in outer)
+
+    def __str__(self) -> str:
+        rows = [_HEADS, *map(_row, self.lines)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join(
+            "  ".join(cell.ljust(w) if k < 2 else cell.rjust(w)
+                      for k, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
+            for row in rows)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _row(line: Line) -> tuple[str, ...]:
+    name = f"{line.name} ({line.kind})" if line.name else line.kind
+    shapes = ", ".join(map(str, line.shapes))
+    return name, shapes, f"{line.parameters:,}", f"{line.multiply_adds:,}", f"{line.nbytes:,}"
+
+
+def summary(model: Module, *inputs: Any, **keywords: Any) -> Summary:
+    """Call a model once, and tell of every layer what it gives and costs.
+
+    Parameters
+    ----------
+    model : Module
+        The model; it is called as in evaluation mode, and nothing of it changes.
+    *inputs : object
+        Its arguments.
+    **keywords : object
+        Its arguments by name.
+
+    Returns
+    -------
+    Summary
+        A table when printed.
+
+    See Also
+    --------
+    nn.Module
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> net = ag.nn.Sequential(ag.nn.Conv2d(1, 4, 3), ag.nn.ReLU(), ag.nn.Flatten())
+    >>> found = ag.nn.summary(net, ag.ones((1, 1, 5, 5)))
+    >>> found.parameters, found.multiply_adds, found.lines[0].shapes
+    (40, 324, [(1, 4, 3, 3)])
+    """
+    lines: list[Line] = []
+    began: list[int] = []
+    handles = []
+    modes = [(m, m.training) for m in model.modules()]
+
+    def begin(module: Module, args: Any) -> None:
+        began.append(next_serial())
+
+    def watched(name: str) -> Any:
+        def end(module: Module, args: Any, output: Any) -> None:
+            tensors = [t for t in tree.flatten(output)[0] if isinstance(t, Tensor)]
+            lines.append(Line(
+                name, type(module).__name__, [tuple(t.shape) for t in tensors],
+                sum(int(product(p.shape)) for p in module.parameters()),
+                _multiply_adds(tensors, began.pop()),
+                sum(int(product(t.shape)) * t.dtype.itemsize for t in tensors)))
+
+        return end
+
+    try:
+        for module, _ in modes:
+            module._training = False
+        for name, module in model.named_modules():
+            handles.append(module.register_forward_pre_hook(begin))
+            handles.append(module.register_forward_hook(watched(name)))
+        with enable_grad():
+            model(*(_followed(x) for x in inputs), **keywords)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for module, training in modes:
+            module._training = training
+    return Summary(lines)
+
+
+def _followed(x: Any) -> Any:
+    """An input whose uses are recorded."""
+    if isinstance(x, Tensor) and x.dtype.kind in "fcV" and not x.requires_grad:
+        return x.detach().requires_grad_()
+    return x
+
+
+def _multiply_adds(outputs: list[Tensor], began: int) -> int:
+    """Those of all recorded operations behind a moment that outputs depend on."""
+    return sum(map(_cost, _behind([t.node for t in outputs if t.node is not None], began)))
+
+
+def _behind(nodes: list[Node], began: int) -> Iterator[Node]:
+    seen: set[int] = set()
+    while nodes:
+        node = nodes.pop()
+        if id(node) in seen or abs(node.serial) <= began or node.op is None:
+            continue
+        seen.add(id(node))
+        yield node
+        nodes.extend(node.inputs)
+
+
+def _cost(node: Node) -> int:
+    """Products of one operation that are added up."""
+    shapes = [i.shape for i in node.inputs]
+    name = node.op.name
+    if name in ("matmul", "linear"):
+        return int(product(node.shape)) * int(shapes[0][-1])
+    if name == "conv":
+        return int(product(node.shape)) * int(product(shapes[1][1:]))
+    return 0

@@ -1,0 +1,228 @@
+"""Maxima over windows that lie at random places (Graham, 2014)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agnesi.api import functions as F
+from agnesi.core.accepted import PerAxis, TensorLike
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.tensor import Tensor
+from agnesi.nn.base.module import Module
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.random.generators import Generator
+from agnesi.ops.random.random import uniform
+
+_DOC = """The greatest elements of windows at random places (Graham, 2014).
+
+    Parameters
+    ----------
+    input : array_like
+        (batch, channels{size}), or without a batch.
+    kernel_size : int or tuple of int
+        Size of the windows.
+    output_size : int or tuple of int, optional
+        How many windows there are along each axis.
+    output_ratio : float or tuple of float, optional
+        Their share of the image's sizes, in place of ``output_size``.
+    return_indices : bool
+        Whether to tell where the greatest lie, too.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+
+    Returns
+    -------
+    Tensor, or two
+        The greatest elements; with ``return_indices`` also their places, counted through an image.
+
+    Raises
+    ------
+    ValueError
+        If not exactly one of ``output_size`` and ``output_ratio`` is given.
+    ShapeError
+        If images are too small.
+
+    See Also
+    --------
+    nn.{layer}, nn.functional.max_pool{rank}d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.ones((1, 1{ones}))
+    >>> ag.nn.functional.{name}(x, 2, 3){first}.shape
+    (1, 1{threes})
+    """
+
+
+def _per_axis(value: Any, rank: int) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * rank
+
+
+def _sizes(name: str, x: Tensor, kernel: Any, size: Any, ratio: Any, rank: int
+           ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    if (size is None) == (ratio is None):
+        raise ValueError(f"{name}: give output_size or output_ratio, and not both")
+    within = x.shape[2:]
+    kernels = _per_axis(kernel, rank)
+    sizes = _per_axis(size, rank) if size is not None else tuple(
+        int(n * r) for n, r in zip(within, _per_axis(ratio, rank), strict=True))
+    for n, k, o in zip(within, kernels, sizes, strict=True):
+        if not 0 < o <= n - k + 1:
+            raise ShapeError(f"{name}: {o} windows of {k} do not lie in {n} elements of {typed(x)}")
+    return kernels, sizes
+
+
+def _begins(u: Tensor, n: int, k: int, o: int) -> Tensor:
+    """Where the windows along an axis begin, from a number in [0, 1) for each channel."""
+    if o == 1:
+        return F.expand_dims(F.full_like(u, n - k), -1).astype("int64")
+    step = (n - k) / (o - 1)
+    u = F.expand_dims(u, -1)
+    begins = F.floor((F.astype(F.arange(o), u.dtype) + u) * step) - F.floor(u * step)
+    begins = F.where(F.arange(o) == o - 1, float(n - k), begins)
+    return F.astype(F.clip(begins, 0, n - k), "int64")
+
+
+def _pooled(name: str, input: Any, kernel: Any, size: Any, ratio: Any, rank: int,
+            samples: Any, generator: Generator | None) -> tuple[Tensor, Tensor]:
+    x = as_tensor(input)
+    if x.ndim not in (rank + 1, rank + 2):
+        raise ShapeError(f"{name}: images have {rank + 2} axes, or {rank + 1} without a batch, "
+                         f"which {typed(x)} has not")
+    single = x.ndim == rank + 1
+    x = F.expand_dims(x, 0) if single else x
+    kernels, sizes = _sizes(name, x, kernel, size, ratio, rank)
+    u = (uniform((*x.shape[:2], rank), generator=generator) if samples is None
+         else as_tensor(samples))
+    # as PyTorch has it: numbers of images go to the axes from the last on, those of volumes not
+    order = range(rank) if rank == 3 else reversed(range(rank))
+    place: Any = 0
+    for a, which in enumerate(order):
+        n, k, o = x.shape[2 + a], kernels[a], sizes[a]
+        rows = F.expand_dims(_begins(u[..., which], n, k, o), -1) + F.arange(k)
+        shape = [1] * (2 * rank)
+        shape[a], shape[rank + a] = o, k
+        place = place * n + F.reshape(rows, (*x.shape[:2], *shape))
+    flat = F.reshape(x, (*x.shape[:2], -1))
+    places = F.reshape(place, (*x.shape[:2], *sizes, -1))
+    values = F.reshape(F.take_along_axis(flat, F.reshape(places, (*x.shape[:2], -1)), 2),
+                       places.shape)
+    best = F.expand_dims(F.argmax(values, -1), -1)
+    found = [F.squeeze(F.take_along_axis(t, best, -1), -1) for t in (values, places)]
+    return tuple(F.squeeze(t, 0) if single else t for t in found)  # type: ignore[return-value]
+
+
+def _ranked(rank: int, both: bool) -> Callable[..., Any]:
+    """The function for images of ``rank`` axes."""
+
+    def pool(input: TensorLike, kernel_size: PerAxis, output_size: PerAxis | None = None,
+             output_ratio: Any = None, return_indices: bool = both, _random_samples: Any = None,
+             *, generator: Generator | None = None) -> Any:
+        found = _pooled(name, input, kernel_size, output_size, output_ratio, rank,
+                        _random_samples, generator)
+        return found if return_indices else found[0]
+
+    name = f"fractional_max_pool{rank}d" + "_with_indices" * both
+    pool.__name__ = pool.__qualname__ = name
+    pool.__doc__ = _DOC.format(
+        name=name, layer=f"FractionalMaxPool{rank}d", rank=rank, size=", size" * rank,
+        ones=", 7" * rank, threes=", 3" * rank, first="[0]" * both)
+    return public(pool)
+
+
+fractional_max_pool2d = _ranked(2, False)
+fractional_max_pool3d = _ranked(3, False)
+fractional_max_pool2d_with_indices = _ranked(2, True)
+fractional_max_pool3d_with_indices = _ranked(3, True)
+
+
+class _FractionalMaxPool(Module):
+    """Base: the greatest elements of windows at random places."""
+
+    rank = 2
+
+    def __init__(self, kernel_size: PerAxis, output_size: PerAxis | None = None,
+                 output_ratio: Any = None, return_indices: bool = False,
+                 _random_samples: Any = None) -> None:
+        if (output_size is None) == (output_ratio is None):
+            raise ValueError(at(f"{type(self).__name__}: give output_size or output_ratio, and "
+                                "not both"))
+        self.kernel_size, self.output_size = kernel_size, output_size
+        self.output_ratio, self.return_indices = output_ratio, return_indices
+        self._random_samples = _random_samples
+
+    def forward(self, x: Tensor) -> Any:
+        pool = fractional_max_pool2d if self.rank == 2 else fractional_max_pool3d
+        return pool(x, self.kernel_size, self.output_size, self.output_ratio,
+                    self.return_indices, self._random_samples)
+
+    def extra_repr(self) -> str:
+        return f"{self.kernel_size}, output_size={self.output_size}"
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """The greatest elements of windows at random places of images (Graham, 2014).
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the windows.
+    output_size : int or tuple of int, optional
+        How many windows there are along each axis.
+    output_ratio : float or tuple of float, optional
+        Their share of the image's sizes, in place of ``output_size``.
+    return_indices : bool
+        Whether to tell where the greatest lie, too.
+
+    Raises
+    ------
+    ValueError
+        If not exactly one of ``output_size`` and ``output_ratio`` is given.
+
+    See Also
+    --------
+    nn.functional.fractional_max_pool2d, nn.MaxPool2d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.FractionalMaxPool2d(2, output_ratio=0.5)(ag.ones((1, 1, 8, 6))).shape
+    (1, 1, 4, 3)
+    """
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """The greatest elements of windows at random places of volumes (Graham, 2014).
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the windows.
+    output_size : int or tuple of int, optional
+        How many windows there are along each axis.
+    output_ratio : float or tuple of float, optional
+        Their share of the volume's sizes, in place of ``output_size``.
+    return_indices : bool
+        Whether to tell where the greatest lie, too.
+
+    Raises
+    ------
+    ValueError
+        If not exactly one of ``output_size`` and ``output_ratio`` is given.
+
+    See Also
+    --------
+    nn.functional.fractional_max_pool3d, nn.MaxPool3d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.FractionalMaxPool3d(2, 3)(ag.ones((1, 1, 7, 7, 7))).shape
+    (1, 1, 3, 3, 3)
+    """
+
+    rank = 3

@@ -1,0 +1,263 @@
+"""Noise that keeps mean and variance of what SELU gives, and leaks of random slopes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.api import functions as F
+from agnesi.core.accepted import TensorLike
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.tensor import Tensor
+from agnesi.nn.base.module import Module
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.parameter_checks import chance
+from agnesi.ops.neural.activations import leaky_relu
+from agnesi.ops.random.generators import Generator
+from agnesi.ops.random.random import survivors, uniform
+
+#: What SELU gives for large negative numbers.
+_LEAST = -1.7580993408473766
+
+
+def _dropped(name: str, x: Any, p: float, training: bool, shape: Any,
+             generator: Generator | None) -> Tensor:
+    share: Any
+    (share,) = chance(name, p=p)
+    x = as_tensor(x)
+    known = not isinstance(share, Tensor)
+    if not training or (known and share == 0):
+        return x
+    if known and share == 1:
+        return x * 0
+    scale = ((_LEAST**2 * share + 1) * (1 - share)) ** -0.5
+    shift = scale * _LEAST * share
+    if not known:
+        scale, shift = F.astype(scale, x.dtype), F.astype(shift, x.dtype)
+    kept = F.where(survivors(shape, share, generator), x, _LEAST)
+    return scale * kept - shift
+
+
+@public
+def alpha_dropout(input: TensorLike, p: float = 0.5, training: bool = False, *,
+                  generator: Generator | None = None) -> Tensor:
+    """Dropout to SELU's least value, with mean and variance kept (Klambauer et al., 2017).
+
+    Parameters
+    ----------
+    input : array_like
+        Of any shape.
+    p : float
+        Chance of an element to be dropped.
+    training : bool
+        Otherwise ``input`` stays as it is.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input``.
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+
+    See Also
+    --------
+    nn.AlphaDropout, nn.functional.feature_alpha_dropout, nn.functional.selu
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.alpha_dropout(ag.ones(3), 0.5)
+    tensor([1., 1., 1.])
+    """
+    x = as_tensor(input)
+    return _dropped("alpha_dropout", x, p, training, x.shape, generator)
+
+
+@public
+def feature_alpha_dropout(input: TensorLike, p: float = 0.5, training: bool = False, *,
+                          generator: Generator | None = None) -> Tensor:
+    """:func:`alpha_dropout` of whole channels.
+
+    Parameters
+    ----------
+    input : array_like
+        (batch, channels, ...).
+    p : float
+        Chance of a channel to be dropped.
+    training : bool
+        Otherwise ``input`` stays as it is.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input``.
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+    ShapeError
+        If there are no channels.
+
+    See Also
+    --------
+    nn.FeatureAlphaDropout, nn.functional.alpha_dropout
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> y = ag.nn.functional.feature_alpha_dropout(ag.ones((4, 3, 2)), 0.5, training=True)
+    >>> bool((y[..., 0] == y[..., 1]).all())
+    True
+    """
+    x = as_tensor(input)
+    if x.ndim < 2:
+        raise ShapeError(f"the input must be (batch, channels, ...), not {typed(x)}")
+    shape = (*x.shape[:2], *(1,) * (x.ndim - 2))
+    return _dropped("feature_alpha_dropout", x, p, training, shape, generator)
+
+
+@public
+def rrelu(input: TensorLike, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False,
+          *, generator: Generator | None = None) -> Tensor:
+    """``x``, and a random share of it where it is negative (Xu et al., 2015).
+
+    Parameters
+    ----------
+    input : array_like
+        Real numbers.
+    lower, upper : float
+        Between which shares lie; their mean is taken unless in training.
+    training : bool
+        Whether shares are random, one for each element.
+    generator : Generator, optional
+        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input``.
+
+    Raises
+    ------
+    ValueError
+        If ``lower`` is larger than ``upper``.
+
+    See Also
+    --------
+    nn.RReLU, nn.functional.leaky_relu
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.rrelu(ag.tensor([-4.0, 1.0]), 0.25, 0.75)
+    tensor([-2.,  1.])
+    """
+    x = as_tensor(input)
+    if not lower <= upper:
+        raise ValueError(f"lower must not be larger than upper, but {lower} is than {upper}")
+    if not training:
+        return leaky_relu(x, (lower + upper) / 2)
+    slopes = uniform(x.shape, lower, upper, dtype=x.dtype, generator=generator)
+    return F.where(x < 0, x * slopes, x)
+
+
+class AlphaDropout(Module):
+    """Dropout to SELU's least value, with mean and variance kept (Klambauer et al., 2017).
+
+    Parameters
+    ----------
+    p : float
+        Chance of an element to be dropped in training.
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+
+    See Also
+    --------
+    nn.functional.alpha_dropout, nn.Dropout, nn.SELU
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.AlphaDropout(0.5).eval()(ag.ones(3))
+    tensor([1., 1., 1.])
+    """
+
+    def __init__(self, p: float = 0.5) -> None:
+        if not 0 <= p <= 1:
+            raise ValueError(at(f"{type(self).__name__}: p must be in [0, 1], not {p}"))
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        return alpha_dropout(x, self.p, self.training)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}"
+
+
+class FeatureAlphaDropout(AlphaDropout):
+    """:class:`AlphaDropout` of whole channels.
+
+    Parameters
+    ----------
+    p : float
+        Chance of a channel to be dropped in training.
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+
+    See Also
+    --------
+    nn.functional.feature_alpha_dropout, nn.AlphaDropout
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.FeatureAlphaDropout(0.5).eval()(ag.ones((1, 3)))
+    tensor([[1., 1., 1.]])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return feature_alpha_dropout(x, self.p, self.training)
+
+
+class RReLU(Module):
+    """``x``, and in training a random share of it where it is negative (Xu et al., 2015).
+
+    Parameters
+    ----------
+    lower, upper : float
+        Between which shares lie; their mean is taken unless in training.
+
+    See Also
+    --------
+    nn.functional.rrelu, nn.LeakyReLU
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.RReLU(0.25, 0.75).eval()(ag.tensor([-4.0, 1.0]))
+    tensor([-2.,  1.])
+    """
+
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3) -> None:
+        self.lower, self.upper = lower, upper
+
+    def forward(self, x: Tensor) -> Tensor:
+        return rrelu(x, self.lower, self.upper, self.training)
+
+    def extra_repr(self) -> str:
+        return f"lower={self.lower}, upper={self.upper}"

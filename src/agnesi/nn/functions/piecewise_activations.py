@@ -1,0 +1,361 @@
+"""Activations with corners."""
+
+from __future__ import annotations
+
+from agnesi.api import functions as F
+from agnesi.core.accepted import TensorLike
+from agnesi.core.public import public
+from agnesi.core.support.errors import at
+from agnesi.core.tensor import Tensor
+from agnesi.nn.base.module import Module
+from agnesi.ops.base.convert import as_tensor
+
+
+@public
+def hardtanh(input: TensorLike, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """``x``, no smaller and no larger than two bounds.
+
+    Parameters
+    ----------
+    input : array_like
+        Real numbers.
+    min_val : float
+        The smallest value.
+    max_val : float
+        The largest value.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input``.
+
+    Raises
+    ------
+    ValueError
+        If ``min_val`` is not below ``max_val``.
+
+    See Also
+    --------
+    nn.Hardtanh, nn.ReLU6, clip
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.hardtanh(ag.tensor([-3.0, 0.5]))
+    tensor([-1. ,  0.5])
+    """
+    if not min_val < max_val:
+        raise ValueError(at(f"hardtanh: min_val must be below max_val, not {min_val}, {max_val}"))
+    return F.clip(as_tensor(input), min_val, max_val)
+
+
+@public
+def hardsigmoid(input: TensorLike) -> Tensor:
+    """``x / 6 + 1 / 2``, no smaller than 0 and no larger than 1.
+
+    Parameters
+    ----------
+    input : array_like
+        Real numbers.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input``.
+
+    See Also
+    --------
+    nn.Hardsigmoid, nn.Sigmoid, nn.Hardswish
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.hardsigmoid(ag.tensor([-3.0, 0.0]))
+    tensor([0. , 0.5])
+    """
+    return F.clip(as_tensor(input) / 6 + 0.5, 0.0, 1.0)
+
+
+@public
+def hardswish(input: TensorLike) -> Tensor:
+    """``x * hardsigmoid(x)`` (Howard et al., 2019).
+
+    Parameters
+    ----------
+    input : array_like
+        Real numbers.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input``.
+
+    See Also
+    --------
+    nn.Hardswish, nn.SiLU, nn.Hardsigmoid
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.hardswish(ag.tensor([-3.0, 3.0]))
+    tensor([-0.,  3.])
+    """
+    x = as_tensor(input)
+    return x * hardsigmoid(x)
+
+
+@public
+def hardshrink(input: TensorLike, lambd: float = 0.5) -> Tensor:
+    """``x``, and 0 where it is no larger than ``lambd`` on either side.
+
+    Parameters
+    ----------
+    input : array_like
+        Real numbers.
+    lambd : float
+        Half the width of the gap.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input``.
+
+    See Also
+    --------
+    nn.Hardshrink, nn.Softshrink, nn.Tanhshrink
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.hardshrink(ag.tensor([0.4, -2.0]))
+    tensor([ 0., -2.])
+    """
+    x = as_tensor(input)
+    return F.where(F.abs(x) > lambd, x, 0.0)
+
+
+@public
+def softshrink(input: TensorLike, lambd: float = 0.5) -> Tensor:
+    """``x`` moved towards 0 by ``lambd``, and 0 where it is nearer.
+
+    Parameters
+    ----------
+    input : array_like
+        Real numbers.
+    lambd : float
+        How far.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input``.
+
+    Raises
+    ------
+    ValueError
+        If ``lambd`` is negative.
+
+    See Also
+    --------
+    nn.Softshrink, nn.Hardshrink
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.softshrink(ag.tensor([0.4, -2.0]))
+    tensor([ 0. , -1.5])
+    """
+    if lambd < 0:
+        raise ValueError(at(f"softshrink: lambd must be at least 0, not {lambd}"))
+    x = as_tensor(input)
+    return F.where(x > lambd, x - lambd, F.where(x < -lambd, x + lambd, 0.0))
+
+
+@public
+def threshold(input: TensorLike, threshold: float, value: float) -> Tensor:
+    """``x`` where it is larger than a threshold, and a value elsewhere.
+
+    Parameters
+    ----------
+    input : array_like
+        Real numbers.
+    threshold : float
+        Larger numbers stay.
+    value : float
+        What the others become.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input``.
+
+    See Also
+    --------
+    nn.Threshold, nn.ReLU
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.threshold(ag.tensor([0.4, 2.0]), 1.0, -1.0)
+    tensor([-1.,  2.])
+    """
+    x = as_tensor(input)
+    return F.where(x > threshold, x, value)
+
+
+class Hardtanh(Module):
+    """``x``, no smaller and no larger than two bounds.
+
+    Parameters
+    ----------
+    min_val : float
+        The smallest value.
+    max_val : float
+        The largest value.
+
+    See Also
+    --------
+    nn.functional.hardtanh, nn.ReLU6, clip
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Hardtanh()(ag.tensor([-3.0, 0.5]))
+    tensor([-1. ,  0.5])
+    """
+
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None:
+        self.min_val = min_val
+        self.max_val = max_val
+
+    def forward(self, x: TensorLike) -> Tensor:
+        return hardtanh(x, self.min_val, self.max_val)
+
+    def extra_repr(self) -> str:
+        return f"min_val={self.min_val}, max_val={self.max_val}"
+
+
+class Hardsigmoid(Module):
+    """``x / 6 + 1 / 2``, no smaller than 0 and no larger than 1.
+
+    See Also
+    --------
+    nn.functional.hardsigmoid, nn.Sigmoid, nn.Hardswish
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Hardsigmoid()(ag.tensor([-3.0, 0.0]))
+    tensor([0. , 0.5])
+    """
+
+    def forward(self, x: TensorLike) -> Tensor:
+        return hardsigmoid(x)
+
+
+class Hardswish(Module):
+    """``x * hardsigmoid(x)`` (Howard et al., 2019).
+
+    See Also
+    --------
+    nn.functional.hardswish, nn.SiLU, nn.Hardsigmoid
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Hardswish()(ag.tensor([-3.0, 3.0]))
+    tensor([-0.,  3.])
+    """
+
+    def forward(self, x: TensorLike) -> Tensor:
+        return hardswish(x)
+
+
+class Hardshrink(Module):
+    """``x``, and 0 where it is no larger than ``lambd`` on either side.
+
+    Parameters
+    ----------
+    lambd : float
+        Half the width of the gap.
+
+    See Also
+    --------
+    nn.functional.hardshrink, nn.Softshrink, nn.Tanhshrink
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Hardshrink()(ag.tensor([0.4, -2.0]))
+    tensor([ 0., -2.])
+    """
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        self.lambd = lambd
+
+    def forward(self, x: TensorLike) -> Tensor:
+        return hardshrink(x, self.lambd)
+
+    def extra_repr(self) -> str:
+        return f"lambd={self.lambd}"
+
+
+class Softshrink(Module):
+    """``x`` moved towards 0 by ``lambd``, and 0 where it is nearer.
+
+    Parameters
+    ----------
+    lambd : float
+        How far.
+
+    See Also
+    --------
+    nn.functional.softshrink, nn.Hardshrink
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Softshrink()(ag.tensor([0.4, -2.0]))
+    tensor([ 0. , -1.5])
+    """
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        self.lambd = lambd
+
+    def forward(self, x: TensorLike) -> Tensor:
+        return softshrink(x, self.lambd)
+
+    def extra_repr(self) -> str:
+        return f"lambd={self.lambd}"
+
+
+class Threshold(Module):
+    """``x`` where it is larger than a threshold, and a value elsewhere.
+
+    Parameters
+    ----------
+    threshold : float
+        Larger numbers stay.
+    value : float
+        What the others become.
+
+    See Also
+    --------
+    nn.functional.threshold, nn.ReLU
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Threshold(1.0, -1.0)(ag.tensor([0.4, 2.0]))
+    tensor([-1.,  2.])
+    """
+
+    def __init__(self, threshold: float, value: float) -> None:
+        self.threshold = threshold
+        self.value = value
+
+    def forward(self, x: TensorLike) -> Tensor:
+        return threshold(x, self.threshold, self.value)
+
+    def extra_repr(self) -> str:
+        return f"threshold={self.threshold}, value={self.value}"

@@ -1,0 +1,453 @@
+"""Smooth activations."""
+
+from __future__ import annotations
+
+from agnesi.api import functions as F
+from agnesi.core.accepted import TensorLike
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.tensor import Tensor
+from agnesi.nn.base.module import Module
+from agnesi.ops.base.convert import as_tensor
+
+#: Scale and slope of selu, to more digits than a double has.
+_SCALE, _ALPHA = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
+
+@public
+def celu(input: TensorLike, alpha: float = 1.0) -> Tensor:
+    """``x``, and ``alpha * (exp(x / alpha) - 1)`` where it is negative (Barron, 2017).
+
+    Parameters
+    ----------
+    input : array_like
+        Real numbers.
+    alpha : float
+        Minus the value far below.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input``.
+
+    Raises
+    ------
+    ValueError
+        If ``alpha`` is 0.
+
+    See Also
+    --------
+    nn.CELU, nn.ELU, nn.SELU
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.celu(ag.tensor([0.0, 2.0]))
+    tensor([0., 2.])
+    """
+    if alpha == 0:
+        raise ValueError(at("celu: alpha must not be 0"))
+    x = as_tensor(input)
+    return F.maximum(x, 0.0) + F.minimum(alpha * F.expm1(F.minimum(x, 0.0) / alpha), 0.0)
+
+
+@public
+def selu(input: TensorLike) -> Tensor:
+    """A scaled :func:`elu` that keeps mean and variance (Klambauer et al., 2017).
+
+    Parameters
+    ----------
+    input : array_like
+        Real numbers.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input``.
+
+    See Also
+    --------
+    nn.SELU, nn.ELU, nn.CELU
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.selu(ag.tensor([0.0, 1.0]))
+    tensor([0.      , 1.050701])
+    """
+    x = as_tensor(input)
+    return _SCALE * F.where(x > 0, x, _ALPHA * F.expm1(F.minimum(x, 0.0)))
+
+
+@public
+def mish(input: TensorLike) -> Tensor:
+    """``x * tanh(softplus(x))`` (Misra, 2019).
+
+    Parameters
+    ----------
+    input : array_like
+        Real numbers.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input``.
+
+    See Also
+    --------
+    nn.Mish, nn.SiLU, nn.GELU
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.mish(ag.tensor([0.0, 20.0]))
+    tensor([ 0., 20.])
+    """
+    x = as_tensor(input)
+    return x * F.tanh(F.softplus(x))
+
+
+@public
+def softsign(input: TensorLike) -> Tensor:
+    """``x / (1 + abs(x))``.
+
+    Parameters
+    ----------
+    input : array_like
+        Real numbers.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input``.
+
+    See Also
+    --------
+    nn.Softsign, nn.Tanh
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.softsign(ag.tensor([0.0, -3.0]))
+    tensor([ 0.  , -0.75])
+    """
+    x = as_tensor(input)
+    return x / (1 + F.abs(x))
+
+
+@public
+def tanhshrink(input: TensorLike) -> Tensor:
+    """``x - tanh(x)``.
+
+    Parameters
+    ----------
+    input : array_like
+        Real numbers.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input``.
+
+    See Also
+    --------
+    nn.Tanhshrink, nn.Tanh, nn.Softshrink
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.tanhshrink(ag.tensor([0.0]))
+    tensor([0.])
+    """
+    x = as_tensor(input)
+    return x - F.tanh(x)
+
+
+@public
+def logsigmoid(input: TensorLike) -> Tensor:
+    """The logarithm of the sigmoid, without underflow.
+
+    Parameters
+    ----------
+    input : array_like
+        Real numbers.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input``.
+
+    See Also
+    --------
+    nn.LogSigmoid, nn.Sigmoid, nn.LogSoftmax
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.logsigmoid(ag.tensor([0.0, -100.0]))
+    tensor([  -0.6931472, -100.       ])
+    """
+    return -F.softplus(-as_tensor(input))
+
+
+@public
+def softmin(input: TensorLike, dim: int | None = None) -> Tensor:
+    """The softmax of ``-x``.
+
+    Parameters
+    ----------
+    input : array_like
+        Real numbers.
+    dim : int, optional
+        The axis along which the results sum to 1; the last one, as agnesi's softmax.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input``.
+
+    See Also
+    --------
+    nn.Softmin, nn.Softmax
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.softmin(ag.tensor([0.0, 0.0]))
+    tensor([0.5, 0.5])
+    """
+    return F.softmax(-as_tensor(input), -1 if dim is None else dim)
+
+
+@public
+def glu(input: TensorLike, dim: int = -1) -> Tensor:
+    """The first half along an axis times the sigmoid of the second (Dauphin et al., 2017).
+
+    Parameters
+    ----------
+    input : array_like
+        Real numbers.
+    dim : int
+        The axis that is halved.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input`` with half the size.
+
+    Raises
+    ------
+    ShapeError
+        If the size is not even.
+
+    See Also
+    --------
+    nn.GLU, nn.SiLU
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.glu(ag.tensor([2.0, 0.0]))
+    tensor([1.])
+    """
+    x = as_tensor(input)
+    size = x.shape[dim]
+    if isinstance(size, int) and size % 2:
+        raise ShapeError(at(f"glu({typed(x)}): the size {size} of axis {dim} is not even"))
+    first, second = F.split(x, 2, dim)
+    return first * F.sigmoid(second)
+
+
+class CELU(Module):
+    """``x``, and ``alpha * (exp(x / alpha) - 1)`` where it is negative (Barron, 2017).
+
+    Parameters
+    ----------
+    alpha : float
+        Minus the value far below.
+
+    See Also
+    --------
+    nn.functional.celu, nn.ELU, nn.SELU
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.CELU()(ag.tensor([0.0, 2.0]))
+    tensor([0., 2.])
+    """
+
+    def __init__(self, alpha: float = 1.0) -> None:
+        self.alpha = alpha
+
+    def forward(self, x: TensorLike) -> Tensor:
+        return celu(x, self.alpha)
+
+    def extra_repr(self) -> str:
+        return f"alpha={self.alpha}"
+
+
+class SELU(Module):
+    """A scaled :func:`elu` that keeps mean and variance (Klambauer et al., 2017).
+
+    See Also
+    --------
+    nn.functional.selu, nn.ELU, nn.CELU
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.SELU()(ag.tensor([0.0, 1.0]))
+    tensor([0.      , 1.050701])
+    """
+
+    def forward(self, x: TensorLike) -> Tensor:
+        return selu(x)
+
+
+class Mish(Module):
+    """``x * tanh(softplus(x))`` (Misra, 2019).
+
+    See Also
+    --------
+    nn.functional.mish, nn.SiLU, nn.GELU
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Mish()(ag.tensor([0.0, 20.0]))
+    tensor([ 0., 20.])
+    """
+
+    def forward(self, x: TensorLike) -> Tensor:
+        return mish(x)
+
+
+class Softsign(Module):
+    """``x / (1 + abs(x))``.
+
+    See Also
+    --------
+    nn.functional.softsign, nn.Tanh
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Softsign()(ag.tensor([0.0, -3.0]))
+    tensor([ 0.  , -0.75])
+    """
+
+    def forward(self, x: TensorLike) -> Tensor:
+        return softsign(x)
+
+
+class Tanhshrink(Module):
+    """``x - tanh(x)``.
+
+    See Also
+    --------
+    nn.functional.tanhshrink, nn.Tanh, nn.Softshrink
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Tanhshrink()(ag.tensor([0.0]))
+    tensor([0.])
+    """
+
+    def forward(self, x: TensorLike) -> Tensor:
+        return tanhshrink(x)
+
+
+class LogSigmoid(Module):
+    """The logarithm of the sigmoid, without underflow.
+
+    See Also
+    --------
+    nn.functional.logsigmoid, nn.Sigmoid, nn.LogSoftmax
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.LogSigmoid()(ag.tensor([0.0, -100.0]))
+    tensor([  -0.6931472, -100.       ])
+    """
+
+    def forward(self, x: TensorLike) -> Tensor:
+        return logsigmoid(x)
+
+
+class Softmin(Module):
+    """The softmax of ``-x``.
+
+    Parameters
+    ----------
+    dim : int, optional
+        The axis along which the results sum to 1; the last one, as agnesi's softmax.
+
+    See Also
+    --------
+    nn.functional.softmin, nn.Softmax
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Softmin()(ag.tensor([0.0, 0.0]))
+    tensor([0.5, 0.5])
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        self.dim = dim
+
+    def forward(self, x: TensorLike) -> Tensor:
+        return softmin(x, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class GLU(Module):
+    """The first half along an axis times the sigmoid of the second (Dauphin et al., 2017).
+
+    Parameters
+    ----------
+    dim : int
+        The axis that is halved.
+
+    See Also
+    --------
+    nn.functional.glu, nn.SiLU
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.GLU()(ag.tensor([2.0, 0.0]))
+    tensor([1.])
+    """
+
+    def __init__(self, dim: int = -1) -> None:
+        self.dim = dim
+
+    def forward(self, x: TensorLike) -> Tensor:
+        return glu(x, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}"
+
+
+class Softmax2d(Module):
+    """The softmax over the channels of images: axis -3.
+
+    See Also
+    --------
+    nn.Softmax
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Softmax2d()(ag.zeros((1, 2, 1, 1)))[0, :, 0, 0]
+    tensor([0.5, 0.5])
+    """
+
+    def forward(self, x: TensorLike) -> Tensor:
+        return F.softmax(as_tensor(x), -3)

@@ -1,0 +1,198 @@
+"""Functions under other names of PyTorch's: in place, with indices, and older ones."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from agnesi.core.accepted import TensorLike
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.support.errors import ShapeError
+from agnesi.core.tensor import Tensor
+from agnesi.nn.functions.noise import rrelu
+from agnesi.nn.functions.piecewise_activations import hardtanh, threshold
+from agnesi.nn.functions.smooth_activations import celu, selu
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.movement import moveaxis
+from agnesi.ops.base.select import relu
+from agnesi.ops.contractions.linear import linear
+from agnesi.ops.convolution import pool
+from agnesi.ops.convolution.conv import conv1d
+from agnesi.ops.neural.activations import elu, leaky_relu
+from agnesi.ops.neural.losses import cross_entropy
+
+
+def _in_place(function: Callable[..., Tensor], example: str) -> Callable[..., Tensor]:
+    """The function that writes its result over its operand."""
+    name = f"{function.__name__}_"
+    signature = inspect.signature(function)
+    rest = [p for p in list(signature.parameters.values())[1:] if p.name != "out"]
+    first = inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                              annotation="Tensor")
+
+    @functools.wraps(function)
+    def change(input: Tensor, *args: Any, **keywords: Any) -> Tensor:
+        input.copy_(function(input, *args, **keywords))
+        return input
+
+    change.__name__ = change.__qualname__ = name
+    change.__module__ = __name__
+    change.__signature__ = signature.replace(parameters=[first, *rest])  # type: ignore[attr-defined]
+    _, head, raised = (function.__doc__ or "").partition("    Raises\n")
+    raises = head + raised.partition("\n\n")[0] + "\n\n" if head else ""
+    told = "".join(f"\n    {p.name} : object\n        As there." for p in rest)
+    change.__doc__ = f"""{function.__name__} in place: see :func:`{function.__name__}`.
+
+    Parameters
+    ----------
+    input : Tensor
+        Is changed.{told}
+
+    Returns
+    -------
+    Tensor
+        ``input`` itself.
+
+{raises}    See Also
+    --------
+    nn.functional.{function.__name__}
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.tensor([-1.0, 2.0])
+    >>> y = ag.nn.functional.{name}(x{example})
+    >>> y is x
+    True
+    """
+    return public(change)
+
+
+relu_, elu_, selu_, celu_ = (_in_place(f, "") for f in (relu, elu, selu, celu))
+leaky_relu_, rrelu_, hardtanh_ = (_in_place(f, "") for f in (leaky_relu, rrelu, hardtanh))
+threshold_ = _in_place(threshold, ", 0.0, 1.0")
+
+
+def _with_indices(function: Any) -> Callable[..., tuple[Tensor, Tensor]]:
+    """The pool that tells where the greatest lie, too."""
+    name = f"{function.__name__}_with_indices"
+    rank = int(function.__name__[-2])
+
+    @functools.wraps(function)
+    def pooled(x: TensorLike, *args: Any, **keywords: Any) -> tuple[Tensor, Tensor]:
+        found: tuple[Tensor, Tensor] = function(x, *args, **{**keywords, "return_indices": True})
+        return found
+
+    pooled.__name__ = pooled.__qualname__ = name
+    pooled.__module__ = __name__
+    text, _, _ = (function.__doc__ or "").partition("    Examples\n")
+    pooled.__doc__ = f"""{text.rstrip()}
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> y, indices = ag.nn.functional.{name}(ag.ones((1, 1{", 4" * rank})), 2)
+    >>> y.shape == indices.shape
+    True
+    """
+    return public(pooled)
+
+
+max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = map(
+    _with_indices, (pool.max_pool1d, pool.max_pool2d, pool.max_pool3d))
+(adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices,
+ adaptive_max_pool3d_with_indices) = map(_with_indices, (
+     pool.adaptive_max_pool1d, pool.adaptive_max_pool2d, pool.adaptive_max_pool3d))
+
+
+@public
+def conv_tbc(input: TensorLike, weight: TensorLike, bias: TensorLike, pad: int = 0) -> Tensor:
+    """Convolution of sequences that come as (time, batch, channels).
+
+    Parameters
+    ----------
+    input : array_like
+        (time, batch, in_channels).
+    weight : array_like
+        (width, in_channels, out_channels).
+    bias : array_like
+        (out_channels,).
+    pad : int
+        Zeros before and behind.
+
+    Returns
+    -------
+    Tensor
+        (time, batch, out_channels), of the steps that there are then.
+
+    Raises
+    ------
+    ShapeError
+        If the sizes do not fit.
+
+    See Also
+    --------
+    nn.functional.conv1d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x, w = ag.ones((5, 2, 3)), ag.ones((3, 3, 4))
+    >>> ag.nn.functional.conv_tbc(x, w, ag.zeros(4)).shape
+    (3, 2, 4)
+    """
+    x, w = as_tensor(input), as_tensor(weight)
+    if x.ndim != 3 or w.ndim != 3:
+        raise ShapeError(f"input and weight must be (time, batch, channels) and (width, in, out), "
+                         f"not {typed(x)} and {typed(w)}")
+    found = conv1d(moveaxis(x, 0, -1), moveaxis(w, (2, 1), (0, 1)), bias, padding=pad)
+    return moveaxis(found, -1, 0)
+
+
+@public
+def linear_cross_entropy(input: TensorLike, linear_weight: TensorLike, target: TensorLike, *,
+                         linear_bias: TensorLike | None = None, weight: TensorLike | None = None,
+                         reduction: str = "mean", ignore_index: int | None = None,
+                         label_smoothing: float = 0.0) -> Tensor:
+    """Cross-entropy of the scores that a linear map gives.
+
+    Parameters
+    ----------
+    input : array_like
+        (batch, features).
+    linear_weight : array_like
+        (classes, features).
+    target : array_like
+        Numbers of classes, (batch,), or probabilities, (batch, classes).
+    linear_bias : array_like, optional
+        (classes,).
+    weight : array_like, optional
+        Of the classes.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses.
+    ignore_index : int, optional
+        A class that does not count; -100 by default.
+    label_smoothing : float
+        Share of the target that is spread over all classes.
+
+    Returns
+    -------
+    Tensor
+        A number, or (batch,).
+
+    See Also
+    --------
+    nn.functional.cross_entropy, nn.LinearCrossEntropyLoss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.linear_cross_entropy(ag.ones((2, 3)), ag.zeros((4, 3)), [0, 1])
+    tensor(1.3862...)
+    """
+    return cross_entropy(linear(input, linear_weight, linear_bias), target, weight,
+                         reduction=reduction, label_smoothing=label_smoothing,
+                         ignore_index=-100 if ignore_index is None else ignore_index)

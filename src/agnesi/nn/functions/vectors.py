@@ -1,0 +1,383 @@
+"""Functions of vectors, labels and slopes that modules of the same names have as well."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.api import functions as F
+from agnesi.api import random
+from agnesi.api.linalg import vector_norm
+from agnesi.core.accepted import TensorLike
+from agnesi.core.op import typed
+from agnesi.core.public import public
+from agnesi.core.support.errors import DTypeError, ShapeError, at
+from agnesi.core.support.tracing import is_known
+from agnesi.core.tensor import Tensor
+from agnesi.nn.functions.pairs import CosineSimilarity, PairwiseDistance
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.convolution.transposed import conv_transpose
+
+
+@public
+def cosine_similarity(x1: TensorLike, x2: TensorLike, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between vectors along an axis.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Of shapes that broadcast.
+    dim : int
+        The axis of the vectors.
+    eps : float
+        The least length to divide a vector by.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape without the axis.
+
+    See Also
+    --------
+    nn.CosineSimilarity, nn.functional.normalize
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.cosine_similarity(ag.tensor([[1.0, 0.0]]), ag.tensor([[3.0, 0.0]]))
+    tensor([1.])
+    """
+    return CosineSimilarity(dim, eps)(as_tensor(x1), as_tensor(x2))
+
+
+@public
+def pairwise_distance(x1: TensorLike, x2: TensorLike, p: float = 2.0, eps: float = 1e-6,
+                      keepdim: bool = False) -> Tensor:
+    """The norm of the difference of vectors along the last axis.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Of shapes that broadcast.
+    p : float
+        Of the norm.
+    eps : float
+        Added to each difference.
+    keepdim : bool
+        Whether the last axis stays, with size 1.
+
+    Returns
+    -------
+    Tensor
+        The distances.
+
+    See Also
+    --------
+    nn.PairwiseDistance, cdist
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.pairwise_distance(ag.zeros((1, 2)), ag.tensor([[3.0, 4.0]]), eps=0.0)
+    tensor([5.])
+    """
+    return PairwiseDistance(p, eps, keepdim)(as_tensor(x1), as_tensor(x2))
+
+
+@public
+def normalize(input: TensorLike, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
+    """Vectors along an axis over their norms.
+
+    Parameters
+    ----------
+    input : array_like
+        Real or complex numbers.
+    p : float
+        Of the norm.
+    dim : int
+        The axis of the vectors.
+    eps : float
+        The least norm to divide by.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input``.
+
+    See Also
+    --------
+    nn.functional.cosine_similarity, linalg.vector_norm
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.normalize(ag.tensor([[3.0, 4.0]]))
+    tensor([[0.6, 0.8]])
+    """
+    x = as_tensor(input)
+    return x / F.maximum(vector_norm(x, ord=p, axis=dim, keepdims=True), eps)
+
+
+@public
+def one_hot(input: TensorLike, num_classes: int = -1) -> Tensor:
+    """1 in the place that a label tells, 0 elsewhere, along a new last axis.
+
+    Parameters
+    ----------
+    input : array_like of int
+        Labels from 0.
+    num_classes : int
+        The size of the new axis; by default one more than the largest label, which must be known
+        then: not inside of ``jit``.
+
+    Returns
+    -------
+    Tensor
+        int64, of the shape of ``input`` with one more axis.
+
+    Raises
+    ------
+    DTypeError
+        If labels are not integers.
+    ValueError
+        If a label is out of its range, or the number of classes is neither given nor known.
+
+    See Also
+    --------
+    nn.CrossEntropyLoss, eye
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.one_hot(ag.tensor([2, 0]))
+    tensor([[0, 0, 1],
+            [1, 0, 0]])
+    """
+    labels = as_tensor(input)
+    if labels.dtype.kind not in "iu":
+        raise DTypeError(at(f"one_hot({typed(labels)}): labels must be integers"))
+    if is_known(labels):
+        values = np.asarray(labels.data)
+        if num_classes == -1:
+            num_classes = int(values.max()) + 1 if values.size else 0
+        if values.size and not 0 <= values.min() <= values.max() < num_classes:
+            raise ValueError(at(f"one_hot({typed(labels)}): labels go from {values.min()} to "
+                                f"{values.max()}, not from 0 to {num_classes - 1}"))
+    elif num_classes == -1:
+        raise ValueError(at(f"one_hot({typed(labels)}): the largest label is not known before the "
+                            "run; give num_classes"))
+    return F.astype(labels[..., None] == F.arange(num_classes), "int64")
+
+
+@public
+def gumbel_softmax(logits: TensorLike, tau: float = 1.0, hard: bool = False,
+                   dim: int = -1) -> Tensor:
+    """A differentiable draw of classes (Jang et al., 2017).
+
+    Parameters
+    ----------
+    logits : array_like
+        Logarithms of probabilities, up to a constant.
+    tau : float
+        Temperature: the smaller, the nearer to one class.
+    hard : bool
+        Whether the result is 1 for one class and 0 for the others, with the gradients of the soft
+        one.
+    dim : int
+        The axis of the classes.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``logits``.
+
+    See Also
+    --------
+    nn.Softmax, random.gumbel
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.gumbel_softmax(ag.tensor([0.0, 200.0]), hard=True)
+    tensor([0., 1.])
+    """
+    x = as_tensor(logits)
+    soft = F.softmax((x + F.astype(random.gumbel(size=x.shape), x.dtype)) / tau, dim)
+    if not hard:
+        return soft
+    places = F.argmax(soft, dim, keepdims=True)
+    chosen = F.put_along_axis(F.zeros_like(soft), places, 1.0, dim)
+    return (chosen - soft).detach() + soft
+
+
+@public
+def prelu(input: TensorLike, weight: TensorLike) -> Tensor:
+    """``x``, and ``weight * x`` where it is negative (He et al., 2015).
+
+    Parameters
+    ----------
+    input : array_like
+        Channels are axis 1, of a vector axis 0.
+    weight : array_like
+        One slope, or one for each channel.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``input``.
+
+    Raises
+    ------
+    ShapeError
+        If there is another number of slopes.
+
+    See Also
+    --------
+    nn.PReLU, nn.functional.leaky_relu
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.prelu(ag.tensor([-2.0, 2.0]), ag.tensor([0.25]))
+    tensor([-0.5,  2. ])
+    """
+    x, slope = as_tensor(input), as_tensor(weight)
+    if slope.size != 1:
+        channels = x.shape[1] if x.ndim > 1 else x.shape[0]
+        if slope.ndim != 1 or (isinstance(channels, int) and slope.shape[0] != channels):
+            raise ShapeError(at(f"prelu({typed(x)}, {typed(slope)}): there must be one slope, or "
+                                f"one for each of the {channels} channels"))
+        slope = F.reshape(slope, (-1, *(1,) * max(x.ndim - 2, 0)))
+    return F.where(x > 0, x, x * slope)
+
+
+@public
+def bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike,
+             bias: TensorLike | None = None) -> Tensor:
+    """``x1 @ weight[k] @ x2 + bias[k]`` for each k.
+
+    Parameters
+    ----------
+    input1, input2 : array_like
+        (..., first) and (..., second).
+    weight : array_like
+        (outputs, first, second).
+    bias : array_like, optional
+        (outputs,)
+
+    Returns
+    -------
+    Tensor
+        (..., outputs)
+
+    See Also
+    --------
+    nn.Bilinear
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.bilinear(ag.ones(2), ag.ones(3), ag.ones((1, 2, 3)))
+    tensor([6.])
+    """
+    found = F.einsum("...i,kij,...j->...k", as_tensor(input1), as_tensor(weight), as_tensor(input2))
+    return found if bias is None else found + as_tensor(bias)
+
+
+@public
+def pdist(input: TensorLike, p: float = 2.0) -> Tensor:
+    """Distances of all pairs of rows, the pairs in order.
+
+    Parameters
+    ----------
+    input : array_like
+        (n, size)
+    p : float
+        Of the norm.
+
+    Returns
+    -------
+    Tensor
+        ``n (n - 1) / 2`` numbers.
+
+    Raises
+    ------
+    ShapeError
+        If ``input`` is no matrix whose number of rows is known.
+
+    See Also
+    --------
+    cdist, nn.functional.pairwise_distance
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.pdist(ag.tensor([[0.0], [1.0], [3.0]]))
+    tensor([1., 3., 2.])
+    """
+    x = as_tensor(input)
+    if x.ndim != 2 or not isinstance(x.shape[0], int):
+        raise ShapeError(at(f"pdist({typed(x)}): rows of a matrix, whose number is known, are "
+                            "compared"))
+    first, second = np.triu_indices(x.shape[0], 1)
+    return vector_norm(x[first] - x[second], ord=p, axis=-1)
+
+
+def _transposed(n: int) -> Any:
+    def function(input: TensorLike, weight: TensorLike, bias: TensorLike | None = None,
+                 stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
+                 dilation: Any = 1) -> Tensor:
+        x = as_tensor(input)
+        if x.ndim != n + 2:
+            raise ShapeError(at(f"conv_transpose{n}d({typed(x)}, {typed(as_tensor(weight))}): the "
+                                f"input needs {n + 2} axes: batch, channels and {n} more"))
+        return conv_transpose(x, weight, bias, stride=stride, padding=padding,
+                              output_padding=output_padding, groups=groups, dilation=dilation)
+
+    sizes = ", ".join(("1", "3")[:1] * 2 + ("3",) * n)
+    kernel = ", ".join(("1", "1") + ("2",) * n)
+    shape = ", ".join(("1", "1") + ("4",) * n)
+    function.__name__ = function.__qualname__ = f"conv_transpose{n}d"
+    function.__doc__ = f"""The transpose of a convolution over {n} ax{"i" if n == 1 else "e"}s.
+
+    Parameters
+    ----------
+    input : array_like
+        (batch, channels, ...), with {n} more sizes.
+    weight : array_like
+        (channels, outputs over groups, ...)
+    bias : array_like, optional
+        (outputs,)
+    stride, padding, output_padding : int or tuple of int
+        Distance of the input's places in the output, how much is cut off, and added behind.
+    groups : int
+        Groups of channels that do not meet.
+    dilation : int or tuple of int
+        Distance of the filter's places.
+
+    Returns
+    -------
+    Tensor
+        (batch, outputs, ...)
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit.
+
+    See Also
+    --------
+    nn.ConvTranspose{n}d, conv_transpose
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.functional.conv_transpose{n}d(ag.ones(({sizes})), ag.ones(({kernel}))).shape
+    ({shape})
+    """
+    function.__module__ = __name__
+    return public(function)
+
+
+conv_transpose1d, conv_transpose2d, conv_transpose3d = map(_transposed, (1, 2, 3))

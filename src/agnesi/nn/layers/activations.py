@@ -1,0 +1,358 @@
+"""Layers of one function: activations."""
+
+from __future__ import annotations
+
+from agnesi.core.accepted import DTypeLike
+from agnesi.core.dispatch import assign
+from agnesi.core.ir.dims import is_static
+from agnesi.core.op import typed
+from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.tensor import Tensor
+from agnesi.nn import functional
+from agnesi.nn.base.module import Module, size_of
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import float_dtype, full
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.select import where
+
+
+class _Overwriting(Module):
+    """Base of layers that may write into their operand, with ``inplace=True``."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace
+
+    def _given(self, x: Tensor, y: Tensor) -> Tensor:
+        return assign(x, y) if self.inplace else y
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
+
+
+class Tanh(Module):
+    """Hyperbolic tangent.
+
+    See Also
+    --------
+    tanh, nn.Sigmoid
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Tanh()(ag.zeros(1))
+    tensor([0.])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.tanh(x)
+
+
+class Sigmoid(Module):
+    """``1 / (1 + exp(-x))``.
+
+    See Also
+    --------
+    sigmoid, nn.Tanh, nn.Softmax
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Sigmoid()(ag.zeros(1))
+    tensor([0.5])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.sigmoid(x)
+
+
+class Softplus(Module):
+    """``log(1 + exp(beta * x)) / beta``.
+
+    Parameters
+    ----------
+    beta : float
+        How sharp the bend at 0 is.
+    threshold : float
+        Taken from PyTorch's calls, and not needed.
+
+    See Also
+    --------
+    nn.functional.softplus, nn.ReLU
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Softplus()(ag.tensor([100.0, 1000.0]))
+    tensor([ 100., 1000.])
+    """
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        self.beta, self.threshold = beta, threshold
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.softplus(x, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        return "" if self.beta == 1 else f"{self.beta}"
+
+
+class ReLU(_Overwriting):
+    """Zero for negative elements, the others as they are.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether to write into the operand.
+
+    See Also
+    --------
+    relu, nn.ReLU6, nn.LeakyReLU, nn.GELU
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.ReLU()(ag.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self._given(x, functional.relu(x))
+
+
+class ReLU6(_Overwriting):
+    """Elements limited to [0, 6].
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether to write into the operand.
+
+    See Also
+    --------
+    nn.ReLU, nn.functional.relu6
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.ReLU6()(ag.tensor([-1.0, 2.0, 8.0]))
+    tensor([0., 2., 6.])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self._given(x, functional.relu6(x))
+
+
+class SiLU(_Overwriting):
+    """``x * sigmoid(x)``, also called swish.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether to write into the operand.
+
+    See Also
+    --------
+    nn.functional.silu, nn.GELU, nn.Sigmoid
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.SiLU()(ag.zeros(1))
+    tensor([0.])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self._given(x, functional.silu(x))
+
+
+class GELU(Module):
+    """``x`` times the chance that a normal number is below it.
+
+    Parameters
+    ----------
+    approximate : {"none", "tanh"}
+        "tanh" is an approximation by a hyperbolic tangent.
+
+    See Also
+    --------
+    nn.functional.gelu, nn.SiLU, nn.ReLU
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.GELU()(ag.tensor([0.0, 10.0]))
+    tensor([ 0., 10.])
+    """
+
+    def __init__(self, approximate: str = "none") -> None:
+        self.approximate = approximate
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.gelu(x, self.approximate)
+
+    def extra_repr(self) -> str:
+        return "" if self.approximate == "none" else repr(self.approximate)
+
+
+class LeakyReLU(_Overwriting):
+    """Each element, or a multiple of it where it is not positive.
+
+    Parameters
+    ----------
+    negative_slope : float
+        The factor.
+    inplace : bool
+        Whether to write into the operand.
+
+    See Also
+    --------
+    nn.functional.leaky_relu, nn.PReLU, nn.ELU, nn.ReLU
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.LeakyReLU(0.5)(ag.tensor([-2.0, 2.0]))
+    tensor([-1.,  2.])
+    """
+
+    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
+        super().__init__(inplace)
+        self.negative_slope = negative_slope
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self._given(x, functional.leaky_relu(x, self.negative_slope))
+
+    def extra_repr(self) -> str:
+        return f"{self.negative_slope}{', inplace=True' * self.inplace}"
+
+
+class PReLU(Module):
+    """Each element, or a learned multiple of it where it is not positive (He et al. 2015).
+
+    Parameters
+    ----------
+    num_parameters : int
+        1 for one factor, or the number of channels (the second axis) for one each.
+    init : float
+        The first value of the factors.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Attributes
+    ----------
+    weight : Tensor
+        The factors.
+
+    See Also
+    --------
+    nn.LeakyReLU, nn.ReLU
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.PReLU()(ag.tensor([-2.0, 2.0])).detach()
+    tensor([-0.5,  2. ])
+    """
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, *, dtype: DTypeLike = None
+                 ) -> None:
+        self.num_parameters = size_of(self, num_parameters, "num_parameters")
+        self.weight = full((self.num_parameters,), init, float_dtype(dtype), requires_grad=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = as_tensor(x)
+        factor = self.weight
+        if self.num_parameters != 1:
+            channels = x.shape[1:2]
+            if channels != (self.num_parameters,) and is_static(channels):
+                raise ShapeError(at(f"PReLU: {typed(x)} has no {self.num_parameters} channels in "
+                                    "its second axis"))
+            factor = reshape(factor, (-1, *(1,) * (x.ndim - 2)))
+        return where(x > 0, x, x * factor)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_parameters}"
+
+
+class ELU(_Overwriting):
+    """Each element, or ``alpha * (exp(x) - 1)`` where it is not positive.
+
+    Parameters
+    ----------
+    alpha : float
+        The factor.
+    inplace : bool
+        Whether to write into the operand.
+
+    See Also
+    --------
+    nn.functional.elu, nn.LeakyReLU, nn.ReLU
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.ELU()(ag.tensor([-100.0, 2.0]))
+    tensor([-1.,  2.])
+    """
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__(inplace)
+        self.alpha = alpha
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self._given(x, functional.elu(x, self.alpha))
+
+    def extra_repr(self) -> str:
+        return f"{self.alpha}{', inplace=True' * self.inplace}"
+
+
+class Softmax(Module):
+    """Exponentials along an axis, divided by their sum.
+
+    Parameters
+    ----------
+    dim : int, optional
+        The axis; of vectors and matrices the last one by default.
+
+    See Also
+    --------
+    nn.LogSoftmax, softmax
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Softmax(-1)(ag.zeros(2))
+    tensor([0.5, 0.5])
+    """
+
+    def __init__(self, dim: int | None = None) -> None:
+        self.dim = dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.softmax(x, self.dim)
+
+    def extra_repr(self) -> str:
+        return f"{self.dim}"
+
+
+class LogSoftmax(Softmax):
+    """Logarithms of what :class:`Softmax` gives.
+
+    Parameters
+    ----------
+    dim : int, optional
+        The axis; of vectors and matrices the last one by default.
+
+    See Also
+    --------
+    nn.Softmax, log_softmax, nll_loss
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.LogSoftmax(-1)(ag.zeros(2))
+    tensor([-0.6931472, -0.6931472])
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.log_softmax(x, self.dim)

@@ -1,0 +1,89 @@
+"""Layers that write windows out as columns, and sum columns into images."""
+
+from __future__ import annotations
+
+from agnesi.core.accepted import PerAxis, ShapeLike
+from agnesi.core.tensor import Tensor
+from agnesi.nn import functional
+from agnesi.nn.base.module import Module
+
+
+class Unfold(Module):
+    """The windows of images as columns.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the windows.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    padding : int, tuple, "valid", "same" or "full"
+        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
+        keeps the size under a stride of 1.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each.
+
+    See Also
+    --------
+    nn.Fold, nn.functional.unfold, nn.Conv2d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Unfold((2, 3))(ag.ones((1, 4, 5, 6))).shape
+    (1, 24, 16)
+    """
+
+    def __init__(self, kernel_size: PerAxis, dilation: PerAxis = 1, padding: PerAxis | str = 0,
+                 stride: PerAxis = 1) -> None:
+        self.kernel_size, self.dilation = kernel_size, dilation
+        self.padding, self.stride = padding, stride
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.unfold(x, self.kernel_size, dilation=self.dilation,
+                                 padding=self.padding, stride=self.stride)
+
+    def extra_repr(self) -> str:
+        return (f"{self.kernel_size}, dilation={self.dilation}, padding={self.padding}, "
+                f"stride={self.stride}")
+
+
+class Fold(Unfold):
+    """Columns summed into images: the adjoint of :class:`Unfold`.
+
+    Parameters
+    ----------
+    output_size : tuple of int
+        The size of the images on each axis.
+    kernel_size : int or tuple of int
+        Size of the windows.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    padding : int, tuple, "valid", "same" or "full"
+        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
+        keeps the size under a stride of 1.
+    stride : int or tuple of int
+        Steps between windows, one for all axes or one for each.
+
+    See Also
+    --------
+    nn.Unfold, nn.functional.fold
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Fold((5, 6), (2, 3))(ag.ones((1, 24, 16))).shape
+    (1, 4, 5, 6)
+    """
+
+    def __init__(self, output_size: ShapeLike, kernel_size: PerAxis, dilation: PerAxis = 1,
+                 padding: PerAxis | str = 0, stride: PerAxis = 1) -> None:
+        super().__init__(kernel_size, dilation, padding, stride)
+        self.output_size = output_size
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.fold(x, self.output_size, self.kernel_size, dilation=self.dilation,
+                               padding=self.padding, stride=self.stride)
+
+    def extra_repr(self) -> str:
+        return f"{self.output_size}, {super().extra_repr()}"

@@ -1,0 +1,289 @@
+"""Embeddings: learned vectors for numbered things, one by one or in bags, sparse vectors too."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from agnesi.autodiff.recording import no_grad
+from agnesi.core.accepted import DTypeLike
+from agnesi.core.op import typed
+from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.tensor import Tensor
+from agnesi.nn import init
+from agnesi.nn.base.module import Module, size_of
+from agnesi.nn.functional import embedding
+from agnesi.nn.functions.elementary import uniform
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import empty
+from agnesi.ops.base.movement import expand_dims
+from agnesi.ops.base.reduce import sum
+from agnesi.ops.base.select import where
+from agnesi.ops.neural.bags import MODES, embedding_bag
+from agnesi.ops.reductions.vectornorms import norm
+
+
+def _vectors(layer: Module, count: int, length: int, padding: int | None, dtype: Any) -> Tensor:
+    """Vectors drawn from the normal distribution, but for zeros at ``padding``."""
+    count = size_of(layer, count, "num_embeddings", 0)
+    length = size_of(layer, length, "embedding_dim", 0)
+    if padding is not None and not -count <= padding < count:
+        raise ValueError(at(f"padding_idx={padding} is none of {count} vectors"))
+    weight = empty((count, length), dtype=dtype)
+    init.normal_(weight)
+    if padding is not None:
+        weight[padding] = 0
+    weight.requires_grad = True
+    return weight
+
+
+class Embedding(Module):
+    """A learned vector for each of a number of things.
+
+    Parameters
+    ----------
+    num_embeddings, embedding_dim : int
+        How many vectors, and their length.
+    padding_idx : int, optional
+        A vector that starts as zeros and gets no gradient.
+    max_norm : float, optional
+        The greatest norm of a vector; longer ones are made as short when they are used.
+    norm_type : float
+        Which norm.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Attributes
+    ----------
+    weight : Tensor
+        Of shape (num_embeddings, embedding_dim), drawn from the normal distribution.
+
+    Raises
+    ------
+    ValueError
+        If ``padding_idx`` is no row, or a size is not positive.
+
+    See Also
+    --------
+    nn.EmbeddingBag, nn.SparseLinear, nn.functional.embedding
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import nn
+    >>> nn.Embedding(10, 4)(ag.tensor([[1, 2, 3]])).shape
+    (1, 3, 4)
+    """
+
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
+                 max_norm: float | None = None, norm_type: float = 2.0, *,
+                 dtype: DTypeLike = None) -> None:
+        self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
+        self.weight = _vectors(self, num_embeddings, embedding_dim, padding_idx, dtype)
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None,
+                        max_norm: float | None = None, norm_type: float = 2.0) -> Embedding:
+        """A layer with given vectors, of shape (num_embeddings, embedding_dim).
+
+        They are shared if they are a Tensor, copied otherwise; ``freeze`` them to get no gradient.
+
+        Parameters
+        ----------
+        embeddings : array_like
+            The vectors, of shape (num_embeddings, embedding_dim).
+        freeze : bool
+            Whether they get no gradient.
+        padding_idx : int, optional
+            A vector that gets no gradient.
+        max_norm : float, optional
+            The greatest norm of a vector; longer ones are made as short when they are used.
+        norm_type : float
+            Which norm.
+
+        Returns
+        -------
+        Embedding
+            Of the dtype of the vectors.
+
+        Raises
+        ------
+        ShapeError
+            If they are no matrix.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> layer = ag.nn.Embedding.from_pretrained([[1.0, 2.0], [3.0, 4.0]])
+        >>> layer(ag.tensor([1]))
+        tensor([[3., 4.]])
+        """
+        weight = as_tensor(embeddings).detach()
+        if weight.ndim != 2:
+            raise ShapeError(at(
+                f"Embedding.from_pretrained: vectors must be (number, length), not {typed(weight)}"
+            ))
+        count, length = map(int, weight.shape)
+        layer = cls(count, length, padding_idx, max_norm, norm_type, dtype=weight.dtype)
+        layer.weight = weight.requires_grad_()
+        weight.requires_grad_(not freeze)
+        return layer
+
+    def forward(self, indices: Tensor) -> Tensor:
+        if self.max_norm is not None:
+            self._shorten(as_tensor(indices), self.max_norm)
+        return embedding(indices, self.weight, self.padding_idx)
+
+    def _shorten(self, indices: Tensor, most: float) -> None:
+        """Make vectors that are used and too long as short as they may be, in place."""
+        with no_grad():
+            used = embedding(indices, self.weight)
+            lengths = norm(used, self.norm_type, axis=-1, keepdims=True)
+            self.weight[indices] = used * where(lengths > most, most / (lengths + 1e-7), 1)
+
+    def extra_repr(self) -> str:
+        sizes = ", ".join(map(str, self.weight.shape))
+        return sizes if self.padding_idx is None else f"{sizes}, padding_idx={self.padding_idx}"
+
+
+class EmbeddingBag(Module):
+    """The mean, sum or maximum of the vectors of bags of things.
+
+    Parameters
+    ----------
+    num_embeddings, embedding_dim : int
+        How many vectors, and their length.
+    mode : {"mean", "sum", "max"}
+        What becomes of the vectors of a bag.
+    padding_idx : int, optional
+        A vector that does not count, starts as zeros and gets no gradient.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Raises
+    ------
+    ValueError
+        If there is no such mode.
+
+    See Also
+    --------
+    nn.Embedding, nn.functional.embedding_bag
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import nn
+    >>> layer = nn.EmbeddingBag(10, 4)
+    >>> layer(ag.tensor([[1, 2, 3], [4, 4, 5]])).shape
+    (2, 4)
+    >>> layer(ag.tensor([1, 2, 3, 4, 4, 5]), offsets=ag.tensor([0, 1, 3])).shape
+    (3, 4)
+    """
+
+    def __init__(self, num_embeddings: int, embedding_dim: int, mode: str = "mean",
+                 padding_idx: int | None = None, *, dtype: DTypeLike = None) -> None:
+        if mode not in MODES:
+            raise ValueError(at(f"mode must be 'mean', 'sum' or 'max', not {mode!r}"))
+        self.mode, self.padding_idx = mode, padding_idx
+        self.weight = _vectors(self, num_embeddings, embedding_dim, padding_idx, dtype)
+
+    def forward(self, indices: Tensor, offsets: Any = None,
+                per_sample_weights: Any = None) -> Tensor:
+        """One vector for each bag; see :func:`agnesi.nn.functional.embedding_bag`.
+
+        Parameters
+        ----------
+        indices : array_like of int
+            A bag in each row, or, with ``offsets``, all bags one behind the other.
+        offsets : array_like of int, optional
+            Where each bag begins in ``indices``; the first at 0.
+        per_sample_weights : array_like, optional
+            With the mode "sum", a factor for each index.
+
+        Returns
+        -------
+        Tensor
+            Of shape (bags, embedding_dim).
+        """
+        return embedding_bag(
+            indices, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
+            padding_idx=self.padding_idx,
+        )
+
+    def extra_repr(self) -> str:
+        return ", ".join(map(str, self.weight.shape)) + f", mode={self.mode!r}"
+
+
+class SparseLinear(Module):
+    """``x @ weight + bias`` for vectors that are given by their elements that are not zero.
+
+    Gradients, and the update in a compiled step, touch only the rows of ``weight`` in use (Torch7's
+    layer of this name; it needs lists of pairs).
+
+    Parameters
+    ----------
+    in_features, out_features : int
+        Lengths of the vectors before and after.
+    bias : bool
+        Whether to add a bias.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Attributes
+    ----------
+    weight : Tensor
+        Of shape (in_features, out_features).
+    bias : Tensor or None
+        Of shape (out_features,).
+
+    See Also
+    --------
+    nn.Linear, nn.EmbeddingBag
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> layer = ag.nn.SparseLinear(10_000, 4)
+    >>> layer(ag.tensor([[3, 77], [5, 3]]), ag.tensor([[0.5, 2.0], [1.0, 0.0]])).shape
+    (2, 4)
+    """
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, *,
+                 dtype: DTypeLike = None) -> None:
+        bound = 1 / math.sqrt(size_of(self, in_features, "in_features"))
+        out_features = size_of(self, out_features, "out_features")
+        self.weight = uniform((in_features, out_features), bound, dtype)
+        self.bias = uniform((out_features,), bound, dtype) if bias else None
+
+    def forward(self, indices: Tensor, values: Tensor) -> Tensor:
+        """One row for each of ``indices``, the places of ``values``; a value of 0 fills up.
+
+        Parameters
+        ----------
+        indices : Tensor
+            Of shape (vectors, elements of each): the places of the elements.
+        values : Tensor
+            Of the same shape: the elements; a value of 0 fills up.
+
+        Returns
+        -------
+        Tensor
+            Of shape (vectors, out_features).
+
+        Raises
+        ------
+        ShapeError
+            If the shapes differ, or are not of two axes.
+        """
+        indices, values = as_tensor(indices), as_tensor(values, self.weight.dtype)
+        if indices.shape != values.shape or indices.ndim != 2:
+            raise ShapeError(
+                at(f"SparseLinear: indices {typed(indices)} and values {typed(values)} must both "
+                   "be (vectors, elements of each)")
+            )
+        y = sum(embedding(indices, self.weight) * expand_dims(values, -1), 1)
+        return y if self.bias is None else y + self.bias
+
+    def extra_repr(self) -> str:
+        sizes = ", ".join(map(str, self.weight.shape))
+        return sizes + ", bias=False" * (self.bias is None)

@@ -1,0 +1,623 @@
+"""Layers that pool: the greatest, the mean or the norm of each window; and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from agnesi.core.accepted import PerAxis, ShapeLike
+from agnesi.core.tensor import Tensor
+from agnesi.nn import functional
+from agnesi.nn.base.module import Module
+
+
+class _Pool(Module):
+    """Base: a function of windows, with options of its own."""
+
+    function: ClassVar[Callable[..., Tensor]]
+    usual: ClassVar[dict[str, Any]]
+
+    def _keep(self, kernel_size: Any, stride: Any, padding: Any) -> None:
+        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
+
+    def forward(self, x: Tensor) -> Tensor:
+        options = {name: getattr(self, name) for name in self.usual}
+        return type(self).function(
+            x, self.kernel_size, stride=self.stride, padding=self.padding, **options
+        )
+
+    def extra_repr(self) -> str:
+        usual = {"stride": None, "padding": 0, **self.usual}
+        return str(self.kernel_size) + "".join(
+            f", {n}={getattr(self, n)!r}" for n, v in usual.items() if getattr(self, n) != v
+        )
+
+
+class _MaxPool(_Pool):
+    """Base: the greatest."""
+
+    usual: ClassVar = {"dilation": 1, "cover_all": False, "return_indices": False}
+
+    def __init__(self, kernel_size: PerAxis, stride: PerAxis | None = None,
+                 padding: PerAxis | str = 0, *, dilation: PerAxis = 1, cover_all: bool = False,
+                 return_indices: bool = False) -> None:
+        self._keep(kernel_size, stride, padding)
+        self.dilation, self.cover_all, self.return_indices = dilation, cover_all, return_indices
+
+
+class _AvgPool(_Pool):
+    """Base: the mean."""
+
+    usual: ClassVar = {"cover_all": False, "count_include_pad": True}
+
+    def __init__(self, kernel_size: PerAxis, stride: PerAxis | None = None,
+                 padding: PerAxis | str = 0, *, cover_all: bool = False,
+                 count_include_pad: bool = True) -> None:
+        self._keep(kernel_size, stride, padding)
+        self.cover_all, self.count_include_pad = cover_all, count_include_pad
+
+
+class MaxPool1d(_MaxPool):
+    """The greatest element of each window of a row.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border, which never is the greatest.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over.
+    return_indices : bool
+        Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
+
+    See Also
+    --------
+    nn.MaxPool2d, max_pool
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.MaxPool1d(2)(ag.zeros((1, 1, 6))).shape
+    (1, 1, 3)
+    """
+
+    function = staticmethod(functional.max_pool1d)
+
+
+class MaxPool2d(_MaxPool):
+    """The greatest element of each window of an image.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border, which never is the greatest.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over.
+    return_indices : bool
+        Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
+
+    See Also
+    --------
+    nn.MaxPool1d, nn.MaxPool3d, nn.MaxUnpool2d, nn.AvgPool2d, max_pool
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.MaxPool2d(2)(ag.zeros((1, 1, 4, 6))).shape
+    (1, 1, 2, 3)
+    """
+
+    function = staticmethod(functional.max_pool2d)
+
+
+class MaxPool3d(_MaxPool):
+    """The greatest element of each window of a volume.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border, which never is the greatest.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over.
+    return_indices : bool
+        Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
+
+    See Also
+    --------
+    nn.MaxPool2d, max_pool
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.MaxPool3d(2)(ag.zeros((1, 1, 4, 4, 4))).shape
+    (1, 1, 2, 2, 2)
+    """
+
+    function = staticmethod(functional.max_pool3d)
+
+
+class AvgPool1d(_AvgPool):
+    """The mean of each window of a row.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over; it is divided by what it holds.
+    count_include_pad : bool
+        Whether the border counts.
+
+    See Also
+    --------
+    nn.AvgPool2d, avg_pool
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.AvgPool1d(2)(ag.tensor([[[1.0, 3.0]]]))
+    tensor([[[2.]]])
+    """
+
+    function = staticmethod(functional.avg_pool1d)
+
+
+class AvgPool2d(_AvgPool):
+    """The mean of each window of an image.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over; it is divided by what it holds.
+    count_include_pad : bool
+        Whether the border counts.
+
+    See Also
+    --------
+    nn.AvgPool1d, nn.AvgPool3d, nn.MaxPool2d, nn.LPPool2d, nn.AdaptiveAvgPool2d, avg_pool
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.AvgPool2d(2)(ag.ones((1, 1, 2, 2)))
+    tensor([[[[1.]]]])
+    """
+
+    function = staticmethod(functional.avg_pool2d)
+
+
+class AvgPool3d(_AvgPool):
+    """The mean of each window of a volume.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over; it is divided by what it holds.
+    count_include_pad : bool
+        Whether the border counts.
+
+    See Also
+    --------
+    nn.AvgPool2d, avg_pool
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.AvgPool3d(2)(ag.zeros((1, 1, 4, 4, 4))).shape
+    (1, 1, 2, 2, 2)
+    """
+
+    function = staticmethod(functional.avg_pool3d)
+
+
+class _MaxUnpool(Module):
+    """Base: images of zeros with what max-pooling found."""
+
+    function: ClassVar[Callable[..., Tensor]]
+
+    def __init__(self, kernel_size: PerAxis, stride: PerAxis | None = None,
+                 padding: PerAxis | str = 0) -> None:
+        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
+
+    def forward(self, x: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        return type(self).function(
+            x, indices, self.kernel_size, self.stride, self.padding, output_size
+        )
+
+    def extra_repr(self) -> str:
+        text = str(self.kernel_size) + f", stride={self.stride}" * (self.stride is not None)
+        return text + f", padding={self.padding}" * bool(self.padding)
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Rows of zeros with what max-pooling found.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the windows of the pooling.
+    stride : int or tuple of int, optional
+        Steps between them; by default those of the kernel.
+    padding : int or tuple of int
+        Border of the pooling. The call takes its values, its indices and, where that is not the
+        least, the ``output_size``.
+
+    See Also
+    --------
+    nn.MaxUnpool2d, nn.functional.max_unpool
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> pool, back = ag.nn.MaxPool1d(2, return_indices=True), ag.nn.MaxUnpool1d(2)
+    >>> back(*pool(ag.tensor([[[1.0, 3.0, 2.0, 0.0]]])))
+    tensor([[[0., 3., 2., 0.]]])
+    """
+
+    function = staticmethod(functional.max_unpool1d)
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Images of zeros with what max-pooling found, at its place.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the windows of the pooling.
+    stride : int or tuple of int, optional
+        Steps between them; by default those of the kernel.
+    padding : int or tuple of int
+        Border of the pooling. The call takes its values, its indices and, where that is not the
+        least, the ``output_size``.
+
+    See Also
+    --------
+    nn.MaxPool2d, nn.functional.max_unpool
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> pool, back = ag.nn.MaxPool2d(2, return_indices=True), ag.nn.MaxUnpool2d(2)
+    >>> back(*pool(ag.tensor([[[[1.0, 3.0], [2.0, 0.0]]]])))
+    tensor([[[[0., 3.],
+              [0., 0.]]]])
+    """
+
+    function = staticmethod(functional.max_unpool2d)
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Volumes of zeros with what max-pooling found.
+
+    Parameters
+    ----------
+    kernel_size : int or tuple of int
+        Size of the windows of the pooling.
+    stride : int or tuple of int, optional
+        Steps between them; by default those of the kernel.
+    padding : int or tuple of int
+        Border of the pooling. The call takes its values, its indices and, where that is not the
+        least, the ``output_size``.
+
+    See Also
+    --------
+    nn.MaxUnpool2d, nn.functional.max_unpool
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> pool, back = ag.nn.MaxPool3d(2, return_indices=True), ag.nn.MaxUnpool3d(2)
+    >>> back(*pool(ag.ones((1, 1, 4, 4, 4)))).shape
+    (1, 1, 4, 4, 4)
+    """
+
+    function = staticmethod(functional.max_unpool3d)
+
+
+class _LPPool(Module):
+    """Base: the norm of each window."""
+
+    function: ClassVar[Callable[..., Tensor]]
+
+    def __init__(self, p: float, kernel_size: PerAxis, stride: PerAxis | None = None,
+                 padding: PerAxis | str = 0, *, cover_all: bool = False) -> None:
+        self.p, self.kernel_size, self.stride, self.padding = p, kernel_size, stride, padding
+        self.cover_all = cover_all
+
+    def forward(self, x: Tensor) -> Tensor:
+        return type(self).function(
+            x, self.p, self.kernel_size, stride=self.stride, padding=self.padding,
+            cover_all=self.cover_all,
+        )
+
+    def extra_repr(self) -> str:
+        return f"{self.p}, {self.kernel_size}"
+
+
+class LPPool1d(_LPPool):
+    """The norm of each window of a row.
+
+    Parameters
+    ----------
+    p : float
+        Exponent of the norm, above 0.
+    kernel_size : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over.
+
+    See Also
+    --------
+    nn.LPPool2d, nn.functional.lp_pool
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.LPPool1d(2, 2)(ag.tensor([[[3.0, 4.0]]]))
+    tensor([[[5.]]])
+    """
+
+    function = staticmethod(functional.lp_pool1d)
+
+
+class LPPool2d(_LPPool):
+    """The norm of each window of an image.
+
+    Parameters
+    ----------
+    p : float
+        Exponent of the norm, above 0.
+    kernel_size : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over.
+
+    See Also
+    --------
+    nn.LPPool1d, nn.LPPool3d, nn.AvgPool2d, nn.functional.lp_pool
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.LPPool2d(2, (1, 2))(ag.tensor([[[[3.0, 4.0]]]]))
+    tensor([[[[5.]]]])
+    """
+
+    function = staticmethod(functional.lp_pool2d)
+
+
+class LPPool3d(_LPPool):
+    """The norm of each window of a volume.
+
+    Parameters
+    ----------
+    p : float
+        Exponent of the norm, above 0.
+    kernel_size : int or tuple of int
+        Size of the windows.
+    stride : int or tuple of int, optional
+        Steps between windows; by default those of the kernel.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over.
+
+    See Also
+    --------
+    nn.LPPool2d, nn.functional.lp_pool
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.LPPool3d(2, 2)(ag.ones((1, 1, 4, 4, 4))).shape
+    (1, 1, 2, 2, 2)
+    """
+
+    function = staticmethod(functional.lp_pool3d)
+
+
+class _Adaptive(Module):
+    """Base: a function of as many windows as are wanted."""
+
+    function: ClassVar[Callable[..., Tensor]]
+
+    def __init__(self, output_size: ShapeLike) -> None:
+        self.output_size = output_size
+
+    def forward(self, x: Tensor) -> Tensor:
+        return type(self).function(x, self.output_size)
+
+    def extra_repr(self) -> str:
+        return str(self.output_size)
+
+
+class AdaptiveAvgPool1d(_Adaptive):
+    """The mean of each of so many windows of a row, as in :class:`AdaptiveAvgPool2d`.
+
+    Parameters
+    ----------
+    output_size : int or (int, int)
+        Places on each axis.
+
+    See Also
+    --------
+    nn.AdaptiveAvgPool2d, nn.functional.adaptive_avg_pool
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.AdaptiveAvgPool1d(2)(ag.ones((1, 2, 5))).shape
+    (1, 2, 2)
+    """
+
+    function = staticmethod(functional.adaptive_avg_pool1d)
+
+
+class AdaptiveAvgPool2d(_Adaptive):
+    """The mean of each of so many windows of nearly equal size.
+
+    Parameters
+    ----------
+    output_size : int or (int, int)
+        Places on each axis.
+
+    See Also
+    --------
+    nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool3d, nn.AdaptiveMaxPool2d, nn.AvgPool2d
+    nn.functional.adaptive_avg_pool
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.AdaptiveAvgPool2d(1)(ag.ones((1, 2, 5, 4))).shape
+    (1, 2, 1, 1)
+    """
+
+    function = staticmethod(functional.adaptive_avg_pool2d)
+
+
+class AdaptiveAvgPool3d(_Adaptive):
+    """The mean of each of so many windows of a volume, as in :class:`AdaptiveAvgPool2d`.
+
+    Parameters
+    ----------
+    output_size : int or (int, int)
+        Places on each axis.
+
+    See Also
+    --------
+    nn.AdaptiveAvgPool2d, nn.functional.adaptive_avg_pool
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.AdaptiveAvgPool3d(2)(ag.ones((1, 2, 5, 5, 5))).shape
+    (1, 2, 2, 2, 2)
+    """
+
+    function = staticmethod(functional.adaptive_avg_pool3d)
+
+
+class _AdaptiveMax(_Adaptive):
+    """Base: the greatest of each window."""
+
+    def __init__(self, output_size: ShapeLike, return_indices: bool = False) -> None:
+        super().__init__(output_size)
+        self.return_indices = return_indices
+
+    def forward(self, x: Tensor) -> Any:
+        return type(self).function(x, self.output_size, return_indices=self.return_indices)
+
+
+class AdaptiveMaxPool1d(_AdaptiveMax):
+    """The greatest of each of so many windows of a row, as in :class:`AdaptiveMaxPool2d`.
+
+    Parameters
+    ----------
+    output_size : int or (int, int)
+        Places on each axis.
+    return_indices : bool
+        Whether to tell where they lie, too, as :func:`agnesi.max_pool` does.
+
+    See Also
+    --------
+    nn.AdaptiveMaxPool2d, nn.functional.adaptive_max_pool
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.AdaptiveMaxPool1d(2)(ag.ones((1, 2, 5))).shape
+    (1, 2, 2)
+    """
+
+    function = staticmethod(functional.adaptive_max_pool1d)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMax):
+    """The greatest of each of so many windows of nearly equal size.
+
+    Parameters
+    ----------
+    output_size : int or (int, int)
+        Places on each axis.
+    return_indices : bool
+        Whether to tell where they lie, too, as :func:`agnesi.max_pool` does.
+
+    See Also
+    --------
+    nn.AdaptiveMaxPool1d, nn.AdaptiveMaxPool3d, nn.AdaptiveAvgPool2d, nn.MaxPool2d
+    nn.functional.adaptive_max_pool
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.AdaptiveMaxPool2d((2, 3))(ag.ones((1, 2, 5, 4))).shape
+    (1, 2, 2, 3)
+    """
+
+    function = staticmethod(functional.adaptive_max_pool2d)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMax):
+    """The greatest of each of so many windows of a volume, as in :class:`AdaptiveMaxPool2d`.
+
+    Parameters
+    ----------
+    output_size : int or (int, int)
+        Places on each axis.
+    return_indices : bool
+        Whether to tell where they lie, too, as :func:`agnesi.max_pool` does.
+
+    See Also
+    --------
+    nn.AdaptiveMaxPool2d, nn.functional.adaptive_max_pool
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.AdaptiveMaxPool3d(2)(ag.ones((1, 2, 5, 5, 5))).shape
+    (1, 2, 2, 2, 2)
+    """
+
+    function = staticmethod(functional.adaptive_max_pool3d)

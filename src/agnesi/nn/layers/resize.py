@@ -1,0 +1,118 @@
+"""Layers without weights that make images larger or smaller."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.core.accepted import ShapeLike
+from agnesi.core.support.errors import at
+from agnesi.core.tensor import Tensor
+from agnesi.nn import functional
+from agnesi.nn.base.module import Module
+
+
+class Upsample(Module):
+    """Images of another size, by their nearest elements or between them.
+
+    Parameters
+    ----------
+    size : int or tuple of int, optional
+        The size wanted on each axis.
+    scale_factor : float or tuple of float, optional
+        How many times as large the images become, instead of ``size``.
+    mode : str
+        "nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic" or "area", as for
+        :func:`agnesi.nn.functional.interpolate`.
+    align_corners : bool
+        Whether the first and last places, and not the borders of the images, lie upon each other;
+        for modes that interpolate.
+
+    Raises
+    ------
+    ValueError
+        If not exactly one of ``size`` and ``scale_factor`` is given.
+
+    See Also
+    --------
+    nn.functional.interpolate, nn.PixelShuffle
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Upsample(scale_factor=2, mode="bilinear")(ag.ones((1, 3, 4, 5))).shape
+    (1, 3, 8, 10)
+    """
+
+    def __init__(self, size: ShapeLike | None = None, scale_factor: Any = None,
+                 mode: str = "nearest", align_corners: bool = False) -> None:
+        if (size is None) == (scale_factor is None):
+            raise ValueError(at("Upsample: give the size wanted, or a scale_factor, and not both"))
+        self.size, self.scale_factor = size, scale_factor
+        self.mode, self.align_corners = mode, align_corners
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.interpolate(x, self.size, self.scale_factor, self.mode,
+                                      self.align_corners)
+
+    def extra_repr(self) -> str:
+        shown = {"size": self.size, "scale_factor": self.scale_factor, "mode": repr(self.mode)}
+        text = ", ".join(f"{n}={v}" for n, v in shown.items() if v is not None)
+        return text + ", align_corners=True" * self.align_corners
+
+
+class PixelShuffle(Module):
+    """Every ``upscale_factor**2`` channels as one of images so many times as high and wide.
+
+    Parameters
+    ----------
+    upscale_factor : int
+        How many times.
+
+    See Also
+    --------
+    nn.PixelUnshuffle, nn.functional.pixel_shuffle, nn.Upsample
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.PixelShuffle(2)(ag.ones((1, 8, 3, 4))).shape
+    (1, 2, 6, 8)
+    """
+
+    def __init__(self, upscale_factor: int) -> None:
+        self.upscale_factor = upscale_factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.pixel_shuffle(x, self.upscale_factor)
+
+    def extra_repr(self) -> str:
+        return f"{self.upscale_factor}"
+
+
+class PixelUnshuffle(Module):
+    """Every square of ``downscale_factor**2`` places as so many channels.
+
+    Parameters
+    ----------
+    downscale_factor : int
+        How many times less high and wide images become.
+
+    See Also
+    --------
+    nn.PixelShuffle, nn.functional.pixel_unshuffle
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.PixelUnshuffle(2)(ag.ones((1, 2, 6, 8))).shape
+    (1, 8, 3, 4)
+    """
+
+    def __init__(self, downscale_factor: int) -> None:
+        self.downscale_factor = downscale_factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.pixel_unshuffle(x, self.downscale_factor)
+
+    def extra_repr(self) -> str:
+        return f"{self.downscale_factor}"

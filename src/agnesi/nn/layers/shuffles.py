@@ -1,0 +1,91 @@
+"""Channels in another order, and older names of layers that make images larger."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agnesi.core.accepted import ShapeLike
+from agnesi.core.tensor import Tensor
+from agnesi.nn.base.module import Module
+from agnesi.nn.functions.rearranged import channel_shuffle
+from agnesi.nn.layers.resize import Upsample
+
+
+class ChannelShuffle(Module):
+    """Channels of groups one beside the other, as cards are shuffled (Zhang et al., 2018).
+
+    Parameters
+    ----------
+    groups : int
+        Into how many the channels are divided.
+
+    See Also
+    --------
+    nn.functional.channel_shuffle
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.reshape(ag.arange(4.0), (1, 4, 1, 1))
+    >>> ag.nn.ChannelShuffle(2)(x)[0, :, 0, 0]
+    tensor([0., 2., 1., 3.])
+    """
+
+    def __init__(self, groups: int) -> None:
+        self.groups = groups
+
+    def forward(self, x: Tensor) -> Tensor:
+        return channel_shuffle(x, self.groups)
+
+    def extra_repr(self) -> str:
+        return f"groups={self.groups}"
+
+
+class UpsamplingNearest2d(Upsample):
+    """Images of another size by their nearest elements: ``Upsample(mode="nearest")``.
+
+    Parameters
+    ----------
+    size : int or tuple of int, optional
+        The size wanted on each axis.
+    scale_factor : float or tuple of float, optional
+        How many times as large, instead of ``size``.
+
+    See Also
+    --------
+    nn.Upsample
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.UpsamplingNearest2d(scale_factor=2)(ag.ones((1, 1, 2, 2))).shape
+    (1, 1, 4, 4)
+    """
+
+    def __init__(self, size: ShapeLike | None = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor)
+
+
+class UpsamplingBilinear2d(Upsample):
+    """Images of another size between their elements, with corners upon each other.
+
+    Parameters
+    ----------
+    size : int or tuple of int, optional
+        The size wanted on each axis.
+    scale_factor : float or tuple of float, optional
+        How many times as large, instead of ``size``.
+
+    See Also
+    --------
+    nn.Upsample
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.UpsamplingBilinear2d(scale_factor=2)(ag.ones((1, 1, 2, 2))).shape
+    (1, 1, 4, 4)
+    """
+
+    def __init__(self, size: ShapeLike | None = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, "bilinear", True)

@@ -1,0 +1,372 @@
+"""Layers without weights of their own shape: containers, regularisation, losses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+from agnesi.core.dispatch import assign
+from agnesi.core.shapes import axis_of
+from agnesi.core.support.errors import at, shown, typed
+from agnesi.core.tensor import Tensor
+from agnesi.nn import functional
+from agnesi.nn.base.module import Module
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.movement import flatten, reshape
+from agnesi.ops.random.generators import Generator
+
+
+class Sequential(Module):
+    """Modules and functions applied one after another.
+
+    Parameters
+    ----------
+    *layers : Module or callable
+        The modules; their parameters are named by their places, as in PyTorch.  What has no
+        parameters may be a function.
+
+    Raises
+    ------
+    TypeError
+        If a layer is not callable.
+
+    See Also
+    --------
+    nn.Module, nn.Identity
+
+    Examples
+    --------
+    >>> from agnesi import nn
+    >>> nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
+    Sequential()            58
+      (0): Linear(4, 8)     40
+      (1): Tanh()
+      (2): Linear(8, 2)     18
+    >>> import agnesi as ag
+    >>> model = nn.Sequential(nn.Linear(4, 2), ag.sin, lambda y: y.max(-1))
+    >>> model(ag.ones((3, 4))).shape
+    (3,)
+    >>> model[:2](ag.ones((3, 4))).shape
+    (3, 2)
+    >>> model[-1] = nn.Linear(2, 5)
+    >>> model(ag.ones((3, 4))).shape
+    (3, 5)
+    """
+
+    def __init__(self, *layers: Callable[[Any], Any]) -> None:
+        for i, layer in enumerate(layers):
+            if isinstance(layer, type):
+                raise TypeError(at(f"Sequential: layer {i} is the class {layer.__name__}: make a "
+                                   f"layer of it, {layer.__name__}(...)"))
+            if not callable(layer):
+                what = f"layer {i} is no module and no function: {shown(layer)}"
+                if isinstance(layer, (list, tuple)):
+                    what += "; give the layers one by one: Sequential(*layers)"
+                raise TypeError(at(f"Sequential: {what}"))
+        self.layers = layers
+
+    def forward(self, x: Any) -> Any:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+    def _entries(self) -> Iterator[tuple[str, Any]]:
+        return ((str(i), layer) for i, layer in enumerate(self.layers))
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.layers)
+
+    def __getitem__(self, i: int | slice) -> Any:
+        return Sequential(*self.layers[i]) if isinstance(i, slice) else self.layers[i]
+
+    def __setitem__(self, i: int, layer: Callable[[Any], Any]) -> None:
+        layers = list(self.layers)
+        layers[i] = layer
+        self.layers = Sequential(*layers).layers
+
+
+class Flatten(Module):
+    """Everything but the batch in one axis, or others of the axes.
+
+    Parameters
+    ----------
+    start_dim, end_dim : int
+        The first and the last of the axes that become one.
+
+    See Also
+    --------
+    nn.Unflatten, flatten
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Flatten()(ag.zeros((2, 3, 4))).shape
+    (2, 12)
+    """
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return flatten(x, self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        axes = (self.start_dim, self.end_dim)
+        return "" if axes == (1, -1) else "{}, {}".format(*axes)
+
+
+class Unflatten(Module):
+    """An axis as several.
+
+    Parameters
+    ----------
+    dim : int
+        The axis.
+    unflattened_size : tuple of int
+        Sizes of the axes in its place; one of them may be -1.
+
+    See Also
+    --------
+    nn.Flatten, reshape
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Unflatten(1, (3, -1))(ag.zeros((2, 12, 5))).shape
+    (2, 3, 4, 5)
+    """
+
+    def __init__(self, dim: int, unflattened_size: tuple[int, ...]) -> None:
+        self.dim, self.unflattened_size = dim, tuple(unflattened_size)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = as_tensor(x)
+        at = axis_of(self.dim, x.ndim)
+        return reshape(x, (*x.shape[:at], *self.unflattened_size, *x.shape[at + 1:]))
+
+    def extra_repr(self) -> str:
+        return f"{self.dim}, {self.unflattened_size}"
+
+
+class Dropout(Module):
+    """In training, zeros in random places and the rest scaled up; nothing otherwise.
+
+    Parameters
+    ----------
+    p : float
+        Share of the elements that become zero.
+    inplace : bool
+        Whether to write into the operand.
+    generator : Generator, optional
+        Source of randomness; the library's own by default (see :func:`agnesi.manual_seed`).
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+    TypeError
+        If ``p`` is no number.
+
+    See Also
+    --------
+    nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.functional.dropout
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> drop = ag.nn.Dropout(0.5)
+    >>> sorted(set(drop(ag.ones(99)).tolist()))
+    [0.0, 2.0]
+    >>> drop.eval()(ag.ones(2))
+    tensor([1., 1.])
+    """
+
+    function: ClassVar[Callable[..., Tensor]] = staticmethod(functional.dropout)
+
+    def __init__(self, p: float = 0.5, inplace: bool = False, *,
+                 generator: Generator | None = None) -> None:
+        if not isinstance(p, (int, float)):
+            raise TypeError(at(f"{type(self).__name__}: p must be a number, not {typed(p)}"))
+        if not 0 <= p <= 1:
+            raise ValueError(at(f"{type(self).__name__}: p is a share between 0 and 1, not {p}"))
+        self.p, self.inplace = p, inplace
+        self.generator = generator
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = type(self).function(x, self.p, self.training, generator=self.generator)
+        return assign(x, y) if self.inplace and y is not x else y
+
+    def extra_repr(self) -> str:
+        return f"{self.p}"
+
+
+class Dropout1d(Dropout):
+    """In training, whole channels of rows zero.
+
+    Parameters
+    ----------
+    p : float
+        Share of the elements that become zero.
+    inplace : bool
+        Whether to write into the operand.
+    generator : Generator, optional
+        Source of randomness; the library's own by default (see :func:`agnesi.manual_seed`).
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+    TypeError
+        If ``p`` is no number.
+
+    See Also
+    --------
+    nn.Dropout, nn.functional.dropout1d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Dropout1d(0.5).eval()(ag.ones((1, 2, 3))).shape
+    (1, 2, 3)
+    """
+
+    function = staticmethod(functional.dropout1d)
+
+
+class Dropout2d(Dropout):
+    """In training, whole channels of images zero.
+
+    Near elements of an image tell the same, so that dropping single ones would change little
+    (Tompson et al. 2015).
+
+    Parameters
+    ----------
+    p : float
+        Share of the elements that become zero.
+    inplace : bool
+        Whether to write into the operand.
+    generator : Generator, optional
+        Source of randomness; the library's own by default (see :func:`agnesi.manual_seed`).
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+    TypeError
+        If ``p`` is no number.
+
+    See Also
+    --------
+    nn.Dropout, nn.functional.dropout2d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> y = ag.nn.Dropout2d(0.5)(ag.ones((8, 4, 3, 3)))
+    >>> bool((y == y[:, :, :1, :1]).all())
+    True
+    """
+
+    function = staticmethod(functional.dropout2d)
+
+
+class Dropout3d(Dropout):
+    """In training, whole channels of volumes zero.
+
+    Parameters
+    ----------
+    p : float
+        Share of the elements that become zero.
+    inplace : bool
+        Whether to write into the operand.
+    generator : Generator, optional
+        Source of randomness; the library's own by default (see :func:`agnesi.manual_seed`).
+
+    Raises
+    ------
+    ValueError
+        If ``p`` is not in [0, 1].
+    TypeError
+        If ``p`` is no number.
+
+    See Also
+    --------
+    nn.Dropout, nn.functional.dropout3d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.Dropout3d(0.5).eval()(ag.ones((1, 2, 3, 3, 3))).shape
+    (1, 2, 3, 3, 3)
+    """
+
+    function = staticmethod(functional.dropout3d)
+
+
+class CrossEntropyLoss(Module):
+    """Cross-entropy between the softmax of scores and labels or probabilities.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        A weight for each class; the mean is weighted then.
+    reduction : {"mean", "sum", "none"}
+        What becomes of the losses of the rows.
+    ignore_index : int, optional
+        A label whose rows have no loss, no gradient, and do not count in the mean.
+    label_smoothing : float
+        Share of each row's probability that is spread evenly over all classes.
+    axis : int, optional
+        The axis of classes: 1 by default, or that of a vector; -1 for classes last.
+
+    See Also
+    --------
+    cross_entropy, nn.MSELoss, nn.CTCLoss, nn.LogSoftmax
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.CrossEntropyLoss()(ag.zeros((1, 2)), ag.tensor([0]))
+    tensor(0.6931472)
+    """
+
+    def __init__(self, weight: Tensor | None = None, reduction: str = "mean", *,
+                 ignore_index: int | None = -100, label_smoothing: float = 0.0,
+                 axis: int | None = None) -> None:
+        self.weight, self.reduction, self.axis = weight, reduction, axis
+        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
+
+    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
+        return functional.cross_entropy(
+            logits, target, weight=self.weight, reduction=self.reduction,
+            ignore_index=self.ignore_index, label_smoothing=self.label_smoothing, axis=self.axis,
+        )
+
+
+class MSELoss(Module):
+    """Mean squared difference.
+
+    Parameters
+    ----------
+    reduction : {"mean", "sum", "none"}
+        What becomes of the squares.
+
+    See Also
+    --------
+    nn.functional.mse_loss, nn.CrossEntropyLoss, nn.PairwiseDistance
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.nn.MSELoss()(ag.zeros(2), ag.tensor([1.0, 3.0]))
+    tensor(5.)
+    """
+
+    def __init__(self, reduction: str = "mean") -> None:
+        self.reduction = reduction
+
+    def forward(self, x: Tensor, target: Tensor) -> Tensor:
+        return functional.mse_loss(x, target, reduction=self.reduction)
