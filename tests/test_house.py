@@ -134,7 +134,7 @@ def test_no_fork_while_a_library_is_opened():
 def test_who_asks_whether_a_trace_runs():
     """``core`` and what is written out flat, where a call more would show; all else asks there."""
     flat = {f"src/agnesi/{name}.py"
-            for name in ("api/inplace", "ops/base/elementwise", "ops/base/select",
+            for name in ("api/tensor/inplace", "ops/base/elementwise", "ops/base/select",
                          "ops/indexing/scatter")}
     words = r"\b(STATE|MODE\.get\(\)|mode)\.trace\b"
     asking = {name_of(p) for p in SOURCES if re.search(words, p.read_text())}

@@ -13,8 +13,9 @@ import agnesi
 ROOT = Path(agnesi.__file__).parent
 #: Where text or bytes become code, objects or processes, and what they are made of.
 RUN = {
-    "api/expressions.py: exec": "an expression that the user wrote in the call, read as a tree",
-    "api/expressions.py: compile": "the same",
+    "api/custom/expressions.py: exec":
+        "an expression that the user wrote in the call, read as a tree",
+    "api/custom/expressions.py: compile": "the same",
     "codegen/kernels/conv/parameter_table.py: eval":
         "names of fields of a plan, from the code around it",
     "compiler/binding/call_adapter.py: exec": "a text made here, of numbers and names of keywords",

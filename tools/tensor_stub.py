@@ -1,7 +1,7 @@
 """Writes ``core/tensor.pyi``: what editors and type checkers know of Tensor.
 
-Methods are bound from the table in ``agnesi.api.methods``; this prints the same table as a stub.
-Run ``python tools/tensor_stub.py`` after a change of the table; a test holds both together.
+Methods are bound from the table in ``agnesi.api.tensor.methods``; this prints the same table as a
+stub. Run ``python tools/tensor_stub.py`` after a change of the table; a test holds both together.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from agnesi.api import methods
-from agnesi.api.matrices import Late
+from agnesi.api.tensor import methods
+from agnesi.api.tensor.matrices import Late
 from agnesi.core import tensor
 
 _HEAD = '''"""Typing surface of core/tensor.py, written by tools/tensor_stub.py."""

@@ -7,17 +7,17 @@ from math import pi as pi
 from typing import TYPE_CHECKING, Any
 
 from agnesi.api import memory as _memory  # noqa: F401 - importing it is what counts
-from agnesi.api.exchange import VERSION as _VERSION
-from agnesi.api.exchange import __array_namespace_info__ as __array_namespace_info__
-from agnesi.api.exchange import from_dlpack as from_dlpack
+from agnesi.api.control.loops import cond as cond
+from agnesi.api.control.loops import fori_loop as fori_loop
+from agnesi.api.control.loops import map as map
+from agnesi.api.control.loops import scan as scan
+from agnesi.api.control.loops import while_loop as while_loop
 from agnesi.api.functions import *  # noqa: F403 - that module is the list
 from agnesi.api.late import NAMES as _NAMES
-from agnesi.api.loops import cond as cond
-from agnesi.api.loops import fori_loop as fori_loop
-from agnesi.api.loops import map as map
-from agnesi.api.loops import scan as scan
-from agnesi.api.loops import while_loop as while_loop
-from agnesi.api.methods import Tensor as Tensor
+from agnesi.api.tensor.exchange import VERSION as _VERSION
+from agnesi.api.tensor.exchange import __array_namespace_info__ as __array_namespace_info__
+from agnesi.api.tensor.exchange import from_dlpack as from_dlpack
+from agnesi.api.tensor.methods import Tensor as Tensor
 from agnesi.autodiff.forward import Lop as Lop
 from agnesi.autodiff.forward import Rop as Rop
 from agnesi.autodiff.recording import enable_grad as enable_grad
@@ -85,15 +85,17 @@ if TYPE_CHECKING:
     from agnesi import testing as testing
     from agnesi import training as training
     from agnesi import tree as tree
-    from agnesi.api.effects import callback as callback
-    from agnesi.api.effects import print as print
-    from agnesi.api.forward_backward import Function as Function
-    from agnesi.api.kernels import elementwise as elementwise
-    from agnesi.api.kernels import reduction as reduction
+    from agnesi.api.custom.effects import callback as callback
+    from agnesi.api.custom.effects import print as print
+    from agnesi.api.custom.forward_backward import Function as Function
+    from agnesi.api.custom.kernels import elementwise as elementwise
+    from agnesi.api.custom.kernels import reduction as reduction
+    from agnesi.api.custom.opgraph import OpFromGraph as OpFromGraph
+    from agnesi.api.custom.userops import Op as Op
+    from agnesi.api.custom.userops import op as op
     from agnesi.api.mapping import apply_along_axis as apply_along_axis
     from agnesi.api.mapping import apply_over_axes as apply_over_axes
     from agnesi.api.mapping import vectorize as vectorize
-    from agnesi.api.opgraph import OpFromGraph as OpFromGraph
     from agnesi.api.random import manual_seed as manual_seed
     from agnesi.api.random import rand as rand
     from agnesi.api.random import randint as randint
@@ -105,8 +107,6 @@ if TYPE_CHECKING:
     from agnesi.api.torch.products import *  # noqa: F403
     from agnesi.api.torch.settings import *  # noqa: F403
     from agnesi.api.torch.signals import *  # noqa: F403
-    from agnesi.api.userops import Op as Op
-    from agnesi.api.userops import op as op
     from agnesi.autodiff.checkpoint import checkpoint as checkpoint
     from agnesi.autodiff.checkpoint import checkpoint_sequential as checkpoint_sequential
     from agnesi.autodiff.custom import custom_jvp as custom_jvp
@@ -157,7 +157,7 @@ if TYPE_CHECKING:
 _LATE = {
     "backends": "agnesi.backends",
     "bfloat16": "agnesi.core.support.dtypes:bfloat16",
-    "callback": "agnesi.api.effects:callback",
+    "callback": "agnesi.api.custom.effects:callback",
     "checkpoint": "agnesi.autodiff.checkpoint:checkpoint",
     "checkpoint_sequential": "agnesi.autodiff.checkpoint:checkpoint_sequential",
     "clear_cache": "agnesi.compiler.control:clear_cache",
@@ -168,11 +168,11 @@ _LATE = {
     "custom_jvp": "agnesi.autodiff.custom:custom_jvp",
     "custom_vjp": "agnesi.autodiff.custom:custom_vjp",
     "data": "agnesi.data",
-    "elementwise": "agnesi.api.kernels:elementwise",
+    "elementwise": "agnesi.api.custom.kernels:elementwise",
     "fft": "agnesi.api.fft",
     "fftconvolve": "agnesi.ops.convolution.convolve:fftconvolve",
     "func": "agnesi.api.func",
-    "Function": "agnesi.api.forward_backward:Function",
+    "Function": "agnesi.api.custom.forward_backward:Function",
     "function": "agnesi.compiler.function:function",
     "get_num_threads": "agnesi.compiler.control:get_num_threads",
     "distributed": "agnesi.distributed",
@@ -194,16 +194,16 @@ _LATE = {
     "memory_stats": "agnesi.compiler.control:memory_stats",
     "metrics": "agnesi.metrics",
     "nn": "agnesi.nn",
-    "Op": "agnesi.api.userops:Op",
-    "op": "agnesi.api.userops:op",
-    "OpFromGraph": "agnesi.api.opgraph:OpFromGraph",
+    "Op": "agnesi.api.custom.userops:Op",
+    "op": "agnesi.api.custom.userops:op",
+    "OpFromGraph": "agnesi.api.custom.opgraph:OpFromGraph",
     "optim": "agnesi.optim",
-    "print": "agnesi.api.effects:print",
+    "print": "agnesi.api.custom.effects:print",
     "rand": "agnesi.api.random:rand",
     "randint": "agnesi.api.random:randint",
     "randn": "agnesi.api.random:randn",
     "random": "agnesi.api.random",
-    "reduction": "agnesi.api.kernels:reduction",
+    "reduction": "agnesi.api.custom.kernels:reduction",
     "rewrite": "agnesi.rewrite",
     "saving": "agnesi.saving",
     "set_num_threads": "agnesi.compiler.control:set_num_threads",

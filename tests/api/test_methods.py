@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.api import functions, methods
+from agnesi.api import functions
+from agnesi.api.tensor import methods
 
 A = np.array([[5, -3, 2], [7, 4, -6]])
 B = np.array([[2, 3, -2], [-4, 5, 3]])

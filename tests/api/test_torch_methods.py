@@ -9,7 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic
-from agnesi.api import methods
+from agnesi.api.tensor import methods
 
 X = np.array([[0.1, 0.5, 0.9], [0.3, 0.7, 0.2]])
 Y = np.array([[0.4, 0.6, 0.8], [0.9, 0.1, 0.5]])

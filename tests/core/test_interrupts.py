@@ -21,7 +21,7 @@ SWITCHES = tuple(os.path.join(ROOT, *name.split("/")) for name in (
     "compiler/tracing/reads.py", "compiler/tracing/hooks.py", "compiler/tracing/trace.py",
     "compiler/specialization/specialization.py",
     "compiler/jit.py", "autodiff/recording.py", "autodiff/reverse.py", "autodiff/checkpoint.py",
-    "autodiff/bodies.py", "autodiff/transforms.py", "autodiff/vmap.py", "api/traced.py"))
+    "autodiff/bodies.py", "autodiff/transforms.py", "autodiff/vmap.py", "api/control/traced.py"))
 
 
 class _Interrupting:

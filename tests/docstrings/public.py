@@ -6,7 +6,7 @@ from typing import Any
 
 import agnesi
 import agnesi.sklearn
-from agnesi.api.matrices import Late
+from agnesi.api.tensor.matrices import Late
 from agnesi.compiler.function import Function
 from agnesi.compiler.jit import Jit
 from agnesi.compiler.shared import Shared

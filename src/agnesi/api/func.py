@@ -1,10 +1,10 @@
 """Functions of functions, in one place: derivatives, batches, compilation."""
 
-from agnesi.api.loops import cond as cond
-from agnesi.api.loops import fori_loop as fori_loop
-from agnesi.api.loops import map as map
-from agnesi.api.loops import scan as scan
-from agnesi.api.loops import while_loop as while_loop
+from agnesi.api.control.loops import cond as cond
+from agnesi.api.control.loops import fori_loop as fori_loop
+from agnesi.api.control.loops import map as map
+from agnesi.api.control.loops import scan as scan
+from agnesi.api.control.loops import while_loop as while_loop
 from agnesi.autodiff.checkpoint import checkpoint as checkpoint
 from agnesi.autodiff.custom import custom_jvp as custom_jvp
 from agnesi.autodiff.custom import custom_vjp as custom_vjp

@@ -23,19 +23,19 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from agnesi.api import functions
+from agnesi.api.control.loops import cond as cond
+from agnesi.api.control.loops import fori_loop as fori_loop
+from agnesi.api.control.loops import map as map
+from agnesi.api.control.loops import while_loop as while_loop
+from agnesi.api.control.taps import ifelse as ifelse
+from agnesi.api.control.taps import scan as scan
+from agnesi.api.control.taps import switch as switch
+from agnesi.api.control.taps import until as until
 from agnesi.api.functions import *  # noqa: F403 - the same functions, under one more name
 from agnesi.api.functions import asarray
 from agnesi.api.late import NAMES
-from agnesi.api.loops import cond as cond
-from agnesi.api.loops import fori_loop as fori_loop
-from agnesi.api.loops import map as map
-from agnesi.api.loops import while_loop as while_loop
 from agnesi.api.streams.legacy import RandomStreams as RandomStreams
 from agnesi.api.streams.mrg import MRG_RandomStreams as MRG_RandomStreams
-from agnesi.api.taps import ifelse as ifelse
-from agnesi.api.taps import scan as scan
-from agnesi.api.taps import switch as switch
-from agnesi.api.taps import until as until
 from agnesi.autodiff.forward import Lop as Lop
 from agnesi.autodiff.forward import Rop as Rop
 from agnesi.autodiff.transforms import grad as grad

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.effects import ordered
+from agnesi.api.custom.effects import ordered
 from agnesi.compiler.control import pooled_empty
 from agnesi.compiler.library import collectives as native
 from agnesi.core.ir import foreign
@@ -33,7 +33,7 @@ _WORDS = native.TEXT_BYTES // 8
 class Collective(Op):
     """One collective of a group: all its processes run it, each in the same order.
 
-    It takes and gives what keeps the order (``api/effects.py``), then the tensor.
+    It takes and gives what keeps the order (``api/custom/effects.py``), then the tensor.
 
     Attributes
     ----------

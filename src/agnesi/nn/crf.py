@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.api.loops import scan
+from agnesi.api.control.loops import scan
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
 from agnesi.core.support.errors import ShapeError, at

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from agnesi.api.control.loops import scan
 from agnesi.api.draws.common import Draw
 from agnesi.api.draws.counts import binomial_of, marked
-from agnesi.api.loops import scan
 from agnesi.autodiff.recording import no_grad, stop_gradient
 from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agnesi.api import methods
 from agnesi.api.sparse import layout
+from agnesi.api.tensor import methods
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.loops import scan
+from agnesi.api.control.loops import scan
 from agnesi.api.streams.common import RandomVariable, sizes_in
 from agnesi.api.streams.simple import Simple
 from agnesi.core.dispatch import apply

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api.draws import basic, choices, plain
-from agnesi.api.inplace import copy_
+from agnesi.api.tensor.inplace import copy_
 from agnesi.api.torch.texts import docstring
 from agnesi.core.public import told
 from agnesi.core.support import dtypes

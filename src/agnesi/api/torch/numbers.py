@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agnesi.api import folds
 from agnesi.api import functions as F
+from agnesi.api.tensor import folds
 from agnesi.api.torch.texts import torch
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike

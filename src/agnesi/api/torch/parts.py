@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api import functions as F
-from agnesi.api.pytorch import parts_of
+from agnesi.api.tensor.pytorch import parts_of
 from agnesi.api.torch.texts import torch
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.userops import probed
+from agnesi.api.custom.userops import probed
 from agnesi.compat.autograd.modes import VSpace as VSpace
 from agnesi.compat.autograd.modes import vspace as vspace
 from agnesi.compat.autograd.values import Parts, conjugate, getval, mapped, tensor, traced

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.kernels import elementwise as our_elementwise
-from agnesi.api.kernels import reduction as our_reduction
+from agnesi.api.custom.kernels import elementwise as our_elementwise
+from agnesi.api.custom.kernels import reduction as our_reduction
 
 available = True
 cudnn_enabled = False

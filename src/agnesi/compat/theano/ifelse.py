@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.api import taps
+from agnesi.api.control import taps
 from agnesi.compat.theano.variable import bare, floats, wrapped
 from agnesi.ops.base.convert import as_tensor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agnesi.api import taps
+from agnesi.api.control import taps
 from agnesi.compat.theano.variable import Variable, bare, wrapped
 from agnesi.compiler.shared import Shared
 from agnesi.core.tensor import Tensor

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.api.loops import scan
+from agnesi.api.control.loops import scan
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed

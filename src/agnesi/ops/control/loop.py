@@ -1,6 +1,6 @@
 """Loops whose body is a graph: ``Scan`` over a known number of steps, ``While`` a condition holds.
 
-The public functions are in ``api/loops.py``, the derivatives in ``autodiff/loops.py`` and
+The public functions are in ``api/control/loops.py``, the derivatives in ``autodiff/loops.py`` and
 ``autodiff/whiles.py``.  The gradient of a scan makes a second scan on the same operands, in the
 same order, whose body has the outputs of the first and, behind its stacked results, the values
 that the reverse steps read; a compiler merges the two by their common operands.

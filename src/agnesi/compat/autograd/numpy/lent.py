@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.arrayfunction import __array_function__ as dispatched
+from agnesi.api.tensor.arrayfunction import __array_function__ as dispatched
 from agnesi.compat.autograd.values import getval, mapped
 from agnesi.core.support.tree import map_leaves
 from agnesi.core.tensor import Tensor

@@ -12,7 +12,7 @@ import linecache
 import sys
 from typing import Any, NamedTuple
 
-from agnesi.api import show
+from agnesi.api.tensor import show
 from agnesi.core.leaves import left_over
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import MET, TraceError, at, location, ours

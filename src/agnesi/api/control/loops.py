@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.api.nests import (
+from agnesi.api.control.nests import (
     Nest,
     apart,
     asked,
@@ -22,8 +22,8 @@ from agnesi.api.nests import (
     snapshot,
     whole,
 )
-from agnesi.api.steps import Loop, filled_up
-from agnesi.api.traced import CALLED, again, recording_for, traced_cond, traced_while
+from agnesi.api.control.steps import Loop, filled_up
+from agnesi.api.control.traced import CALLED, again, recording_for, traced_cond, traced_while
 from agnesi.core.dispatch import apply
 from agnesi.core.leaves import COPY
 from agnesi.core.op import typed

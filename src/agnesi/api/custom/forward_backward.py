@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agnesi.api.double_backward import Traced, pulled, pushed
-from agnesi.api.effects import _effect
-from agnesi.api.userops import probed
+from agnesi.api.custom.double_backward import Traced, pulled, pushed
+from agnesi.api.custom.effects import _effect
+from agnesi.api.custom.userops import probed
 from agnesi.autodiff.rules import Unknown
 from agnesi.core.dispatch import record, record_many
 from agnesi.core.op import GIVEN_NAMES, Op, explain

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api import bfloats
-from agnesi.api.host import exported
+from agnesi.api.tensor import bfloats
+from agnesi.api.tensor.host import exported
 from agnesi.core import devices
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import MOST_AXES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.api.matrices import Late
+from agnesi.api.tensor.matrices import Late
 from agnesi.core.dispatch import assign, touch
 from agnesi.core.op import retold, typed
 from agnesi.core.programs import is_declaring

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from agnesi.api.nests import Nest, decision, is_symbolic
-from agnesi.api.steps import Loop
-from agnesi.api.traced import Row, chosen_graphs, tracing
+from agnesi.api.control.nests import Nest, decision, is_symbolic
+from agnesi.api.control.steps import Loop
+from agnesi.api.control.traced import Row, chosen_graphs, tracing
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.integers import integer

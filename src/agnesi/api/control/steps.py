@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from agnesi.api.nests import (
+from agnesi.api.control.nests import (
     Nest,
     apart,
     asked,
@@ -19,7 +19,7 @@ from agnesi.api.nests import (
     snapshot,
     whole,
 )
-from agnesi.api.traced import TracedScan, again, pair_of, stores, traced_while
+from agnesi.api.control.traced import TracedScan, again, pair_of, stores, traced_while
 from agnesi.autodiff.recording import detach
 from agnesi.core.ir.dims import Dim, combine
 from agnesi.core.ir.extents import Extent, guess

@@ -6,18 +6,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from agnesi.api import (
-    arrayfunction,
-    exchange,
-    functions,
-    host,
-    inplace,
-    late,
-    matrices,
-    shaping,
-    show,
-    ufunc,
-)
+from agnesi.api import functions, late
+from agnesi.api.tensor import arrayfunction, exchange, host, inplace, matrices, shaping, show, ufunc
 from agnesi.autodiff import deferred as _deferred  # noqa: F401 - importing it is what counts
 from agnesi.autodiff import hooks, recording, reverse
 from agnesi.core.accepted import TensorLike
@@ -163,7 +153,7 @@ def _reflected(function: Method) -> Method:
 
 
 def _folds() -> dict[str, Any]:
-    found: dict[str, Any] = importlib.import_module("agnesi.api.folds").METHODS
+    found: dict[str, Any] = importlib.import_module("agnesi.api.tensor.folds").METHODS
     return found
 
 
@@ -172,7 +162,7 @@ Dim.with_tensors = staticmethod(with_tensors)
 
 
 def _foreign_forms() -> dict[str, Any]:
-    found: dict[str, Any] = importlib.import_module("agnesi.api.pytorch").FORMS
+    found: dict[str, Any] = importlib.import_module("agnesi.api.tensor.pytorch").FORMS
     return found
 
 
@@ -218,7 +208,7 @@ def _own() -> dict[str, Any]:
     table.update((name, shaping.converter(d, name)) for name, d in CONVERSIONS.items())
     linalg = "agnesi.api.linalg"
     table.update((name, matrices.Late(name, linalg, f)) for name, f in matrices.NAMES.items())
-    table.update((n, matrices.Late(n, "agnesi.api.pytorch", n)) for n in PYTORCH.split())
+    table.update((n, matrices.Late(n, "agnesi.api.tensor.pytorch", n)) for n in PYTORCH.split())
     table.update((n, matrices.Late(n, *late.NAMES[n].split(":"))) for n in LATE.split())
     for module, names in TORCH.items():
         table.update((n, matrices.Late(n, f"agnesi.api.torch.{module}", n)) for n in names.split())

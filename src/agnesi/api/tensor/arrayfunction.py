@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api import host
+from agnesi.api.tensor import host
 from agnesi.core.leaves import is_followed
 from agnesi.core.op import typed
 from agnesi.core.support.errors import DTypeError, at

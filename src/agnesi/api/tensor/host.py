@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api import show
-from agnesi.api.novalue import no_value, of_many
-from agnesi.api.sharedmemory import memory_of, seen_in
+from agnesi.api.tensor import show
+from agnesi.api.tensor.novalue import no_value, of_many
+from agnesi.api.tensor.sharedmemory import memory_of, seen_in
 from agnesi.autodiff.recording import is_leaf
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir import dims

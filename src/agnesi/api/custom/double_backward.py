@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.opgraph import GraphOp
+from agnesi.api.custom.opgraph import GraphOp
 from agnesi.autodiff.bodies import BodyTrace, body_trace, close
 from agnesi.autodiff.reverse import transposed
 from agnesi.core.dispatch import current

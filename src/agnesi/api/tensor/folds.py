@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api import loops
+from agnesi.api.control import loops
 from agnesi.core import shapes
 from agnesi.core.public import into
 from agnesi.core.tensor import Tensor

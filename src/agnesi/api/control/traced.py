@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from agnesi.api.nests import (
+from agnesi.api.control.nests import (
     Nest,
     Wider,
     asked,

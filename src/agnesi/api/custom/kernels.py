@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agnesi.api import functions as ag
-from agnesi.api.expressions import parsed
-from agnesi.api.loops import fori_loop
+from agnesi.api.control.loops import fori_loop
+from agnesi.api.custom.expressions import parsed
 from agnesi.compiler.jit import jit
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.ir.dims import is_static
