@@ -269,7 +269,7 @@ def test_no_preset_misses_a_rule_in_a_file_that_it_does_not_load(preset):
 def test_control_is_loaded_where_there_is_some():
     code = (
         "import sys, numpy as np, agnesi as ag; ag.config.cache = False\n"
-        "ag.jit(lambda x: {})(np.ones(3)); print('agnesi.rewrite.loops' in sys.modules)\n"
+        "ag.jit(lambda x: {})(np.ones(3)); print('agnesi.rewrite.control.loops' in sys.modules)\n"
     )
     scan = "ag.scan(lambda c, y: (c + y, c), 0.0, x)"
     for body, expected in (("x + 1", "False"), (scan, "True")):

@@ -3,7 +3,8 @@
 ``op.batch(node, xs, rows, length)`` gives the result of a node for ``length`` examples, which lie
 along the first axis of those operands that ``rows`` marks (at least one), and of the result (a
 tuple, where there are several); or None, where there is no rule.  ``vmap`` evaluates functions with
-these rules, and the compiler takes work out of loops with some of them (``rewrite/rowwise.py``).
+these rules, and the compiler takes work out of loops with some of them
+(``rewrite/control/rowwise.py``).
 
 Rules of array operations are in this file, those of loops and branches in
 ``autodiff/batched.py``; a class of a user's may have a method ``batch``.

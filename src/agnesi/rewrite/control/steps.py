@@ -21,7 +21,7 @@ from agnesi.ops.base.arith import add
 from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.contractions.matmul import MATMUL, MatMul
 from agnesi.ops.indexing.join import Concat
-from agnesi.rewrite.products import replaced
+from agnesi.rewrite.arrays.products import replaced
 from agnesi.rewrite.rules import Book, GraphRule
 
 BOOK = Book()

@@ -11,7 +11,7 @@ from agnesi.core.substitution import substituted
 from agnesi.core.tensor import symbol
 from agnesi.ops.control.body import Body
 from agnesi.ops.control.loop import While, applied
-from agnesi.rewrite.scan_sums import copied_out, takes_only_room
+from agnesi.rewrite.control.scan_sums import copied_out, takes_only_room
 
 #: Nodes of a graph inside, and what stands for them outside.
 Moved = dict[Node, Node]

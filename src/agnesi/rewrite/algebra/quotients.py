@@ -21,11 +21,11 @@ from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import divide, multiply, negative, safe_divide, safe_multiply
 from agnesi.ops.base.convert import number
 from agnesi.ops.elementwise.explog import exp, sigmoid
-from agnesi.rewrite.exponentials import divided, exponential_terms, ratio
+from agnesi.rewrite.algebra.exponentials import divided, exponential_terms, ratio
+from agnesi.rewrite.algebra.softmaxes import normaliser_of, softmax_of, squeezed
 from agnesi.rewrite.intervals import needs, never_zero, sources
 from agnesi.rewrite.pattern import scalar
 from agnesi.rewrite.rules import Book
-from agnesi.rewrite.softmaxes import normaliser_of, softmax_of, squeezed
 
 BOOK = Book()
 rewriter = BOOK.rewriter

@@ -23,9 +23,9 @@ from agnesi.ops.base.convert import Cast, Size
 from agnesi.ops.base.elementwise import Elementwise
 from agnesi.ops.base.expand import BroadcastTo, SumTo
 from agnesi.ops.base.select import maximum, minimum, where
+from agnesi.rewrite.arrays.reductions import REDUCTIONS
 from agnesi.rewrite.intervals import far_from_zero, keeps_sign_of_zero
 from agnesi.rewrite.pattern import CONSTANT, scalar, variables
-from agnesi.rewrite.reductions import REDUCTIONS
 from agnesi.rewrite.rules import Book
 
 BOOK = Book()

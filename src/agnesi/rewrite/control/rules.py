@@ -13,19 +13,19 @@ Improve = Callable[[FunctionGraph], FunctionGraph]
 
 
 def _loops(graph: FunctionGraph, improve: Improve) -> FunctionGraph:
-    from agnesi.rewrite.loops import loops
+    from agnesi.rewrite.control.loops import loops
 
     return loops(graph, improve)
 
 
 def _loops_again(graph: FunctionGraph, improve: Improve) -> FunctionGraph:
-    from agnesi.rewrite.loops import loops_again
+    from agnesi.rewrite.control.loops import loops_again
 
     return loops_again(graph, improve)
 
 
 def _branches(graph: FunctionGraph) -> FunctionGraph:
-    from agnesi.rewrite.branches import branches
+    from agnesi.rewrite.control.branches import branches
 
     return branches(graph)
 
@@ -37,7 +37,7 @@ BOOK.add(InsideRule("loops_again", "specialize", (), ("scan",), inside=_loops_ag
 @BOOK.rewriter("canonicalize", ops=["while_loop"])
 def invariants_of_while(node: Node) -> Node | None:
     """What depends on the constants of a while loop only is computed once."""
-    from agnesi.rewrite.whiles import without_invariants
+    from agnesi.rewrite.control.whiles import without_invariants
 
     return without_invariants(node)
 

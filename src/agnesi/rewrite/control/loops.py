@@ -24,8 +24,8 @@ from agnesi.ops.base.reduce import Reduce
 from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.contractions.matmul import MatMul
 from agnesi.ops.control.loop import Scan
-from agnesi.rewrite.scan import Carry, Key, Model
-from agnesi.rewrite.scan_sums import (
+from agnesi.rewrite.control.scan import Carry, Key, Model
+from agnesi.rewrite.control.scan_sums import (
     MOST_BYTES,
     Sum,
     Whole,

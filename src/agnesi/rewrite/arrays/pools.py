@@ -21,8 +21,8 @@ from agnesi.ops.base.convert import number
 from agnesi.ops.base.reduce import Reduce
 from agnesi.ops.convolution.pooled import MaxPool, PoolTaps, TapSpread
 from agnesi.ops.convolution.windows import Windows
+from agnesi.rewrite.arrays.products import replaced
 from agnesi.rewrite.pattern import is_number, scalar
-from agnesi.rewrite.products import replaced
 from agnesi.rewrite.rules import Book, GraphRule
 
 BOOK = Book()

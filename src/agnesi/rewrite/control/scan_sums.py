@@ -16,8 +16,8 @@ from agnesi.ops.base.reduce import reducer
 from agnesi.ops.base.slices import Slice
 from agnesi.ops.contractions.matmul import MatMul
 from agnesi.ops.control.loop import Scan
-from agnesi.rewrite.rowwise import Value, over_rows, summed_product
-from agnesi.rewrite.scan import Carry, Key, Model
+from agnesi.rewrite.control.rowwise import Value, over_rows, summed_product
+from agnesi.rewrite.control.scan import Carry, Key, Model
 
 #: Bytes that a value may take over all rows, to be computed or kept outside of the loop.
 MOST_BYTES = 1 << 28
