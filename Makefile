@@ -23,8 +23,8 @@ EXAMPLES ?= 20
 PROGRAMS ?= 20000
 SECONDS ?= 45
 SEED ?=
-QUICKLY := tests/test_house.py tests/core tests/schedule tests/rewrite tests/errors tests/compiler/test_jit.py \
-	tests/compiler/test_python_numbers.py tests/compiler/test_repeated_work.py tests/ops/test_edges.py \
+QUICKLY := tests/test_house.py tests/core tests/schedule/test_*.py tests/rewrite tests/errors tests/compiler/jit/test_jit.py \
+	tests/compiler/tracing/test_python_numbers.py tests/schedule/transforms/test_repeated_work.py tests/ops/test_edges.py \
 	tests/ops/test_accumulation.py tests/autodiff/test_vmap.py tests/nn/test_layers.py docs README.md
 
 # Tests and what they start find their bytecode again, where nothing may be written beside sources,

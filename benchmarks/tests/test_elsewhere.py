@@ -17,7 +17,7 @@ from agnesi.core.support.migration_hints import jax as jaxs
 from agnesi.core.support.migration_hints import layers, theano
 from agnesi.core.support.migration_hints import numpy as numpys
 from agnesi.core.support.migration_hints import torch as torches
-from tests.api import foreign
+from tests.api.names import foreign
 
 torch = pytest.importorskip("torch")
 jax = pytest.importorskip("jax")

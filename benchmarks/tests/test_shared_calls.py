@@ -1,6 +1,7 @@
-"""Every name that PyTorch and agnesi share, called alike: what ``tests/api/shared_calls.txt`` says.
+"""Every name that PyTorch and agnesi share, called alike.
 
-``python -m benchmarks.tests.test_shared_calls`` writes that file.
+The answers are in ``tests/api/names/shared_calls.txt``; ``python -m
+benchmarks.tests.test_shared_calls`` writes that file.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from tests.api import shared
+from tests.api.names import shared
 
 torch = pytest.importorskip("torch")
-FILE = Path(__file__).parents[2] / "tests/api/shared_calls.txt"
+FILE = Path(__file__).parents[2] / "tests/api/names/shared_calls.txt"
 
 
 def lines() -> list[str]:

@@ -12,7 +12,7 @@ import scipy.signal
 
 import agnesi as ag
 from agnesi import nn
-from tests.api import foreign
+from tests.api.names import foreign
 
 #: A call, and what it is in other words; operands are those of ``foreign``.
 CALLS = """

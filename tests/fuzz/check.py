@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from agnesi.schedule.verify import BrokenProgramError
-from tests.fuzz import exactly
-from tests.fuzz.noise import epsilon, exact_names, noisy
-from tests.fuzz.oracle import Difference, Spread, difference
+from tests.fuzz.oracles import exactly
+from tests.fuzz.oracles.noise import epsilon, exact_names, noisy
+from tests.fuzz.oracles.oracle import Difference, Spread, difference
+from tests.fuzz.oracles.wide import as_near
 from tests.fuzz.pool import REFUSED
 from tests.fuzz.program import Program
 from tests.fuzz.run import Case
 from tests.fuzz.ways import LEADING
-from tests.fuzz.wide import as_near
 
 #: What compiling and running a program may take: seconds of processors, bytes.
 SECONDS, MEMORY = 10, 1 << 30

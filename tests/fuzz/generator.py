@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 import agnesi as ag
-from tests.fuzz import (
+from tests.fuzz.pool import Pool
+from tests.fuzz.program import Body, Program
+from tests.fuzz.steps import (
     called,
     control,
     elementwise,
@@ -19,8 +21,6 @@ from tests.fuzz import (
     rearranged,
     reductions,
 )
-from tests.fuzz.pool import Pool
-from tests.fuzz.program import Body, Program
 from tests.fuzz.values import DTYPES, inputs
 
 #: Groups of steps, and how often those of each are tried.

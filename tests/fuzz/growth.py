@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 import agnesi as ag
-from tests.fuzz import elementwise, folded, movement, reductions
 from tests.fuzz.generator import program
 from tests.fuzz.pool import REFUSED
 from tests.fuzz.program import Program
+from tests.fuzz.steps import elementwise, folded, movement, reductions
 from tests.fuzz.values import GROWING, inputs_of
 
 GROUPS: dict[Any, float] = {reductions.MAKERS: 0.35, folded.MAKERS: 0.4, elementwise.MAKERS: 0.2,

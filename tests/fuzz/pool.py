@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import agnesi as ag
-from tests.fuzz.eagerly import EAGERLY
+from tests.fuzz.oracles.eagerly import EAGERLY
 from tests.fuzz.program import Body, Step, defined
 from tests.fuzz.values import Draw, is_float
 

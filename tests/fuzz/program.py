@@ -14,7 +14,7 @@ from typing import Any
 import ml_dtypes  # noqa: F401 - lets NumPy know bfloat16
 import numpy as np
 
-from tests.fuzz.eagerly import EAGERLY
+from tests.fuzz.oracles.eagerly import EAGERLY
 
 NAME = re.compile(r"\b[vx]\d+\b")
 

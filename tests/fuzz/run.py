@@ -15,7 +15,7 @@ import numpy as np
 
 import agnesi as ag
 from agnesi.core.support.tree import flatten
-from tests.fuzz import reference
+from tests.fuzz.oracles import reference
 from tests.fuzz.program import Program, defined
 from tests.fuzz.values import is_float
 from tests.fuzz.ways import PRELUDE, Way

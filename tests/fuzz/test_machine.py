@@ -20,14 +20,14 @@ from tests.fuzz import bisect
 from tests.fuzz.alone import ends_badly
 from tests.fuzz.cases import case, report
 from tests.fuzz.check import Slow, Unclear, check, watched
-from tests.fuzz.exactly import agrees
 from tests.fuzz.generator import program
-from tests.fuzz.oracle import Spread, difference
+from tests.fuzz.oracles.exactly import agrees
+from tests.fuzz.oracles.oracle import Spread, difference
+from tests.fuzz.oracles.wide import as_near
 from tests.fuzz.program import Body, Input, Program, Step
 from tests.fuzz.reduce import reduced
 from tests.fuzz.run import Case
 from tests.fuzz.ways import BY_NAME, WAYS
-from tests.fuzz.wide import as_near
 
 JIT = BY_NAME["jit"]
 

@@ -10,7 +10,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.rewrite import rewrite
-from tests.compiler.bodies import inside, kinds, scans
+from tests.compiler.loops.bodies import inside, kinds, scans
 
 
 def normal(*shape: int, seed: int = 0, dtype: str = "float64") -> Any:

@@ -25,7 +25,7 @@ WITHOUT = {
     "values decide the shape; tests/ops/test_numpy_names.py compares them with a size": """
         nonzero unique_all unique_counts unique_inverse unique_values
     """,
-    "cuts by sizes that must be known; tests/ops/test_movement.py": "chunk",
+    "cuts by sizes that must be known; tests/ops/base/test_movement.py": "chunk",
     "takes functions": "vectorize",
     "stops a program; tests/compiler": "ensure",
 }

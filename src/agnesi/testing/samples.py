@@ -35,6 +35,7 @@ from agnesi.ops.reductions import positions, running, vectornorms
 from agnesi.ops.signal import fft, frequencies
 from agnesi.ops.sorting import ranked
 from agnesi.ops.sorting.sort import searchsorted, sort
+from agnesi.ops.special import tails  # noqa: F401 (its rows are in TABLE)
 from agnesi.testing import arrangements, matrices
 from agnesi.testing.domains import DOMAINS, ORDERED, VALUES
 

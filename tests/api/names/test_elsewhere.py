@@ -1,0 +1,194 @@
+"""Names of other libraries: the error tells what stands for them here, and that exists and runs."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import pickle
+import re
+import traceback
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import nn, optim, symbolic
+from agnesi.core.support import migration_hints
+from agnesi.core.support.migration_hints import jax, layers, theano, torch
+from agnesi.core.support.migration_hints import numpy as numpys
+from tests.api.names import foreign
+
+W = ag.tensor([1.0, -2.0], requires_grad=True)
+OWNERS: dict[str, Any] = {
+    "module 'agnesi'": ag, "module 'agnesi.nn'": nn, "module 'agnesi.optim'": optim,
+    "module 'agnesi.nn.functional'": nn.functional, "module 'agnesi.random'": ag.random,
+    "module 'agnesi.optim.lr_scheduler'": optim.lr_scheduler,
+    "module 'agnesi.symbolic'": symbolic,
+    "Tensor": W, "Module": nn.ReLU(), "Optimizer": optim.SGD([W], 0.1),
+}
+KNOWN: dict[str, Any] = {
+    "self": nn.ReLU(),
+    "ag": ag, "nn": nn, "optim": optim, "numpy": np, "T": symbolic,
+    "f": ag.function([], ag.shared(1.0) + 1), "model": OWNERS["Module"],
+    "optimizer": OWNERS["Optimizer"], "scheduler": optim.lr_scheduler.StepLR(
+        optim.SGD([W], 0.1), 1),
+}
+KNOWN["f"]()
+#: Modules of Python's that hints name.
+PYTHONS = ("warnings", "concurrent", "timeit", "itertools", "math", "multiprocessing")
+TEXTS = {
+    "torch": torch.TORCH, "nn": layers.NN, "functional": layers.FUNCTIONAL, "jax": jax.JAX,
+    "lax": jax.LAX, "numpy": numpys.NUMPY, "theano": theano.TENSOR,
+}
+ROWS = [(place, *row) for place, text in TEXTS.items() for row in foreign.calls(text)]
+
+
+def absent(owner: str) -> list[str]:
+    """The names of an owner's table that it has not."""
+    found = OWNERS[owner]
+    return [name for name in migration_hints.table(owner) if not _has(found, name)]
+
+
+def _has(owner: Any, name: str) -> bool:
+    try:
+        getattr(owner, name)
+    except AttributeError:
+        return False
+    return True
+
+
+def _attributes(code: str) -> None:
+    """Every attribute of what is known exists, and everything else could be one of a tensor's."""
+    for node in ast.walk(ast.parse("a @ b" if code == "@" else code)):
+        if not isinstance(node, ast.Attribute):
+            continue
+        whole = ast.unparse(node)
+        root = whole.partition(".")[0]
+        if whole == "self.name":
+            continue
+        if root in KNOWN and re.fullmatch(r"[\w.]+", whole):
+            eval(whole, KNOWN)
+        elif root not in PYTHONS and isinstance(node.value, ast.Name):
+            assert hasattr(ag.Tensor, node.attr), code
+
+
+def test_every_owner_is_there() -> None:
+    assert set(OWNERS) == set(migration_hints._TEXTS)
+    assert len(ROWS) > 150 and sum(len(absent(owner)) for owner in OWNERS) > 1100
+
+
+@pytest.mark.parametrize("owner", OWNERS)
+def test_what_is_told_exists(owner: str) -> None:
+    for name in absent(owner):
+        with pytest.raises(AttributeError) as caught:
+            getattr(OWNERS[owner], name)
+        text = str(caught.value)
+        assert f"has no attribute {name!r}; use " in text
+        codes = re.findall("`([^`]+)`", text.partition("; use ")[2].partition(" for `")[0])
+        assert codes or "nothing" in text or "for each of" in text or "optimizer" in text, text
+        for code in codes:
+            _attributes(re.sub(r"\.\.\.(?=,|\))", "1", code))
+        assert "Did you mean" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_forms_of_names_tell_what_exists() -> None:
+    for forms in (torch.FORMS, jax.FORMS, theano.FORMS, layers.FORMS):
+        for _, told in forms:
+            for code in re.findall("`([^`]+)`", told):
+                _attributes(code)
+    for owner, name, words in (
+        (ag, "cudnn_convolution", "nn.functional"), (ag, "add_p", "`ag.op`"),
+        (ag, "quantized_lstm", "there are no quantized tensors"), (symbolic, "dcols", "`T.col("),
+        (nn.functional, "mish_", "inplace=True"), (ag, "sym_max", "`ag.Dim`"),
+    ):
+        with pytest.raises(AttributeError, match=re.escape(words)):
+            getattr(owner, name)
+
+
+@pytest.mark.parametrize("place", TEXTS)
+def test_what_stands_for_a_call_runs(place: str) -> None:
+    """The answers are compared where the other libraries are: ``benchmarks/tests``."""
+    known = {**foreign.operands(ag.tensor), "ag": ag, "nn": nn, "numpy": np}
+    for where, call, code in ROWS:
+        if where == place:
+            found = eval(code, dict(known))
+            assert found is not None, call
+
+
+def test_other_names_are_as_unknown_as_ever() -> None:
+    for owner, found in OWNERS.items():
+        with pytest.raises(AttributeError, match=r"has no attribute 'nonsense'$") as caught:
+            found.nonsense  # noqa: B018
+        if not owner.startswith("module"):
+            assert caught.value.name == "nonsense" and caught.value.obj is found
+
+
+def test_no_name_is_guessed_for_one_that_is_known() -> None:
+    for name in ("cast", "abs_", "range", "quint8"):
+        with pytest.raises(AttributeError, match="; use ") as caught:
+            getattr(ag, name)
+        assert "Did you mean" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_classes_are_named_as_they_are() -> None:
+    class Net(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return self.hidden(x)
+
+    with pytest.raises(AttributeError, match=r"^'Net' object has no attribute 'hidden'$"):
+        Net()(W)
+    with pytest.raises(AttributeError, match=r"^'SGD' object .* 'state'; use `optimizer.slots"):
+        optim.SGD([W], 0.1).state  # noqa: B018
+
+
+def test_objects_are_copied_and_pickled_as_before() -> None:
+    for found in (W, nn.Linear(2, 3), optim.SGD([W], 0.1)):
+        assert type(copy.deepcopy(found)) is type(found)
+        assert type(pickle.loads(pickle.dumps(found))) is type(found)
+
+
+KEYWORDS = [
+    (lambda: ag.jit(lambda x: x, static_argnums=0), "jit", "static_argnums", "nothing: what is no"),
+    (lambda: ag.jit(lambda x: x, donate_argnums=0), "jit", "donate_argnums", "nothing: memory"),
+    (lambda: ag.function([], ag.shared(1.0), mode="FAST_RUN"), "function", "mode", "`optimizer`"),
+    (lambda: ag.vmap(lambda x: x, in_dims=0), "vmap", "in_dims", "`in_axes`"),
+    (lambda: ag.grad(lambda x: x, allow_int=True), "grad", "allow_int", "nothing: the compiler"),
+    (lambda: nn.Linear(in_dim=3, out_features=2), "Linear", "in_dim", "`in_features`"),
+    (lambda: nn.Conv2d(3, filters=2, kernel_size=3), "Conv2d", "filters", "`out_channels`"),
+    (lambda: nn.Dropout(rate=0.5), "Dropout", "rate", "`p`"),
+    (lambda: optim.Adam([W], learning_rate=1), "Adam", "learning_rate", "`lr`"),
+    (lambda: ag.scan(fn=1), "scan", "fn", "`ag.symbolic.scan`"),
+]
+
+
+@pytest.mark.parametrize(("call", "function", "word", "told"), KEYWORDS)
+def test_keywords_of_other_libraries(call: Any, function: str, word: str, told: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(
+            f"{function}() got an unexpected keyword argument {word!r}; use {told}")):
+        call()
+
+
+def test_no_parameter_is_told_that_there_is_not() -> None:
+    for wrong in (lambda: nn.Dropout(filters=3), lambda: nn.AvgPool1d(2, dilation=2),
+                  lambda: ag.sum(W, learning_rate=1)):
+        with pytest.raises(TypeError, match=r"unexpected keyword argument '\w+'\n  at "):
+            wrong()
+
+
+def test_what_is_told_is_right() -> None:
+    parameters = [ag.ones(3, requires_grad=True), ag.ones(4, requires_grad=True)]
+
+    @ag.jit
+    def clipped(limit: Any) -> Any:
+        for p in parameters:
+            p.zero_grad()
+        sum((p * p).sum() for p in parameters).backward()
+        norm = ag.sqrt(sum((p.grad**2).sum() for p in parameters))
+        for p in parameters:
+            p.grad = p.grad * ag.minimum(1.0, limit / norm)
+        return norm, [p.grad for p in parameters]
+
+    norm, grads = clipped(1.0)
+    np.testing.assert_allclose(norm, np.sqrt(28), rtol=1e-6)
+    np.testing.assert_allclose(sum((g**2).sum() for g in grads), 1, rtol=1e-6)

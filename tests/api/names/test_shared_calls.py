@@ -1,0 +1,68 @@
+"""Names that are NumPy's or PyTorch's, too, called alike: the same answer, or an error.
+
+``shared_calls.txt`` holds what becomes of each form; ``benchmarks/tests/test_shared_calls.py``
+compares with PyTorch and writes it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.core import spellings
+from tests.api.names import shared
+
+ROOT = Path(__file__).parents[3]
+LINES = [line.split() for line in
+         (ROOT / "tests/api/names/shared_calls.txt").read_text(encoding="utf-8").splitlines()]
+#: Answers that are not NumPy's, and why.
+NOT_NUMPYS = {
+    "argpartition": "any order inside of the parts", "partition": "any order inside of the parts",
+    "diff": "a list without differences stays a list there", "trim_zeros": "so does one of numbers",
+    "reciprocal": "PyTorch's: integers become floats", "unique_values": "any order is right there",
+    "trapezoid": "bools are added as bools there",
+}
+#: PyTorch gives another answer, NumPy this one: the page for newcomers says so.
+NUMPYS = {name for owner, name, kinds in LINES if owner.startswith("torch") and "n" in kinds}
+
+
+def _rows() -> list[list[str]]:
+    text = (ROOT / "docs/coming-from.md").read_text(encoding="utf-8")
+    part = text[text.index("What both libraries write"):]
+    table = re.findall(r"^\| (`.*?) \|", part[:part.index("\n\n", part.index("| call"))], re.M)
+    return [re.findall(r"`(?:ag|x)\.(\w+)", row) for row in table]
+
+
+def test_the_table_holds_what_is_shared() -> None:
+    assert len(LINES) > 800
+    assert not [n for owner, n, kinds in LINES if owner.startswith("torch") and "!" in kinds]
+    assert {n for owner, n, kinds in LINES if "!" in kinds} == set(NOT_NUMPYS)
+
+
+def test_what_is_numpys_and_not_pytorchs_is_listed() -> None:
+    rows = _rows()
+    assert sorted(name for row in rows for name in row) == sorted(NUMPYS)
+    assert len(NUMPYS) <= 15
+    assert NUMPYS - {"equal"} == set(spellings.WATCHED)
+
+
+@pytest.mark.parametrize("owner", ["numpy", "numpy.x", "torch", "torch.x"])
+def test_calls_become_what_the_table_says(owner: str) -> None:
+    method = owner.endswith(".x")
+    assert [n for where, n, _ in LINES if where == owner] == sorted(
+        n for where, n, _ in LINES if where == owner)
+    for where, name, kinds in LINES:
+        if where != owner:
+            continue
+        for call, kind in zip(shared.forms(name, method), kinds, strict=True):
+            if kind == ".":
+                continue
+            mine = shared.answer(call, ag, ag.tensor)
+            assert isinstance(mine, Exception) == (kind == "x"), (call, mine)
+            if (owner.startswith("numpy") and kind == "=") or kind == "n":
+                numpys = shared.answer(call, np, np.array)
+                assert shared.same(mine[0], numpys[0]) and shared.same(mine[1], numpys[1]), call
