@@ -388,6 +388,7 @@ _SQUARES_SHARED = {
 }
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("layout", ["first", "last", "turned"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", _SHARED)

@@ -252,6 +252,7 @@ def test_under_a_memory_limit():
     assert not CALLS
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
 @pytest.mark.parametrize("shape", [(25, 40), (3, 7), (60, 1000), (70_001,), (2, 5, 257), (5, 1)])
 @pytest.mark.parametrize("reverse", [False, True])
@@ -275,6 +276,7 @@ def test_running_sums_and_products_of_rows(dtype, shape, reverse):
         np.testing.assert_array_equal(found, np.cumsum(x[..., ::-1], -1)[..., ::-1])
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("dtype", ["float32", "int64", "complex64"])
 @pytest.mark.parametrize("places", ["int32", "int64"])
 @pytest.mark.parametrize("shape", [(25, 40), (7, 1000), (60_000,), (3, 5, 300), (70, 900)])
@@ -352,6 +354,7 @@ def test_functions_tell_of_places_out_of_range(places, shape):
     assert "all: a" not in str(function.plan())
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", ["int8", "float16", "complex128"])
 @pytest.mark.parametrize("width", [256, 257, 319, 320, 383, 384, 777])
 def test_blocks_at_places(dtype, width):

@@ -197,6 +197,7 @@ def test_random_sizes_and_layouts(size: tuple[int, int, int]) -> None:
     _check(_layout(*size, bool(pick & 2), not pick & 1), kind, cuts=(0.5,))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     "size",
     [
@@ -219,6 +220,7 @@ def test_edge_shapes(size: tuple[int, int, int], transposed: str) -> None:
     _check(_layout(*size, "a" in transposed, "b" in transposed), "bias_relu", cuts=(0.4, 0.7))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("vector_bits", [128, 256, 512])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
 def test_types_and_widths(vector_bits: int, dtype: str) -> None:
@@ -227,6 +229,7 @@ def test_types_and_widths(vector_bits: int, dtype: str) -> None:
     _check(_layout(1, 17, 33, False, True, dtype=dtype), vector_bits=vector_bits, cuts=(0.5,))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("a_direct", [True, False])
 @pytest.mark.parametrize("b_direct", [True, False])
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
@@ -295,6 +298,7 @@ def test_empty_sizes_are_refused() -> None:
         GemmSpec(3, 0, 2)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("rows", [1, 3, 9, 25, 50])
 @pytest.mark.parametrize("columns", [128, 203])
 def test_matrices_that_come_from_memory(rows: int, columns: int) -> None:
@@ -389,6 +393,7 @@ def test_strips_of_whole_rows(transposed: str, columns: int, vector_bits: int) -
     assert plan(apart, vector_bits=vector_bits, **caches).form == "tile"
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
 @pytest.mark.parametrize("depth", [1, 4, 37])
 def test_short_sums_of_a_large_result(depth: int, transposed: str) -> None:

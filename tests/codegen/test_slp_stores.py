@@ -96,6 +96,7 @@ def test_costly_functions_of_a_number_for_each_colour():
     np.testing.assert_allclose(found, np.exp(x * shift), rtol=1e-6)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("times", [2, 3, 8])
 @pytest.mark.parametrize("dtype", ["float32", "uint8", "bool", "complex64"])
 def test_elements_repeated_along_two_axes(dtype, times):

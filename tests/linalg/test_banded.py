@@ -24,6 +24,7 @@ def system(low: int, up: int, n: int, dtype: str) -> tuple[np.ndarray, np.ndarra
     return bands.astype(dtype), b.astype(dtype)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("low", "up", "n"), SIZES)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
 def test_solutions_and_derivatives(low: int, up: int, n: int, dtype: str) -> None:

@@ -106,6 +106,7 @@ FIXED = {"solve": lambda x: L.solve(x, x), "svd": L.svd, "qr": L.qr, "cholesky":
          "solve_triangular": lambda x: L.solve_triangular(x, x), "expm": L.expm, "lu": L.lu}
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("n", [3, 20])
 @pytest.mark.parametrize("name", FIXED)
 def test_without_a_library(name: str, n: int) -> None:

@@ -37,6 +37,7 @@ def _close(found: Any, expected: Any) -> None:
     np.testing.assert_allclose(found.numpy(), expected, 1e-9, 1e-9)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize(("name", "samples"), SAME)
 def test_same_as_numpy(name: str, samples: Any, compiled: bool) -> None:

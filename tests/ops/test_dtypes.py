@@ -314,6 +314,7 @@ def test_integers_beyond_int64_are_unsigned(make):
         make(2**64)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", [
     "max of columns", "both ways", "loop", "scan", "argmax", "until", "sum and max", "one for all",
     "chosen", "gathered",

@@ -52,6 +52,7 @@ def test_functions_of_strange_numbers_are_those_of_numpy(name):
         np.testing.assert_allclose(abs(a[known]), abs(b[known]), 1e-14)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", _MPMATH)
 def test_both_parts_are_accurate(name):
     z = grid(_EDGES)
@@ -79,6 +80,7 @@ def test_nothing_elementwise_is_called_back():
         assert "python" not in str(run.plan()), name
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("size", [0, 1, 3, 16, 37, 1000])
 def test_fused_programs_of_all_sizes(dtype, size):

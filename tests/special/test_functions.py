@@ -239,6 +239,7 @@ def test_without_scipy_what_needs_it_says_so(monkeypatch):
         special.jv(A, B)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", special.__all__)
 def test_examples(name):
     import doctest

@@ -122,6 +122,7 @@ def agree(name, found, slack=1.0):
     assert wrong[worst] <= VALUES[name][2] * slack, (name, point, float(wrong[worst]))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", VALUES)
 def test_values(name):
     operands = [ag.tensor(x) for x in VALUES[name][1]]
@@ -136,6 +137,7 @@ def test_values_without_scipy(name, monkeypatch):
     agree(name, TABLE[name].perform(*VALUES[name][1]), 2.0)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", [n for n in VALUES if TABLE[n].expand is not None])
 def test_single_precision(name):
     """Computed in double precision and rounded once."""

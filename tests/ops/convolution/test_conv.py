@@ -249,6 +249,7 @@ def test_all_algorithms_agree(shape, filters, options, way):
             np.testing.assert_allclose(found.numpy(), right.numpy(), atol=1e-9)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("dtype", "way"), [
     *itertools.product(("float16", "bfloat16"), ("direct", "unfold", "fft", "reference",
                                                  "time_once")),

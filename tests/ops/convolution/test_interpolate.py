@@ -49,6 +49,7 @@ def reference(x, sizes, mode, corners=False, scales=None):
     return x
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("corners", [False, True])
 @pytest.mark.parametrize("wanted", [(11, 4, 9), (3, 10, 5), (1, 1, 1), (14, 10, 4), (7, 5, 4)])
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "linear", "bicubic"])
@@ -85,6 +86,7 @@ def test_area_is_a_mean():
         found.numpy(), ag.nn.functional.adaptive_avg_pool(x, (3, 2)).numpy())
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic", "area"])
 @pytest.mark.parametrize("size", [(5, 9), (3, 2), (4, 6)])
 def test_rules(mode, size):

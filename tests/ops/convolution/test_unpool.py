@@ -30,6 +30,7 @@ def greatest(x, kernel, stride, padding, dilation):
     return found
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("kernel", [2, 3, 6])
 @pytest.mark.parametrize(("stride", "padding", "dilation"), [
     (2, 0, 1), (1, 1, 1), (3, 1, 1), (1, 0, 2), (2, 1, 2),

@@ -23,6 +23,7 @@ def folded(name, rows):
     return functools.reduce(getattr(np, name), rows)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name, x", CASES)
 @pytest.mark.parametrize("axis", [0, -1])
 def test_folds(name, x, axis):

@@ -115,6 +115,7 @@ OF_VALUES = {
 }
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("name", [*ORDERED, *OF_VALUES])
 def test_narrow_floats_are_ordered_as_wide_ones(name, dtype):

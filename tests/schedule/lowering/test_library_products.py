@@ -146,6 +146,7 @@ def _taps(rng, sizes, dtype):
     return f, tuple(first)
 
 
+@pytest.mark.share(3)
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("sizes", TAPS)

@@ -68,6 +68,7 @@ SIZES = [((), 520, 64, 70), ((), 40, 1003, 90), ((), 201, 200, 130), ((), 9, 700
          ((2,), 130, 140, 100), ((3, 5), 60, 70, 90), ((), 30, 40, 50)]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("sizes", SIZES)
 def test_results_at_any_number_of_threads(sizes, turned, rng):

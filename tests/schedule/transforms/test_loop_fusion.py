@@ -29,6 +29,7 @@ def places(rows, groups):
     return np.random.default_rng(rows).integers(-groups, groups, rows)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("rows", [0, 1, 3, 40, 919])
 @pytest.mark.parametrize("groups", [1, 5, 85])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "complex128"])

@@ -26,6 +26,7 @@ def leaves(results):
     return list(results) if isinstance(results, (list, tuple)) else [results]
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
 @pytest.mark.parametrize("name", CASES)
 def test_like_numpy_on_any_number_of_threads(name, dtype):
