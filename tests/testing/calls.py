@@ -60,11 +60,11 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 class _Told(ast.NodeTransformer):
-    """Lets every call pass through ``__call``."""
+    """Lets every call pass through ``call__``, which classes do not mangle."""
 
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
-        return ast.Call(ast.Name("__call", ast.Load()), [node.func, *node.args], node.keywords)
+        return ast.Call(ast.Name("call__", ast.Load()), [node.func, *node.args], node.keywords)
 
 
 def call_of(name: str, f: Callable[..., Any]) -> Call | None:
@@ -80,7 +80,7 @@ def call_of(name: str, f: Callable[..., Any]) -> Call | None:
     if name in FURTHER:
         FURTHER[name](lambda *args: called(f, *args))
         return found[0]
-    names = {"__call": called}
+    names = {"call__": called}
     with contextlib.redirect_stdout(io.StringIO()):
         for example in doctest.DocTestParser().get_examples(f.__doc__ or ""):
             tree = ast.fix_missing_locations(_Told().visit(ast.parse(example.source)))

@@ -81,7 +81,7 @@ def size_of(x: Tensor, name: str = "a size", most: Any = None,
                 "from step to step: sum it up there, or compute on all elements, and leave some "
                 "out by ag.where"
             )
-        trace = trace.around
+        trace, given = trace.around, None  # the body makes its data by itself
     return ValueDim(node, most)
 
 

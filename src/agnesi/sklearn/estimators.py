@@ -335,8 +335,8 @@ class Regressor(RegressorMixin, Estimator):
     >>> from agnesi import nn
     >>> from agnesi.sklearn import Regressor
     >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, 3.0, 5.0])
-    >>> model = Regressor(nn.Linear(1, 1), lr=0.1, weight_decay=0.0, max_epochs=500, tol=0.0,
-    ...                   random_state=0)
+    >>> model = Regressor(nn.Linear, lr=0.1, weight_decay=0.0, max_epochs=500,
+    ...                   n_iter_no_change=500, random_state=0)
     >>> model.fit(X, y).predict([[10.0]]).round()
     array([21.])
     """

@@ -70,6 +70,29 @@ def test_gradients(name: str) -> None:
     _same(ag.function([x], T.grad(loss(T, x), x)), program, gradient)
 
 
+BEGIN = ag.tensor(0.0, dtype="float64")
+BODIES: dict[str, Any] = {
+    "scan": lambda f, x: ag.scan(lambda c, _: (c + f(x), c), BEGIN, ag.arange(3)),
+    "while": lambda f, x: ag.while_loop(lambda c: c < 9, lambda c: c + 1 + f(x), BEGIN),
+    "map": lambda f, x: ag.map(lambda r: r + f(x), x),
+    "branch": lambda f, x: ag.cond(x.sum() > 0, lambda: f(x), lambda: -f(x)),
+    "scan in a branch": lambda f, x: ag.cond(
+        x.sum() > 0, lambda: BODIES["scan"](f, x)[0], lambda: -f(x)),
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_bodies_select_from_outside(body: str) -> None:
+    """What data of a body decides, which is computed outside before the loop."""
+    for f in (lambda x: ag.max(x[x > 0] * 2, initial=1), lambda x: ag.unique(x * x).sum() ** 2,
+              lambda x: ag.sort(x[x > 0][x[x > 0] < 3]).sum() ** 2):
+        compiled = ag.jit(lambda x, f=f: BODIES[body](f, x))
+        for x in (V, -V, V * 0):
+            found, expected = compiled(ag.tensor(x)), BODIES[body](f, ag.tensor(x))
+            for a, b in zip(arrays(found), arrays(expected), strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-12, strict=True)
+
+
 def test_one_version_for_all_sizes() -> None:
     for program in (VECTORS["mask"], VECTORS["sort"], PLACES["nonzero"], VECTORS["unique"],
                     VECTORS["joined"]):

@@ -60,9 +60,14 @@ def test_shares_and_repeats_that_are_known_late():
         with pytest.raises(ValueError, match="q must lie between 0 and 1"):
             compiled(q * 3)
     n = ag.tensor(2)
-    assert ag.repeat(x, n).shape == (10,)
-    with pytest.raises(TypeError, match="Sizes and Python's indices must be numbers"):
-        ag.jit(lambda: ag.repeat(x, n))()
+    repeated = ag.jit(lambda: ag.repeat(x, n))
+    for count in (2, 3, 0):
+        n.copy_(count)
+        np.testing.assert_array_equal(repeated(), np.repeat(Z[0], count))
+    n.copy_(-1)
+    for f in (repeated, lambda: ag.repeat(x, n)):
+        with pytest.raises(ValueError, match="must not be negative"):
+            f()
 
 
 @pytest.mark.parametrize(("f", "right", "wrong", "text"), [

@@ -89,7 +89,14 @@ def _with_indices(function: Any) -> Callable[..., tuple[Tensor, Tensor]]:
     pooled.__name__ = pooled.__qualname__ = name
     pooled.__module__ = __name__
     text, _, _ = (function.__doc__ or "").partition("    Examples\n")
-    pooled.__doc__ = f"""{text.rstrip()}
+    taken, _, rest = text.partition("    Returns\n")
+    rest = "".join(rest.partition("    Raises\n")[1:])
+    pooled.__doc__ = f"""{taken}    Returns
+    -------
+    values, indices : Tensor
+        The greatest elements, and of each its number in the image, in row-major order.
+
+    {rest.strip()}
 
     Examples
     --------

@@ -141,7 +141,7 @@ def cg(feval: Feval, x: Any, max_iter: int = 200, tolerance_grad: float = 1e-7,
     --------
     >>> import agnesi as ag
     >>> found = ag.optim.flat.cg(lambda x: (x @ x, 2 * x), [3.0, 4.0])
-    >>> abs(found.x).max() < 1e-6
+    >>> bool(abs(found.x).max() < 1e-6)
     True
     """
     kept: dict[str, np.ndarray] = {}
@@ -189,7 +189,7 @@ def bfgs(feval: Feval, x: Any, max_iter: int = 200, tolerance_grad: float = 1e-7
     --------
     >>> import agnesi as ag
     >>> found = ag.optim.flat.bfgs(lambda x: (x @ x, 2 * x), [3.0, 4.0])
-    >>> abs(found.x).max() < 1e-6
+    >>> bool(abs(found.x).max() < 1e-6)
     True
     """
     kept: dict[str, Any] = {}
