@@ -119,6 +119,28 @@ ARGUMENTS |= {
     "view_as_complex": (IMAGE.reshape(9)[:8].reshape(4, 2),), "view_as_real": (COMPLEX,),
     "zipf": (2.0, 5),
 }
+_P, _STACK = ag.tensor(MATRIX @ MATRIX.T + np.eye(3)), ag.tensor(MATRIX[None] + np.ones((2, 1, 1)))
+_SIGNAL = ag.arange(16) * 1.0
+#: Names of PyTorch's; those that NumPy's draws have, too, with the namespace.
+ARGUMENTS |= {
+    "addbmm": (SQUARE, _STACK, _STACK), "addmv": (VECTOR, SQUARE, VECTOR),
+    "addr": (SQUARE, VECTOR, VECTOR), "baddbmm": (SQUARE, _STACK, _STACK),
+    "bartlett_window": (5,), "blackman_window": (5,), "hamming_window": (5,), "hann_window": (5,),
+    "kaiser_window": (5,), "bucketize": (SQUARE, ag.sort(VECTOR)),
+    "cartesian_prod": (VECTOR, VECTOR), "cholesky": (_P,), "clamp_max": (SQUARE, 0.5),
+    "clamp_min": (SQUARE, 0.5), "combinations": (VECTOR,), "diagonal_scatter": (SQUARE, VECTOR),
+    "fill": (SQUARE, 7.0), "igamma": (SQUARE, OTHER), "igammac": (SQUARE, OTHER),
+    "index_copy": (SQUARE, 0, INTEGERS[0, :2], OTHER[:2]),
+    "index_fill": (SQUARE, 0, INTEGERS[0, :2], 7.0), "istft": (ag.stft(_SIGNAL, 8), 8),
+    "logcumsumexp": (SQUARE, 0), "masked_scatter": (SQUARE, MASK, OTHER),
+    "masked_select": (SQUARE, MASK), "matrix_power": (SQUARE, 3), "movedim": (SQUARE, 0, 1),
+    "mv": (SQUARE, VECTOR), "mvlgamma": (SQUARE + 2, 2), "narrow_copy": (SQUARE, 0, 1, 2),
+    "randint_like": (SQUARE, 9), "randperm": (5,), "renorm": (SQUARE, 2, 0, 1.0),
+    "select_scatter": (SQUARE, VECTOR, 0, 1), "slice_scatter": (SQUARE, OTHER[:2], 0, 1),
+    "stft": (_SIGNAL, 8), "swapdims": (SQUARE, 0, 1), "take_along_dim": (SQUARE, INTEGERS, 0),
+    "unflatten": (SQUARE, 0, (3, -1)), "upsample": (IMAGE, 2),
+    "ag.binomial": (INTEGERS, SQUARE), "ag.multinomial": (SQUARE, 2),
+}
 #: Functions of two matrices that are no rows of the table under this name.
 TWO = {
     "allclose", "array_equal", "copysign", "cross", "dist", "dot", "ger", "inner", "isclose", "mm",

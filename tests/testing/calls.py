@@ -14,12 +14,15 @@ from typing import Any
 import numpy as np
 
 import agnesi as ag
+from agnesi.api.late import NAMES
 from agnesi.core.support import dtypes
 
 PLACES = {
     "": ag, "linalg.": ag.linalg, "fft.": ag.fft, "special.": ag.special,
     "nn.functional.": ag.nn.functional, "sparse.": ag.sparse,
 }
+#: The places' own modules.
+HOMES = {place.__name__ for place in PLACES.values()} - {ag.__name__}
 #: Calls for functions whose examples have none: those of one dimension stand in their class's.
 FURTHER: dict[str, Callable[[Any], Any]] = {
     f"nn.functional.{kind}_pool{n}d": lambda f, n=n: f(
@@ -48,12 +51,16 @@ Path = tuple[Any, ...]
 
 
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Public functions with their names; those of several names once, those of no values never."""
+    """Public functions with their names; those of several names once, those of no values never.
+
+    What the library offers under a name of another place, too, has the name of that place.
+    """
     seen = set()
     for prefix, place in PLACES.items():
         for name in sorted(n for n in dir(place) if n[0] != "_"):
             f = getattr(place, name)
-            known = isinstance(f, types.ModuleType | type) or id(f) in seen
+            home = NAMES.get(name, "").partition(":")[0] if not prefix else ""
+            known = isinstance(f, types.ModuleType | type) or id(f) in seen or home in HOMES
             if callable(f) and not known and f.__doc__ and name not in ("empty", "empty_like"):
                 seen.add(id(f))
                 yield prefix + name, f

@@ -19,8 +19,9 @@ WITHOUT = {
         identity_like ones tensor zeros
     """,
     "tells of types, shapes and memory": """
-        broadcast_shapes can_cast finfo iinfo iscomplexobj isdtype isrealobj isscalar issubdtype
-        iterable may_share_memory ndim promote_types result_type shape shares_memory size
+        broadcast_shapes can_cast finfo get_default_dtype iinfo is_nonzero is_tensor iscomplexobj
+        isdtype isrealobj isscalar issubdtype iterable may_share_memory ndim promote_types
+        result_type set_default_dtype shape shares_memory size
     """,
     "values decide the shape; tests/ops/test_numpy_names.py compares them with a size": """
         nonzero unique_all unique_counts unique_inverse unique_values
@@ -28,6 +29,14 @@ WITHOUT = {
     "cuts by sizes that must be known; tests/ops/base/test_movement.py": "chunk",
     "takes functions": "vectorize",
     "stops a program; tests/compiler": "ensure",
+    "draws random numbers; tests/api/test_torch_names.py, tests/random": """
+        bernoulli binomial multinomial normal poisson rand_like randint_like randn_like randperm
+    """,
+    "tests/api/test_torch_names.py compares its frames with NumPy's": "istft stft",
+    "belongs to networks; tests/nn, tests/testing/test_every_derivative.py": """
+        adaptive_avg_pool1d avg_pool1d bilinear group_norm hardshrink max_pool1d max_pool2d
+        max_pool3d pdist prelu rms_norm selu
+    """,
 }
 #: The same of linear algebra and Fourier transforms.
 WITHOUT_HERE = {
@@ -47,14 +56,20 @@ MADE_OF_OTHERS = """
 ROWS = {"airy": "airy_ai", "airye": "airye_ai", "fresnel": "fresnel_s", "shichi": "shi"}
 
 
+def beside(room, name):
+    """The module of another test."""
+    place = pathlib.Path(__file__).parents[1] / room / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"{name}_beside", place)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def sampled():
-    """The first words of all names of samples, and of the tests against NumPy's functions."""
-    place = pathlib.Path(__file__).parents[1] / "ops" / "test_numpy_names.py"
-    spec = importlib.util.spec_from_file_location("numpy_names", place)
-    names = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(names)
-    told = [*cases(), *names.CASES, *names.WRITERS]
-    return {re.split(r"[ ,]", name)[0].removeprefix("special.") for name in told}
+    """The first words of all names of samples, and of the tests of NumPy's and PyTorch's names."""
+    numpy, torch = beside("ops", "test_numpy_names"), beside("api", "test_torch_names")
+    told = [*cases(), *numpy.CASES, *numpy.WRITERS, *(call for call, _ in torch.ROWS)]
+    return {re.split(r"[ ,(]", name)[0].removeprefix("special.") for name in told}
 
 
 @pytest.fixture(scope="module")

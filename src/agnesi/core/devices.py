@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import at, shown
 
 #: The name of the only device.
 NAME = "cpu"
@@ -50,11 +50,11 @@ class device(str):  # noqa: N801 - used as a function
     index: int | None  # type: ignore[assignment]
 
     def __new__(cls, type: Any, index: int | None = None) -> device:
-        name, colon, number = str(type).partition(":")
+        name, colon, number = type.partition(":") if isinstance(type, str) else ("", "", "")
         place = (int(number) if number.isdecimal() else number) if colon else index
-        if not isinstance(type, str) or name != NAME or place not in (None, 0):
-            shown = repr(type) if index is None else f"{type!r}, {index!r}"
-            raise ValueError(at(f"there is one device, {NAME!r}, and not {shown}"))
+        if name != NAME or place not in (None, 0):
+            given = ", ".join(map(shown, (type,) if index is None else (type, index)))
+            raise ValueError(at(f"there is one device, {NAME!r}, and not {given}"))
         made = super().__new__(cls, NAME)
         made.index = None if place is None else 0
         return made

@@ -275,10 +275,15 @@ def _checked_types(op: Op, xs: Any) -> Any:
     """The types of an operation's results, which have no more axes than arrays may have."""
     types = op.infer(*xs)
     for shape, _ in types if op.outputs > 1 else (types,):
-        if len(shape) > MOST_AXES:
-            raise ShapeError(
-                f"the result would have {len(shape)} axes, and an array has {MOST_AXES} at most")
+        check_axes(shape)
     return types
+
+
+def check_axes(shape: Sequence[Any]) -> None:
+    """Refuse a result with more axes than arrays may have."""
+    if len(shape) > MOST_AXES:
+        raise ShapeError(
+            f"the result would have {len(shape)} axes, and an array has {MOST_AXES} at most")
 
 
 def node_of_type(op: Op, inputs: tuple[Node, ...], types: Any, where: Any) -> Node:

@@ -18,6 +18,7 @@ from agnesi.core.public import into
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import reduce
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.select import where as choose
 from agnesi.ops.indexing import scatter
@@ -90,8 +91,18 @@ def _along(f: Binary, x: Tensor, axis: int) -> Tensor:
     if name == "divide":
         return first / reduce.prod(x[(*front, slice(1, None))], axis, keepdims=True)
     rows = moveaxis(x, axis, 0)
-    last, _ = loops.scan(lambda carry, row: (f(carry, row), None), rows[0], rows[1:])
+    first = _first(rows, _NEUTRAL[name]) if name in _NEUTRAL else rows[0]
+    last, _ = loops.scan(lambda carry, row: (f(carry, row), None), first, rows[1:])
     return moveaxis(last[None], 0, axis)
+
+
+def _first(rows: Tensor, blank: Any) -> Tensor:
+    """The first row; a ``blank`` one where only the run knows whether there are rows, and none is.
+    """
+    if isinstance(rows.shape[0], int):
+        return rows[0]
+    row = broadcast_to(as_tensor(blank, rows.dtype), (1, *rows.shape[1:]))
+    return concat([rows[:1], row])[0]
 
 
 def _halved(f: Binary, x: Tensor, axis: int) -> Tensor:
@@ -123,7 +134,7 @@ def accumulate(f: Binary, x: Any, axis: int = 0, *, dtype: Any = None, out: Tens
         if x.shape[axis] == 0:
             found = x
         else:
-            _, later = loops.scan(step, rows[0], rows[1:])
+            _, later = loops.scan(step, _first(rows, 0), rows[1:])
             found = moveaxis(concat([rows[:1], later]), 0, axis)
     return found if out is None else into(out, found)
 

@@ -42,7 +42,7 @@ def _key(x: Tensor, axis: int, entry: Any) -> tuple[Any, ...]:
 @torch("Tensor | A view.",
        "swapaxes, matrix_transpose", ">>> ag.t(ag.ones(2, 3)).shape\n(3, 2)",
        "ShapeError | If there are more than two axes.", x="array_like | Of two axes at most.")
-def t(x: TensorLike) -> Tensor:
+def t(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """A matrix with its axes swapped; a vector or number as it is."""
     x = as_tensor(x)
     if x.ndim > 2:
@@ -54,7 +54,7 @@ def t(x: TensorLike) -> Tensor:
        ">>> ag.unflatten(ag.arange(6), 0, (2, -1)).shape\n(2, 3)",
        "ShapeError | If the sizes do not fit.\n" + _RANGE,
        sizes="sequence of int | Their sizes, of which one may be -1.")
-def unflatten(x: TensorLike, axis: int, sizes: Any) -> Tensor:
+def unflatten(x: TensorLike, axis: int, sizes: Any, *, out: Tensor | None = None) -> Tensor:
     """An axis as several ones."""
     x = as_tensor(x)
     at = shapes.axis_of(axis, x.ndim)
@@ -192,7 +192,8 @@ def masked_scatter(x: TensorLike, mask: TensorLike, source: TensorLike, *,
        ">>> ag.select_scatter(ag.zeros(2, 2), ag.ones(2), 0, 1)\n"
        "tensor([[0., 0.],\n        [1., 1.]])", _FITS, src="array_like | The new slice.",
        index="int | Which one.")
-def select_scatter(x: TensorLike, src: TensorLike, axis: int, index: int) -> Tensor:
+def select_scatter(x: TensorLike, src: TensorLike, axis: int, index: int, *,
+                   out: Tensor | None = None) -> Tensor:
     """A tensor with one slice of an axis replaced."""
     x = as_tensor(x)
     return index_put(x, _key(x, axis, index), src)
@@ -203,7 +204,7 @@ def select_scatter(x: TensorLike, src: TensorLike, axis: int, index: int) -> Ten
        src="array_like | The new part.", start="int, optional | Where it begins.",
        end="int, optional | Where it ends.", step="int | From one to the next.")
 def slice_scatter(x: TensorLike, src: TensorLike, axis: int = 0, start: int | None = None,
-                  end: int | None = None, step: int = 1) -> Tensor:
+                  end: int | None = None, step: int = 1, *, out: Tensor | None = None) -> Tensor:
     """A tensor with part of an axis replaced."""
     x = as_tensor(x)
     return index_put(x, _key(x, axis, slice(start, end, step)), src)
@@ -223,7 +224,8 @@ def _places(length: Any, offset: int) -> tuple[Tensor, Tensor]:
        "diag, diagonal, diagonal_scatter", ">>> ag.diag_embed(ag.tensor([1, 2])).tolist()\n"
        "[[1, 0], [0, 2]]", "IndexError | If an axis is out of range.",
        x="array_like | One axis or more.", **_AXES)
-def diag_embed(x: TensorLike, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+def diag_embed(x: TensorLike, offset: int = 0, dim1: int = -2, dim2: int = -1, *,
+               out: Tensor | None = None) -> Tensor:
     """Matrices with the last axis on a diagonal, and zeros."""
     x = as_tensor(x)
     n = x.shape[-1] + abs(offset)
@@ -235,8 +237,8 @@ def diag_embed(x: TensorLike, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 @torch(_NEW, "diagonal, diag_embed, fill_diagonal",
        ">>> ag.diagonal_scatter(ag.zeros(2, 2), ag.ones(2)).tolist()\n[[1.0, 0.0], [0.0, 1.0]]",
        _FITS, x="array_like | Two axes or more.", src="array_like | The new diagonal.", **_AXES)
-def diagonal_scatter(x: TensorLike, src: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1
-                     ) -> Tensor:
+def diagonal_scatter(x: TensorLike, src: TensorLike, offset: int = 0, dim1: int = 0, dim2: int = 1,
+                     *, out: Tensor | None = None) -> Tensor:
     """A tensor with a diagonal replaced."""
     x, src = as_tensor(x), as_tensor(src)
     rows = moveaxis(x, (dim1, dim2), (-2, -1))

@@ -138,8 +138,8 @@ def _hop(hop_length: Any, n_fft: int) -> int:
        **_STFT, x="array_like | Signals, of shape (n,) or (signals, n).")
 def stft(x: TensorLike, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
          window: TensorLike | None = None, center: bool = True, pad_mode: str = "reflect",
-         normalized: bool = False, onesided: bool | None = None, return_complex: bool = True
-         ) -> Tensor:
+         normalized: bool = False, onesided: bool | None = None, return_complex: bool = True, *,
+         out: Tensor | None = None) -> Tensor:
     """Fourier transforms of frames of a signal, each under a window."""
     x = as_tensor(x)
     if x.ndim not in (1, 2):
@@ -164,8 +164,8 @@ def stft(x: TensorLike, n_fft: int, hop_length: int | None = None, win_length: i
        **_STFT, x="array_like of complex | Of shape (..., frequencies, frames).")
 def istft(x: TensorLike, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
           window: TensorLike | None = None, center: bool = True, normalized: bool = False,
-          onesided: bool | None = None, length: int | None = None, return_complex: bool = False
-          ) -> Tensor:
+          onesided: bool | None = None, length: int | None = None, return_complex: bool = False, *,
+          out: Tensor | None = None) -> Tensor:
     """The signal of whose frames these are the Fourier transforms."""
     frames = moveaxis(as_tensor(x), -1, -2)
     weights, hop = _window(window, win_length, n_fft, frames), _hop(hop_length, n_fft)

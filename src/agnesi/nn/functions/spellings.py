@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -76,9 +77,15 @@ leaky_relu_, rrelu_, hardtanh_ = (_in_place(f, "") for f in (leaky_relu, rrelu, 
 threshold_ = _in_place(threshold, ", 0.0, 1.0")
 
 
+#: What docstrings say of ``out``.
+_OUT = r"    out : .*\n(        .*\n)+"
+
+
 def _with_indices(function: Any) -> Callable[..., tuple[Tensor, Tensor]]:
-    """The pool that tells where the greatest lie, too."""
+    """The pool that tells where the greatest lie, too; of two results, so that there is no out."""
     name = f"{function.__name__}_with_indices"
+    signature = inspect.signature(function)
+    rest = [p for p in signature.parameters.values() if p.name != "out"]
     rank = int(function.__name__[-2])
 
     @functools.wraps(function)
@@ -88,15 +95,17 @@ def _with_indices(function: Any) -> Callable[..., tuple[Tensor, Tensor]]:
 
     pooled.__name__ = pooled.__qualname__ = name
     pooled.__module__ = __name__
-    text, _, _ = (function.__doc__ or "").partition("    Examples\n")
-    taken, _, rest = text.partition("    Returns\n")
-    rest = "".join(rest.partition("    Raises\n")[1:])
+    pooled.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=rest, return_annotation="tuple[Tensor, Tensor]")
+    text, _, _ = re.sub(_OUT, "", function.__doc__ or "").partition("    Examples\n")
+    taken, _, after = text.partition("    Returns\n")
+    after = "".join(after.partition("    Raises\n")[1:])
     pooled.__doc__ = f"""{taken}    Returns
     -------
     values, indices : Tensor
         The greatest elements, and of each its number in the image, in row-major order.
 
-    {rest.strip()}
+    {after.strip()}
 
     Examples
     --------

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
-from agnesi.core.dispatch import apply, graph_node, make_node, symbolic
+from agnesi.core.dispatch import apply, check_axes, graph_node, make_node, symbolic
 from agnesi.core.integers import integer
 from agnesi.core.ir.dims import Dim, Shape, is_static
 from agnesi.core.ir.node import Node
@@ -41,8 +41,9 @@ def sizes_of(shape: Any) -> Shape:
 
 
 def checked_sizes(shape: Any) -> Shape:
-    """Like :func:`sizes_of`; none may be negative."""
+    """Like :func:`sizes_of`; none may be negative, and there are no more than arrays have axes."""
     sizes = sizes_of(shape)
+    check_axes(sizes)
     if any(isinstance(n, int) and n < 0 for n in sizes):
         raise ValueError(f"sizes must not be negative: {sizes}")
     return sizes

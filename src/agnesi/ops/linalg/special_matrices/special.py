@@ -30,13 +30,15 @@ def _vector(x: Any) -> Tensor:
 
 
 @public
-def block_diag(*arrays: Any) -> Tensor:
+def block_diag(*arrays: Any, out: Tensor | None = None) -> Tensor:
     """Matrices along the diagonal of one matrix, and zeros elsewhere.
 
     Parameters
     ----------
     *arrays : array_like
         Matrices; a vector is one row, a number one element.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
 
     Returns
     -------
