@@ -131,7 +131,7 @@ def _integers(kind: type) -> type:
 
 int8, int16, int32, int64 = map(_integers, (_np.int8, _np.int16, _np.int32, _np.int64))
 
-_lookup = _lent(__name__, _np, globals(), _PLAIN)
+_lookup = _lent(__name__, _np, _PLAIN)
 
 
 def __getattr__(name: str) -> Any:

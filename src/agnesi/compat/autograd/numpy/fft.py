@@ -4,4 +4,4 @@ import numpy.fft as _theirs
 
 from agnesi.compat.autograd.numpy.lent import lent as _lent
 
-__getattr__ = _lent(__name__, _theirs, globals())
+__getattr__ = _lent(__name__, _theirs)

@@ -72,9 +72,11 @@ def of_values(theirs: Function) -> Function:
     return functools.update_wrapper(called, theirs, updated=())
 
 
-def lent(where: str, module: Any, own: dict[str, Any], plain: frozenset[str] = frozenset(),
+def lent(where: str, module: Any, plain: frozenset[str] = frozenset(),
          ours: Any = None) -> Function:
     """The ``__getattr__`` of a module that lends another one's names.
+
+    They are kept aside: in the module's namespace they would hide Python's ``any`` from its code.
 
     Parameters
     ----------
@@ -82,13 +84,12 @@ def lent(where: str, module: Any, own: dict[str, Any], plain: frozenset[str] = f
         The module's own name.
     module : module
         Whose names it has.
-    own : dict
-        Its namespace, where what was looked up is kept.
     plain : frozenset of str
         Names of functions that only look at values.
     ours : module, optional
         Whose functions of the same names tensors go to.
     """
+    @functools.cache
     def found(name: str) -> Any:
         if name.startswith("__") or not hasattr(module, name):
             raise AttributeError(f"module {where!r} has no attribute {name!r}")
@@ -96,7 +97,6 @@ def lent(where: str, module: Any, own: dict[str, Any], plain: frozenset[str] = f
         if callable(value) and not isinstance(value, type):
             counterpart = None if ours is None else getattr(ours, name, None)
             value = of_values(value) if name in plain else lifted(value, counterpart)
-        own[name] = value
         return value
 
     return found

@@ -22,4 +22,4 @@ def _half(x: Any, upper: bool) -> Any:
 eigh = _lifted(_theirs.eigh, lambda a, UPLO="L": _agnesi.linalg.eigh(_half(a, UPLO == "U"), UPLO))
 eigvalsh = _lifted(_theirs.eigvalsh,
                    lambda a, UPLO="L": _agnesi.linalg.eigvalsh(_half(a, UPLO == "U"), UPLO))
-__getattr__ = _lent(__name__, _theirs, globals())
+__getattr__ = _lent(__name__, _theirs)

@@ -20,4 +20,4 @@ def _sqrtm(a: Any, **ignored: Any) -> Any:
 
 
 sqrtm = _lifted(_theirs.sqrtm, _sqrtm)
-__getattr__ = _lent(__name__, _theirs, globals(), ours=_ours)
+__getattr__ = _lent(__name__, _theirs, ours=_ours)

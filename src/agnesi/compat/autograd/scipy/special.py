@@ -29,4 +29,4 @@ def _erfc(x: Any) -> Any:
 
 
 erf, erfc = _lifted(_theirs.erf, _erf), _lifted(_theirs.erfc, _erfc)
-__getattr__ = _lent(__name__, _theirs, globals(), ours=_ours)
+__getattr__ = _lent(__name__, _theirs, ours=_ours)
