@@ -186,6 +186,12 @@ def test_every_function_with_one_result_has_out():
     assert len(WITH_OUT) > 230
 
 
+def test_functions_with_several_results_have_none():
+    several = [name for name, f in FUNCTIONS.items()
+               if str(inspect.signature(f).return_annotation).startswith("tuple[")]
+    assert len(several) > 20 and set(several).isdisjoint(WITH_OUT)
+
+
 @pytest.mark.parametrize("name", WITH_OUT)
 def test_out_takes_what_would_have_been_returned(name):
     function = FUNCTIONS[name]

@@ -80,6 +80,17 @@ def test_folds_of_some_elements_and_of_none():
             call()
 
 
+@pytest.mark.parametrize("name", ["logaddexp", "hypot", "fmax"])
+def test_folds_of_open_sizes(name):
+    x = ag.symbolic.tensor("float64", (None, None))
+    f = getattr(ag, name)
+    folds = ag.function([x], [f.reduce(x, 0), f.accumulate(x, 0)])
+    for n in (0, 1, 3):
+        total, running = folds(X[:n])
+        np.testing.assert_allclose(total, f.reduce(ag.tensor(X[:n]), 0).numpy())
+        np.testing.assert_allclose(running, f.accumulate(ag.tensor(X[:n]), 0).numpy())
+
+
 def test_numpy_finds_them():
     x = ag.tensor(X).requires_grad_()
     found = np.add.reduce(x, axis=1)
