@@ -28,6 +28,7 @@ SECONDS, MEMORY = 10, 1 << 30
 EXPECTED = ("differs between examples", "does not depend on anything that requires",
             "was changed in place", "no derivative",
             "in memory of its own", "one example of vmap", "needs to know the size",
+            "where sizes cannot change from step to step",
             "is not known when the graph is written", "is unknown when the graph is written",
             "when the graph is written, so")
 #: NumPy's sums of negative zeros are positive, or negative along an axis of size 1.
