@@ -133,12 +133,12 @@ class Jit(Direct, Inspectable, Generic[P, R]):
                 or version.effects.obstacle):
             return self.function(*args, **keywords)
         result = version(leaves, (args, keywords))
-        if result is MISSED and version.decisions:
-            left.append(version)
-        if result is not MISSED and version.direct is not None:
+        if result is MISSED:
+            left += [version] if version.decisions else []
+        elif version.direct is not None:
             self._use(version)
             self.versions.use(version)
-        elif result is not MISSED and version.noted:
+        elif version.noted:
             self._noted, self._used = version, None
             self.call_directly(self._unless_recording(self.ask_others))
         return result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,19 +35,8 @@ def create_huffman_tree(word_counts: Mapping[int, int]) -> Any:
     >>> create_huffman_tree({0: 8, 1: 5, 2: 6})
     (0, (1, 2))
     """
-    if not word_counts:
-        raise ValueError("a tree needs words: word_counts is empty")
-    counts = sorted(word_counts.items())
-    waiting: list[Any] = [(count, i, word) for i, (word, count) in enumerate(counts)]
-    heapq.heapify(waiting)
-    number = len(waiting)
-    while len(waiting) > 1:
-        (a, _, left), (b, _, right) = heapq.heappop(waiting), heapq.heappop(waiting)
-        heapq.heappush(waiting, (a + b, number, (left, right)))
-        number += 1
-    return waiting[0][2]
-
-
+    of_classes = ag.nn.BinaryHierarchicalSoftmax.create_huffman_tree
+    return of_classes(dict(sorted(word_counts.items())))
 
 
 class BinaryHierarchicalSoftmax(Link):
