@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from benchmarks import limits, picture, report
+from benchmarks import __main__ as main
+from benchmarks import limits, picture, recorded, report, suites
 from benchmarks.harness import Case, Contender, Context, Result, check_answer, to_numpy
 from benchmarks.suites import _mlp, elementwise, matmul, rows
 
@@ -136,3 +137,23 @@ def test_the_picture_has_a_bar_from_one_to_the_median_of_each_suite():
     assert float(bars[0].get("x")) == one
     assert abs(float(bars[1].get("x")) + float(bars[1].get("width")) - one) < 0.2
     assert picture.draw([table("none")], "a processor") == ""
+
+
+def test_the_newest_results_of_each_suite_are_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(main, "RESULTS", tmp_path)
+    monkeypatch.setattr(suites, "NAMES", ("rows", "calls"))
+
+    def write(moment, cpu, suite, ratio):
+        monkeypatch.setattr(main.time, "strftime", lambda _: moment)
+        case = Result(suite, "case", 1, {"agnesi": 1.0, "a": ratio}, {}, {}, {})
+        main.write({"cpu": cpu}, [], [(suite.title(), [case])], quick=True)
+
+    write("1", "ours", "rows", 1.0)
+    assert recorded.newest(tmp_path, "ours")[1] == ["calls"]
+    write("2", "ours", "rows", 2.0)
+    write("3", "other", "rows", 3.0)
+    write("4", "ours", "calls", 4.0)
+    tables, missing = recorded.newest(tmp_path, "ours")
+    assert not missing
+    assert {title: [r.ratio for r in found] for title, found in tables} == {
+        "Rows": [2.0], "Calls": [4.0]}

@@ -47,6 +47,7 @@ TRIPLES = [
 ]
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("names", [*PAIRS, *TRIPLES], ids="-".join)
 def test_nested(names: tuple[str, ...]) -> None:
     chosen = FUNCTIONS if len(names) < 3 and "jit" not in names else {"sin": FUNCTIONS["sin"]}

@@ -406,6 +406,7 @@ def test_short_sums_of_a_large_result(depth: int, transposed: str) -> None:
         _check(spec, epilogue, cuts=(0.3, 0.6), **caches)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("size", [(1140, 139, 150), (128, 1035, 134)], ids=str)
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
 def test_zeros_are_skipped(size: tuple[int, int, int], transposed: str) -> None:

@@ -41,6 +41,7 @@ def boxes(depth):
     return made
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("kind", "depth"), [
     ("list", 5000), ("tuple", 1000), ("dict", 1000), ("pair", 5000), ("tuple", 30_000),
 ])

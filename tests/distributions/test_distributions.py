@@ -39,6 +39,7 @@ def made(name: str, args: Any, **keywords: Any) -> Any:
     return getattr(D, name)(*[ag.tensor(a, **keywords) for a in args])
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("name", "args", "x", "theirs"), REAL + WHOLE)
 def test_one_number(name: str, args: Any, x: Any, theirs: Any) -> None:
     d, value = made(name, args), ag.tensor(x)

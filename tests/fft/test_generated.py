@@ -50,6 +50,7 @@ def test_sizes(n: int, dtype: str) -> None:
     _compare(lambda x: ag.fft.irfft(x, n), lambda x: np.fft.irfft(x, n), half, EXACT[dtype])
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", EXACT)
 @pytest.mark.parametrize("shape", [(9, 64), (3, 5, 37), (2, 6, 5, 4), (16, 33)])
 def test_shapes_and_axes(shape: tuple[int, ...], dtype: str) -> None:

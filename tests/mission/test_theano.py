@@ -41,6 +41,7 @@ def test_t1_graphs_are_in_single_assignment_form():
     assert ag.function([x, y], product, givens={x: product})([[2.0]], [[3.0]]).tolist() == [[18]]
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS, *COMPLEX])
 def test_t4_every_dtype_as_in_numpy(dtype, way):

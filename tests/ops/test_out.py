@@ -192,6 +192,7 @@ def test_functions_with_several_results_have_none():
     assert len(several) > 20 and set(several).isdisjoint(WITH_OUT)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", WITH_OUT)
 def test_out_takes_what_would_have_been_returned(name):
     function = FUNCTIONS[name]
@@ -286,6 +287,7 @@ def _ufunc_rows() -> list[str]:
     return sorted(n for n, row in TABLE.items() if row.writer is not None and hasattr(ag, n))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", [*_ufunc_rows(), "matmul", "cumsum", "cumprod"])
 def test_a_thousand_calls_take_no_memory(name):
     function = getattr(ag, name)

@@ -44,6 +44,7 @@ UNDEFINED = {
 }
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("optimizer", ["fast_run", "fast_compile"])
 @pytest.mark.parametrize("name", UNDEFINED)
 def test_what_is_undefined_stays_so(name, optimizer):

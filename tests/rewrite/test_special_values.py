@@ -110,6 +110,7 @@ def wrong_cases(rule):
                 yield at, float(a[i]), float(b[i])
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("rule", PATTERNS, ids=lambda r: r.name)
 def test_pattern_rule(rule):
     wrong = next(wrong_cases(rule), None)
@@ -166,6 +167,7 @@ def strange_cases(rule, var, const):
     return count
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("rule", FUNCTIONS, ids=lambda r: r.name)
 def test_function_rule(rule, var, const):
     assert (strange_cases(rule, var, const) > 0) == (rule.name in NEARER)

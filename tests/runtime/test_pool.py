@@ -66,6 +66,7 @@ def test_numpy_may_resize_copy_and_pickle():
     assert (array.copy() == np.arange(100)).all()
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("shape", "dtype"),
     [((), "float32"), ((0, 3), "int8"), ((3,), "bool"), ((2, 0), "float64"), ((7, 5), "float16"),

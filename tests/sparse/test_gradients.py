@@ -168,6 +168,7 @@ def test_recorded():
     np.testing.assert_allclose(x.grad.numpy(), expect[1].numpy())
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 @pytest.mark.parametrize("index", ["int32", "int64"])
 def test_kernels(dtype, index):

@@ -79,6 +79,7 @@ def beta_slope(p, q, x, dp, dq, order):
     return mp.quad(density, [0, *sorted(ends)])
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("row, along", [
     (incomplete.BETAINC_DA, (1, 0)), (incomplete.BETAINC_DB, (0, 1)),
     (incomplete.BETAINC_DAA, (1, 0)), (incomplete.BETAINC_DBB, (0, 1)),

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 from agnesi.core.ir.costs import is_heavy, price
 from agnesi.core.ir.dims import Size, product
 from agnesi.core.ir.extents import guess
-from agnesi.core.ir.kernels import Convolution, Kernel, Nest, Product, buffers_of
+from agnesi.core.ir.kernels import Convolution, Kernel, Nest, Product
 from agnesi.core.ir.lanes import lane_axis, reduced_along
 from agnesi.core.ir.loops import Axis, Expr
 from agnesi.core.support.record import struct
@@ -106,6 +107,7 @@ def instructions(value: Expr, loops: Loops, turns: Callable[[Loops], Any] = turn
 def work(kernels: Iterable[Kernel]) -> Work:
     """How much kernels compute, those of bodies left out."""
     total = Work()
+    turns = cache(turns_in)
     for kernel in kernels:
         if isinstance(kernel, Product):
             total.all += product(kernel.sizes)
@@ -118,7 +120,7 @@ def work(kernels: Iterable[Kernel]) -> Work:
         starts = [(v, loops) for s in kernel.stores() for v in (s.value, *s.offset.atoms)]
         for value, here in below(kernel, starts):
             if is_heavy(value.op):
-                total.costly += instructions(value, here, turns_in)
-            if buffers_of([value]):  # not what follows from indices alone
-                total.all += instructions(value, here, turns_in)
+                total.costly += instructions(value, here, turns)
+            if value.loads:  # not what follows from indices alone
+                total.all += instructions(value, here, turns)
     return total

@@ -72,6 +72,7 @@ def test_wrong_uses():
         ag.reduction("x", lambda a: a)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 1)])
 @pytest.mark.parametrize(("kernel", "reference"), [
     (ag.reduction("x * x", "a + b", 0), lambda x, axis: (x * x).sum(axis)),

@@ -36,6 +36,7 @@ def _dtypes(result):
     return {x.dtype.name for x in (*leaves, *nodes)}
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("through", [T, ag])
 def test_every_function_makes_floats_of_symbolic_programs(through):
     names = [n for n in (*vars(functions), *late.NAMES) if n[0] != "_"]

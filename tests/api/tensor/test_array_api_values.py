@@ -126,6 +126,7 @@ def check(found: np.ndarray, expected: np.ndarray, tolerance: float = 1e-6) -> N
     np.testing.assert_array_equal(np.signbit(found)[known], np.signbit(expected)[known])
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("name", [*rows(UNARY), *rows(BINARY)])
 def test_special_values(name, dtype):

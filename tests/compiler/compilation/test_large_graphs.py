@@ -102,6 +102,7 @@ def sums(n):
     return ag.jit(lambda x: [ag.exp(x + float(i)) for i in range(n)]), ag.ones(5)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("make", "n"), [(gradient_of_chain, 150), (sgd_step, 25), (sums, 20)])
 def test_compiling_calls_functions_in_proportion(make, n):
     f, x = make(n // 2)

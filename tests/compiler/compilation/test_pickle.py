@@ -165,6 +165,7 @@ def written(case):
         yield FunctionGraph([x.node for x in symbols], [graph_node(r) for r in results])
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("part", range(_PARTS))
 def test_every_operation_comes_back_equal(part):
     for name, case in [*samples.cases().items()][part::_PARTS]:

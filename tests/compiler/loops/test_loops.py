@@ -257,6 +257,7 @@ def test_truncated_gradients(steps, reverse):
     )
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("length, every", [(9, True), (7, 3), (4, 9), (5, 1), (1, True)])
 def test_checkpoints_change_nothing(length, every, reverse):

@@ -168,6 +168,7 @@ def test_dropout_and_draws_are_other_ones_in_each_call():
     assert F.dropout(ag.ones(3)).data is not None
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", ["min", "max"])
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "float16", "float64"])
 def test_extremes_begin_with_a_number_where_there_are_no_elements(name, dtype):

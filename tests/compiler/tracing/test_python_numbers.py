@@ -44,6 +44,7 @@ def test_dtypes(name, dtype):
     np.testing.assert_allclose(compiled, eager, rtol=1e-6)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", [n for n, op in TABLE.items()
                                   if op.arity == 1 and "f" in op.kinds and not n.startswith("_")
                                   and callable(getattr(ag, n, None))])

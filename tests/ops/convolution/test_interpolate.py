@@ -65,6 +65,7 @@ def test_sizes(rank, mode, wanted, corners):
         np.testing.assert_allclose(found.numpy(), expected, 1e-12, 1e-12)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("scales", [(2, 3), (1.7, 0.6), (0.5, 4), (1, 1)])
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic"])
 def test_scales(mode, scales):

@@ -31,6 +31,7 @@ def doubles():
     ag.config.default_float = before
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", RANGES)
 def test_values_and_derivatives(name):
     f, ends = RANGES[name]

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from agnesi.core.ir.costs import price
 from agnesi.core.ir.dims import product
-from agnesi.core.ir.kernels import Store, axes_in, walk
+from agnesi.core.ir.kernels import Store, axes_in, reductions, walk
 from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, fresh_axis
 
 
@@ -39,7 +39,7 @@ def _indices(stores: Sequence[Store]) -> list[Affine]:
 
 
 def _containers(axes: tuple[Axis, ...], stores: Sequence[Store]) -> list[tuple[Axis, ...]]:
-    bounds = [v.param[1] for v in walk([s.value for s in stores]) if v.op == "reduce"]
+    bounds = [v.param[1] for v in reductions([s.value for s in stores])]
     return [axes, *dict.fromkeys(bounds)]
 
 

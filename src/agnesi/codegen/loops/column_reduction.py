@@ -15,7 +15,7 @@ from agnesi.codegen.llvm.builder import i64
 from agnesi.codegen.loops.evaluate import _ITEM, IDENTITY, ROW, Scope
 from agnesi.codegen.loops.slp_stores import store_all
 from agnesi.core.ir.extents import is_some
-from agnesi.core.ir.kernels import Buffer, Store, walk
+from agnesi.core.ir.kernels import Buffer, Store, reductions, walk
 from agnesi.core.ir.loops import Axis, Expr, call, const, load
 
 #: Bytes of what is summed from which it comes from afar; of a row, so that it is not in registers
@@ -34,7 +34,7 @@ def store_along(nest: Any, scope: Scope, along: Axis, stores: list[Store]) -> No
 
 def _sums(scope: Scope, values: Sequence[Expr], along: Axis) -> list[Expr]:
     """Sums over the same axes, for each lane, of what lies in rows that come from afar."""
-    found = [v for v in walk(list(values)) if v.op == "reduce" and _is_far(scope, v, along)]
+    found = [v for v in reductions(values) if _is_far(scope, v, along)]
     first = [v for v in found if v.param[1] == found[0].param[1]]
     close = sum(_ITEM[v.dtype] for v in first) * along.extent <= _CLOSE
     return first if close else []

@@ -439,7 +439,7 @@ class Scope:
             v for v in self.wanted
             if v is not value and v.op == "reduce" and v.param[1] == bound and not self.has(v)
             and self.varies(v) == self.varies(value) and v.free <= self.axes.keys()
-            and not any(inner.op == "reduce" for inner in walk(list(v.args)))
+            and not any(inner.reduces for inner in v.args)
         ]
 
     # -- hoisting -------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import itertools
 import math
 
 from agnesi.core.ir import loops
-from agnesi.core.ir.kernels import Nest, Store, walk
+from agnesi.core.ir.kernels import Nest, Store, reductions
 from agnesi.core.ir.loops import Affine, Expr, Substitution
 
 #: Points of a nest, or terms of a sum, that are written out.
@@ -21,7 +21,7 @@ def written_out(nest: Nest) -> Nest:
     # Sums come first: they may run along an axis of the nest, which is another one inside of them.
     body = [Store(s.buffer, s.offset, _summed(s.value, {})) for s in nest.body]
     values = [v for s in body for v in (s.value, *s.offset.atoms)]
-    if any(v.op == "reduce" and {*v.param[1]} & {*nest.axes} for v in walk(values)):
+    if any({*v.param[1]} & {*nest.axes} for v in reductions(values)):
         return nest
     stores: dict[tuple[object, Affine, Expr], Store] = {}
     for point in itertools.product(*map(range, sizes)):

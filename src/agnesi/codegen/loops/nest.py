@@ -21,7 +21,7 @@ from agnesi.codegen.loops.strided_loads import lanes_with_periods
 from agnesi.codegen.loops.tail_masking import one_register, open_turns
 from agnesi.core.ir.costs import is_heavy
 from agnesi.core.ir.extents import Extent, guess, is_some, most
-from agnesi.core.ir.kernels import Buffer, Nest, Store, walk
+from agnesi.core.ir.kernels import Buffer, Nest, Store, reductions, walk
 from agnesi.core.ir.lanes import reduced_along
 from agnesi.core.ir.loops import Affine, Axis, Expr, load
 from agnesi.core.support.record import struct
@@ -77,7 +77,7 @@ def prepare(nest: Nest) -> Shape:
     work = total_work(stores)
     if ordered and guess(work) >= _PARALLEL_WORK:
         outer.sort(key=lambda a: a in ordered)
-    sums = any(v.op == "reduce" for v in walk([s.value for s in stores]))
+    sums = any(s.value.reduces for s in stores)
     block = _NARROW if outer else _SUMS if sums else _BLOCK
     if sums and not outer and along is not None and guess(along.extent) <= 2 * _SUMS:
         block //= 2
@@ -204,7 +204,7 @@ class _Nest:
         """
         native = self._native(values)
         price = cost(values)
-        sums = any(v.op == "reduce" and axis in v.free for v in walk(list(values)))
+        sums = any(axis in v.free for v in reductions(values))
         wide = native * ((8 if sums else 4) if price <= 12 else 2 if price <= 120 else 1)
         if not self.b.module.policy.wide_turns:
             wide = min(wide, 2 * native if sums else native)
@@ -470,8 +470,8 @@ def _is_load_along(value: Expr, axis: Axis) -> bool:
 def _reductions(scope: Scope, values: Sequence[Expr], inside: set[Axis]) -> list[Expr]:
     """Reductions that can be computed now: nothing in them waits for another one."""
     found: dict[Expr, None] = {}
-    for value in walk(list(values)):
-        if value.op != "reduce" or scope.has(value) or not value.free <= scope.axes.keys():
+    for value in reductions(values):
+        if scope.has(value) or not value.free <= scope.axes.keys():
             continue
         if not (value.free & inside) and not _waits(scope, value):
             found[value] = None
@@ -481,6 +481,6 @@ def _reductions(scope: Scope, values: Sequence[Expr], inside: set[Axis]) -> list
 def _waits(scope: Scope, value: Expr) -> bool:
     """Whether a reduction contains another one that can be computed before it."""
     return any(
-        v.op == "reduce" and v is not value and not scope.has(v) and v.free <= scope.axes.keys()
-        for v in walk(list(value.args))
+        v is not value and not scope.has(v) and v.free <= scope.axes.keys()
+        for v in reductions(value.args)
     )

@@ -476,6 +476,21 @@ def walk(values: Sequence[Expr] | Iterator[Expr]) -> Iterator[Expr]:
             stack += [value, None, *value.args]
 
 
+def reductions(values: Iterable[Expr]) -> Iterator[Expr]:
+    """All reductions below ``values``, each once, inner ones first."""
+    done: set[Expr] = set()
+    stack: list[Any] = [v for v in values if v.reduces]  # None: as in walk
+    while stack:
+        value = stack.pop()
+        if value is None:
+            value = stack.pop()
+            if value.op == "reduce":
+                yield value
+        elif value not in done:
+            done.add(value)
+            stack += [value, None, *[a for a in value.args if a.reduces]]
+
+
 def axes_in(stores: Iterable[Store]) -> set[Axis]:
     """All axes in stores: those that they run over, and those that reductions there bind."""
     free = [part.free for s in stores for part in (s.value, s.offset)]

@@ -85,11 +85,11 @@ def fresh_axes(extents: Sequence[int], taken: Iterable[Axis]) -> tuple[Axis, ...
 class Expr:
     """A scalar value: operation name, arguments, dtype name, parameter, free axes.
 
-    ``buffers`` are what it loads from, once somebody asked (``kernels.buffers_of``); ``reduces``
-    tells whether there is a reduction in it.
+    ``buffers`` are what it loads from, once somebody asked (``kernels.buffers_of``); ``loads`` and
+    ``reduces`` tell whether there is a load, a reduction in it.
     """
 
-    __slots__ = ("args", "buffers", "dtype", "free", "op", "param", "reduces")
+    __slots__ = ("args", "buffers", "dtype", "free", "loads", "op", "param", "reduces")
 
     op: str
     args: tuple[Expr, ...]
@@ -97,6 +97,7 @@ class Expr:
     param: Any
     free: frozenset[Axis]
     buffers: dict[Any, None] | None
+    loads: bool
     reduces: bool
 
     def __repr__(self) -> str:
@@ -120,6 +121,7 @@ def make(op: str, args: tuple[Expr, ...], dtype: str, param: Any = None,
         if free is None:
             free = args[0].free.union(*[a.free for a in args[1:]]) if args else frozenset()
         found.free, found.buffers = free, None
+        found.loads = op == "load" or True in [a.loads for a in args]
         found.reduces = op == "reduce" or True in [a.reduces for a in args]
         found = INTERNED.setdefault(key, found)
     return found

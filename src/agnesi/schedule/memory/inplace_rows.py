@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agnesi.core.ir.kernels import Buffer, Nest, Store, walk
+from agnesi.core.ir.kernels import Buffer, Nest, Store, reductions, walk
 from agnesi.core.ir.loops import Affine, Axis, Expr
 
 
@@ -16,7 +16,7 @@ def reads_rows_first(nest: Nest, source: Buffer, target: Store) -> bool:
     Threads share out rows.
     """
     place = target.offset
-    sums = [v for v in walk([s.value for s in nest.body if s.value.reduces]) if v.op == "reduce"]
+    sums = [*reductions([s.value for s in nest.body])]
     if not sums or place.atoms:
         return False
     along = frozenset(sums[0].param[1])
