@@ -6,6 +6,7 @@
 # make peers  values and gradients of networks beside PyTorch's, and the share of its names
 # make names  which of PyTorch's names for networks there are; writes docs/torch-names.md
 # make conformance  the public tests of the array API standard (EXAMPLES=100 for more of each)
+# make pictures  draws the call trees of docs/architecture.md again, from runs
 # make coverage  which functions of NumPy and SciPy there are, with gradients, compiled natively
 # make fuzz   20 000 random programs, always the same (PROGRAMS=2000 for fewer)
 # make fuzz-new  random programs never tried before, for 45 seconds (SECONDS=600; SEED= repeats a run)
@@ -36,7 +37,7 @@ PIP_FLAGS := -qq --disable-pip-version-check --no-input
 VENV := .venv
 BENCH := .venv-bench
 
-.PHONY: demo test test-quick test-all lint bench peers names conformance coverage fuzz fuzz-new growth hostile clean
+.PHONY: demo test test-quick test-all lint bench peers names pictures conformance coverage fuzz fuzz-new growth hostile clean
 
 demo: $(VENV)/.ready
 	$(VENV)/bin/python examples/digits.py
@@ -84,6 +85,9 @@ conformance: $(VENV)/.ready
 
 names: $(BENCH)/.ready
 	$(BENCH)/bin/python -m benchmarks.names
+
+pictures: $(VENV)/.ready
+	$(VENV)/bin/python -m tools.pictures
 
 coverage: $(VENV)/.ready
 	$(VENV)/bin/python tools/names.py $(if $(LIST),--list)

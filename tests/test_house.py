@@ -2,7 +2,10 @@
 
 import ast
 import functools
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -184,3 +187,24 @@ def test_architecture_names_files_and_rooms_that_exist():
     rooms = {p.parent.name for p in (ROOT / "src/agnesi").glob("*/__init__.py")}
     table = text[text.index("| room |"): text.index("Imports go one way")]
     assert set(re.findall(r"`(\w+)`(?=,| \|)", table)) >= rooms
+
+
+def test_texts_name_files_that_exist():
+    """In docstrings, comments and pages; names are read from the folders around the text, too."""
+    pattern = re.compile(r"`((?:\w+/)*\w+\.(?:py|ll|pyi))`")
+    pages = [p for p in (*(ROOT / "docs").glob("*.md"), ROOT / "CONTRIBUTING.md")]
+    missing = []
+    for path in (*SOURCES, *pages):
+        near = [p for p in path.parents if p.is_relative_to(ROOT)]
+        for name in set(pattern.findall(path.read_text(encoding="utf-8"))):
+            if not any((p / name).exists() for p in (*near, ROOT / "src/agnesi")):
+                missing.append(f"{name_of(path)}: {name}")
+    assert missing == []
+
+
+def test_pictures_are_of_what_runs_now():
+    """In a process of its own: what other tests have loaded or compiled draws other calls."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("AGNESI_")}
+    drawn = subprocess.run([sys.executable, "-m", "tools.pictures", "--check"], cwd=ROOT, env=kept,
+                           capture_output=True, text=True, check=False)
+    assert drawn.returncode == 0, drawn.stderr

@@ -1,0 +1,29 @@
+"""The compiler: ``ag.jit``, ``ag.function``, and the stages from a graph to native code.
+
+In: a Python function (``jit.py``) or declared variables (``function.py``). Out: a callable that
+runs native code and falls back to Python where its guards do not hold.
+
+1. ``tracing/``: the function runs once on symbols, and a closed graph remains.
+2. ``specialization/``: which calls that graph serves, and which sizes are run-time values.
+3. ``compilation/``: the graph is rewritten, scheduled, emitted, compiled and bound
+   (``compilation/pipeline.py``, which joins the rooms of the back end).
+4. ``binding/``: from a Python call to the arguments of the native function.
+
+Beside these: ``library/`` (generated functions by name), ``reports/`` (``explain``, ``plan``),
+``eager.py`` (compiled code for single eager operations), ``cfunction.py`` (addresses for C).
+``ag.function`` joins at the closed graph. Without llvmlite the rewritten graph is run by
+``core/interpret.py``.
+
+**A call.** Each compiled function is called through a class of its own (``binding/call_stub.py``),
+because Python looks ``__call__`` up on the class. The native entry (``runtime/native/entry.ll``)
+checks arguments and guards, takes outputs from the pool and runs the body. A body that finds one
+of Python's decisions to be otherwise returns ``ELSEWHERE``, having changed nothing. That call, and
+whatever does not fit, is offered to the native code of the other specializations, and then goes to
+``Jit.dispatch`` in Python, which finds or makes one (``specialization/table.py``). Where a place
+that the trace read holds another object of equal value, nothing is compiled; native code only
+learns the new address.
+
+The room is not called ``jit`` because ``agnesi.jit`` is the function.
+
+What must hold: a compiled function has the results, effects and errors of the Python function.
+"""

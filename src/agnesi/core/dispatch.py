@@ -1,4 +1,28 @@
-"""Run or record: which of the two an operation is to do (others ask ``core.support.tracing``)."""
+"""Compute or record an operation: ``apply`` decides which (others ask ``core.support.tracing``).
+
+In: an operation and its operands. Out: tensors. Where no trace runs and all operands have values,
+the operation's own NumPy code (``Op.perform``) computes the result; a node is recorded besides if
+an operand requires a gradient. Else only the node is made.
+
+**What a record keeps.** The values of the inputs named in the operation's ``keep_inputs``, and of
+the result if ``keep_output``; of all else shape and dtype only. A kept value comes with the count
+of changes of its memory at that time, and a later change in place is an error when the value is
+read. Compiled code counts its changes, too (``number_changes`` in ``runtime/native/entry.ll``),
+and a trace notes the same (``Reads`` in ``autodiff/recording.py``). A recorded call of a jitted
+function that changes state keeps copies of what it changes; its derivative is traced with these
+copies in the place of the tensors (``Trace.lend`` in ``compiler/tracing/trace.py``). Where
+gradients lead into changed state, or through what was computed before the call, ``notice`` marks
+the specialization, and the function runs eagerly.
+
+**Views.** A tensor that views another knows its base and the operation between them
+(``core/views.py``). Tensors on one memory share a counter of changes. A change in place gives the
+base a new node (through ``Op.put`` of the view's operation), and other views are made again from
+it when they are next used. Whether a reshape is a view follows from the memory order, also while
+tracing (``core/memory_order.py``).
+
+Nodes are numbered as they are made, those of eager operations with negative numbers: checkpoints
+know by the sign what existed before them.
+"""
 
 from __future__ import annotations
 

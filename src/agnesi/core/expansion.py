@@ -1,4 +1,8 @@
-"""Operations that are defined by simpler ones are put into those."""
+"""Expand operations that are defined by simpler ones (``Op.decompose``) into these.
+
+Expansion happens in the same pass over a graph as rewriting where no rule about a whole graph can
+apply, and once for all operands of equal types where ``Op.by_types`` says so.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Closed graphs: what a function computes, cloned from the user's nodes, with duplicates merged."""
+"""Closed graphs: what a function computes, with duplicates merged and all sizes known.
+
+In: output nodes, and which nodes are inputs. Out: a ``FunctionGraph``. Nodes that a trace has just
+made are changed where they are; older ones, which users may hold, are copied.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""How values without memory would lie in it: whether a reshape of one is a view or a copy."""
+"""Memory order of values that have no memory yet: whether a reshape of one is a view or a copy.
+
+Elementwise results have the memory order of their operands, all others are row-major (``Op.lie``).
+A trace asks the same question on symbols, so eager and compiled code agree on what is a view.
+"""
 
 from __future__ import annotations
 

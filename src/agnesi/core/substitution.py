@@ -1,4 +1,9 @@
-"""Nodes put in the place of others, and sizes in the place of unknown ones."""
+"""Nodes put in the place of others, and sizes in the place of unknown ones.
+
+When a declared graph is specialized, every node is inferred again with the sizes of the call;
+sizes that results of deferred calls bring along (``autodiff/deferred.py``) are made here
+(``born``).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""The one array type that users meet: a value, or a node of a graph, or both."""
+"""The one array type that users meet: a value, or a node of a graph, or both.
+
+A tensor is a handle: a value (``data``, an ndarray) or a ``node``, or both, with the flag
+``requires_grad``, the gradient, and a name. What it views, and what looks into it, is in
+``core/views.py``; its methods are bound by ``api/tensor/methods.py``.
+
+A gradient that a jitted step makes and uses up does not exist outside of the step: ``grad`` then
+holds the mark ``CONSUMED``, and reading it is an error. Native guards check that the mark is still
+there. Gradients that add to earlier ones do exist.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tensors that look into others: what they know of those, and who they are."""
+"""Tensors that view others: what they know of those, and who they are.
+
+Chains of views are followed without recursion, whatever their length.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _FUNCTIONS = ("MPI_Ibarrier", "MPI_Iallreduce_c", "MPI_Iallgather_c",
               "MPI_Ireduce_scatter_block_c", "MPI_Ibcast_c", "MPI_Ialltoall_c", "MPI_Isend_c",
               "MPI_Irecv_c")
 _TYPES = {"int32": "INT32_T", "int64": "INT64_T", "float32": "FLOAT", "float64": "DOUBLE"}
-#: Where the table has functions, types, operations (``native/mpi.ll``), and its words.
+#: Where the table has functions, types, operations (``runtime/native/mpi.ll``), and its words.
 _BY_KIND, _BY_TYPE, _BY_OP, _WORDS = 8, 16, 32, 48
 
 

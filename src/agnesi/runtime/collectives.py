@@ -1,4 +1,14 @@
-"""Collectives between processes as native code: ``native/collectives.ll`` and its reductions."""
+"""Collectives between processes as native code: ``native/collectives.ll`` and its reductions.
+
+A collective (``distributed/operations.py``) is an operation that takes and returns what keeps the
+order of effects (``ordered`` in ``api/custom/effects.py``), and a ``Foreign`` kernel of one native
+entry, whose arguments are integers and which looks its group up in a table. Groups
+(``distributed/group.py``) give it memory (``distributed/memory.py``) and a checker in Python,
+which native code calls while it waits: it looks whether a process still holds its lock, whether
+the group was given up, and at the clock. ``native/mpi.ll`` begins the same by an MPI library's C
+functions. Why a C function failed is found by the error's name (``REASONS`` in
+``core/ir/foreign.py``).
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,27 @@
 
 In: a Python function with its arguments. Out: a closed graph, what Python decided and read on the
 way (names, attributes, elements of containers), and what it changed.
+
+- Tensors that the function touches become live leaves; what it assigns to them becomes updates
+  (``trace.py``). Gradients that it makes are followed, also from symbols that it asks to require
+  one (``begun`` in ``autodiff/recording.py``).
+- What it reads besides its arguments are places (``places.py``): bytecode tells names of modules
+  and of enclosing functions (``bytecode.py``), hooks in classes tell attributes (``hooks.py``),
+  containers that it finds count as read (``reads.py``, ``contents.py``), except lists to which the
+  code only appends.
+- What it puts into containers and objects is undone after the trace and repeated by each call
+  (``effects.py``). Iterators that a trace would use up make the function eager.
+- Where Python decides by a value (``if``, ``int``, ``item``), it gets that of the present call,
+  computed by the operations' own NumPy code. The decision becomes a check
+  (``ops/control/decided.py``, collected by ``decisions.py``) on a result that nobody gets, and
+  each outcome is a specialization. A scalar that the function only returns, as its bytecode shows,
+  is a result (``returned.py``).
+- A number or tensor that was equal to another one twice is an argument that users do not see
+  (``Versions.hidden`` in ``compiler/specialization/table.py``).
+- Meanwhile the garbage collector is paused, within a bound (``core/support/gc_pause.py``).
+- A node's source line knows the function that the user called, which errors of compiled checks
+  name.
+
 What must hold: whatever the graph depends on besides its inputs is recorded as a guard, which is
 checked at each call; effects are repeated by each call in program order.
 """

@@ -1,4 +1,8 @@
-"""Unknown and named dimensions of symbolic tensors, with the arithmetic that shapes need."""
+"""Unknown and named dimensions of symbolic tensors, with the arithmetic that shapes need.
+
+Of two dimensions that broadcast, either may be 1: their common size is an expression of both. When
+a graph is specialized, every node is inferred again with numbers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Expressions are kept for each other while something is compiled: equal ones are one object."""
+"""Expressions are kept for each other while something is compiled: equal ones are one object.
+
+The table is a plain dictionary that lives as long as a compile does: weak references cost more time
+than the memory that they free is worth.
+"""
 
 from __future__ import annotations
 

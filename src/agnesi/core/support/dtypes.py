@@ -2,6 +2,10 @@
 
 Where the array API leaves mixed kinds open, a float (or complex) operand decides over an integer
 one, as in PyTorch and JAX: ``int64 + float32`` is ``float32``.  Python scalars are weak.
+
+bfloat16 is that of ``ml_dtypes``; its kind is ``V`` for NumPy, so questions about floats are asked
+here. Floats of 16 bits are summed in float32; matrix products of dtypes without register tiles
+become products of other dtypes (``rewrite/arrays/matrices.py``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 """What a compilation takes its time for: one object, chosen by the name of an optimizer.
 
-The passes of rewriting and all of code generation ask its fields; nobody else decides.
+The passes of rewriting and all of code generation ask its fields; nobody else decides. Under
+``fast_compile`` the stages that only make code faster are left out (the fields that it sets say
+which), a BLAS evaluates matrix products, expensive functions are outlined and shared, and LLVM
+compiles at its quickest level, except for tiles and transforms of convolutions, which are functions
+of their own then (``runtime/llvm.py``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,14 @@
-"""Branches and loops as operations whose bodies are graphs.
+"""Branches and loops as operations whose bodies are graphs: ``Scan``, ``While``, ``Cond``.
 
 In: tensors, or what :func:`~agnesi.ops.base.convert.convert` makes one of. Out: tensors.
+
+A body is a closed graph in a ``Body`` (``body.py``), the parameter of ``Scan`` and ``While``
+(``loop.py``) or ``Cond`` (``branch.py``). What the body uses from outside becomes operands; what
+it changes in place is carried along, and so are states of random streams (``StreamState`` in
+``api/streams/common.py``), which every draw in a body advances. Derivatives:
+``autodiff/loops.py``; rules that take work out of bodies: ``rewrite/control``; code:
+``schedule/lowering/loops.py`` and ``codegen/control.py``.
+
 What must hold: a body reads nothing but its arguments and constants; what Python decided while a
 graph was recorded is checked again when the compiled code runs.
 """

@@ -1,4 +1,9 @@
-"""Generators of random numbers: streams that threads share, and that forked processes do not."""
+"""Generators of random numbers: streams that threads share, and that forked processes do not.
+
+Threads exclude each other when they advance a generator; a forked process begins a stream of its
+own. Draws from generators of values, as of dropout, take a state of their own in a declared program
+(``Generator._source``), which every call of the function advances.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Reductions: of and over nothing, of reductions, of broadcasts; what is still leaves the sum."""
+"""Reductions: of and over nothing, of reductions, of broadcasts; what is still leaves the sum.
+
+A sum of a sum of computed values stays in two steps, so that the rows of the inner one share a
+kernel with what else is computed from them.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,20 @@
 In: the nodes of a closed graph in topological order, with the memory order that each value has.
 Out: fusion groups (clusters) of nodes, each with the values that it materializes, in an order in
 which every group comes behind those that it reads.
-What must hold: a value that is not materialized is computed where it is used, so nothing costly
+
+- ``clustering.py`` decides what is materialized; ``cluster.py`` merges clusters and keeps their
+  order.
+- ``layout.py`` decides in which order the axes of each intermediate value lie in memory
+  (``Buffer.strides``): channels last around convolutions, as ``codegen/kernels/conv/layouts.py``
+  asks.
+- ``horizontal_fusion.py`` merges kernels that sweep over the same memory.
+- ``scalar_programs.py`` cuts programs that are mostly scalars into kernels, ordered by when their
+  results can be ready (``core/ir/readiness.py``; emitted by ``codegen/loops/list_scheduling.py``).
+- ``sparsity.py`` finds operands of products in which dropout or relu left zeros.
+- ``decisions.py`` checks what Python decided by values as early as it is known. All that these
+  checks do not need waits for them: it may belong to the other branch of the user's code, and fail
+  or print there.
+
+What must hold: a value that is not materialized is computed where it is used, so nothing expensive
 may be used there more than a few times; groups form no cycle; effects keep their order.
 """

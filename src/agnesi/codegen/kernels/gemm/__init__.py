@@ -1,4 +1,23 @@
-"""Matrix products as generated register tiles, with prologues and epilogues fused."""
+"""Matrix products as generated register tiles, with prologues and epilogues fused.
+
+In: a product's sizes, dtypes and operands (``spec.py``, ``operands.py``). Out: a ``GemmPlan``
+(``planner.py``, tile sizes in ``tiling.py``) and its LLVM IR (``driver.py``).
+
+- Large products run in panels (``strip.py``): a transposed operand is packed tile by tile and
+  prefetched during all products, the other stays in the second-level cache; short sums of large
+  results, and whole rows along a cached operand, run row of tiles by row of tiles.
+- An operand in which dropout or relu left zeros (``schedule/clustering/sparsity.py``) becomes A,
+  and its zero elements skip their rows of B (``skip.py``, ``zero_row_plan.py``); where B is not
+  finite, none is skipped.
+- With dynamic sizes, columns are panels one vector wide, the last one masked; rows left over are
+  tiles of 8, 4, and 3, 2 or 1 rows, of which only those are emitted that can occur; chunks and
+  groups have a fixed number of tiles. Few rows read an operand in place that is packed for many,
+  and few rows or columns have vectors along k where tiles would transpose an operand for them
+  (``few`` in ``gemmplan.py``).
+
+What must hold: a unit of work writes elements that no other unit writes; rows and columns beyond
+the end are masked and touch no memory.
+"""
 
 from agnesi.codegen.kernels.gemm.driver import emit_gemm as emit_gemm
 from agnesi.codegen.kernels.gemm.gemmplan import GemmPlan as GemmPlan
