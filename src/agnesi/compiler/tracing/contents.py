@@ -44,10 +44,13 @@ class Contents(Place):
             (kind.extend if kind is deque else kind.update)(container, value)
 
     def records(self) -> Iterable[Any]:
-        if isinstance(self.container, list):
-            return [Items(self.container, self.value)]
-        if isinstance(self.container, dict) and not isinstance(self.container, OrderedDict):
-            return [Entries(self.container, self.value)]
+        container = self.container
+        if isinstance(container, list):
+            return [Items(container, self.value)]
+        if isinstance(container, SimpleNamespace):
+            container = vars(container)  # always the same one
+        if isinstance(container, dict) and not isinstance(container, OrderedDict):
+            return [Entries(container, self.value)]
         return []
 
     def change(self) -> str:
