@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.support.record import record
+from agnesi.core.support.record import record, replace
 
 #: Whether every change of a dict gives it another tag; attributes that lie in their object give
 #: none from CPython 3.13 on.
@@ -24,6 +24,8 @@ TYPE_AT, DICT_AT, USED_AT, TAG_AT, CELL_AT = 8, -24, 16, 24, 16
 DATA_AT, RANK_AT, SIZES_AT, DTYPE_AT, FLAGS_AT = 16, 24, 32, 56, 64
 CONTIGUOUS, LASTING_FLAGS = 0x1, 0x401
 CODE_AT, DEFAULTS_AT, KEYWORDS_AT, CLASS_TAG_AT = 48, 56, 64, 384
+#: Where a set has its mask, its table, and the table of a small one, with entries of 16 bytes.
+SET_MASK_AT, SET_TABLE_AT, SET_SMALL_AT, SET_SMALL = 32, 40, 64, 8
 _MANAGED = 1 << 4
 _CLASS_TAG_BITS = (1 << 32) - 1
 
@@ -66,6 +68,22 @@ class Items:
 
     sequence: list[Any]
     items: tuple[Any, ...]
+
+
+def set_words(held: set[Any]) -> list[Word]:
+    """A set of a few elements holds them where it did; none for one whose table is elsewhere."""
+    extent = type(held).__basicsize__
+    words = [Word(id(held), SET_MASK_AT, SET_SMALL - 1), Word(id(held), SET_TABLE_AT,
+                                                              id(held) + SET_SMALL_AT)]
+    if any(_read(w) != w.value for w in words):
+        return []
+    entries = [SET_SMALL_AT + 16 * i for i in range(SET_SMALL)]
+    words += [Word(id(held), at, _read(Word(id(held), at, 0))) for at in entries]
+    return [replace(w, keep=(held, [*held]), extent=extent) for w in words]
+
+
+def _read(word: Word) -> int:
+    return ctypes.c_uint64.from_address(word.base + word.offset).value
 
 
 def pointer(owner: Any, offset: int, value: Any) -> Word:

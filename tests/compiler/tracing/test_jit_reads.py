@@ -529,6 +529,7 @@ HELD = {
     "defaultdict": (collections.defaultdict(float, a=2.0), lambda c: c["a"]),
     "list of objects": ([Plain(), Plain()], lambda c: c[1].k),
     "tuple": ((2.0, "a"), lambda c: c[0]),
+    "set": ({2.0, 3.0}, lambda c: 2.0 if 2.0 in c else 3.0),
     "object": (Plain(), lambda c: c.inner.k),
     "slots": (Rate(), lambda c: c.k),
     "array": (np.ones(3, np.float32), lambda c: c),
@@ -548,5 +549,17 @@ def test_native_code_sees_whether_it_is_as_it_was(name):
     x = ag.tensor([1.0, 2.0, 3.0])
     for _ in range(3):
         compiled(x)
-    (version,) = compiled.specialisations
-    assert [place.path for place in version.unseen] == []
+    version = compiled._used
+    assert version is not None and [place.path for place in version.unseen] == []
+
+
+def test_small_sets_and_large_ones():
+    for size in (0, 1, 4, 5, 40):
+        held = {*range(size)}
+        compiled = ag.jit(lambda x, held=held: x + sum(held) + (100 if 2.5 in held else 0))
+        for change in (lambda s: s, lambda s: s.add(2.5), lambda s: s.discard(2.5),
+                       lambda s: s.discard(3), lambda s: s.add(7), lambda s: s.clear()):
+            change(held)
+            for _ in range(2):
+                expect = 1.0 + sum(held) + (100 if 2.5 in held else 0)
+                assert float(compiled(ag.tensor(1.0))) == expect, (size, held)

@@ -478,17 +478,24 @@ class Version:
             return False
         if still_seen()(ctypes.addressof(self.watched)):
             return all(p.holds() for p in self._blind)
-        if not all(p.holds() for p in self.places):
-            return False
-        self.watch()
-        return True
+        return all(p.holds() for p in self.places) and self.watch()
 
-    def watch(self) -> None:
-        """Let native code compare what the places hold now."""
+    def watch(self) -> bool:
+        """Let native code compare what the places hold now.
+
+        Returns
+        -------
+        bool
+            False where it can no longer compare a place that callers do not compare either.
+        """
         records = [(p, list(p.records())) for p in self.places]
-        self.watched.fill(r for _, found in records for r in found)
         #: Places of which native code sees nothing.
         self._blind = [p for p, found in records if not found]
+        asked = {id(p) for p in self.unseen}
+        if any(p.counts and id(p) not in asked for p in self._blind):
+            return False
+        self.watched.fill(r for _, found in records for r in found)
+        return True
 
     def _present(self, leaves: Sequence[Any]) -> Sequence[Any]:
         """The leaves, with numbers that are hidden behind the arguments as they are now."""

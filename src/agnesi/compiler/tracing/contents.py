@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.places import Place, same, told
-from agnesi.runtime.watched import Entries, Items
+from agnesi.runtime.watched import Entries, Items, set_words
 
 
 class Contents(Place):
@@ -51,7 +51,7 @@ class Contents(Place):
             container = vars(container)  # always the same one
         if isinstance(container, dict) and not isinstance(container, OrderedDict):
             return [Entries(container, self.value)]
-        return []
+        return set_words(container) if isinstance(container, set) else []
 
     def change(self) -> str:
         now = self.now()
