@@ -238,3 +238,17 @@ def test_scattered_terms_that_are_broadcast(term):
     x, i = ag.tensor([1.0, 2.0, 3.0]), ag.tensor([0, 0, 0])
     for found, expected in zip(ag.jit(f)(x, i), f(x, i), strict=True):
         assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda x: ag.scatter(x, 1, ag.tensor([0, 1, 2]), 1.0), "must have the 2 axes of the operand"),
+    (lambda x: ag.scatter_add(x, 0, ag.zeros((3, 5), dtype=int), ag.ones((3, 5))),
+     "none but axis 0 longer"),
+    (lambda x: ag.index_add(x, 0, ag.tensor([0, 1]), ag.ones(3)), "have the shape (2, 4)"),
+    (lambda x: ag.index_add(x, 1, ag.zeros((2, 2), dtype=int), ag.ones((3, 4))), "be a vector"),
+])
+def test_what_does_not_fit_is_refused(call, message):
+    x = ag.zeros((3, 4))
+    for mode in (call, ag.jit(call)):
+        with pytest.raises(ag.ShapeError, match=re.escape(message)):
+            mode(x)

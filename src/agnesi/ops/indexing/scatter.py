@@ -513,7 +513,18 @@ def put_along_axis(x: TensorLike, indices: TensorLike, values: TensorLike, axis:
 
 
 def _corner(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
-    """Like ``along``, over the region from the origin that an index smaller than ``x`` covers."""
+    """Like ``along``, over the region from the origin that an index smaller than ``x`` covers.
+
+    Raises
+    ------
+    ShapeError
+        If the index has another number of axes, or is longer than ``x`` on one besides ``axis``.
+    """
+    longer = [a for a, (n, m) in enumerate(zip(index.shape, x.shape, strict=False))
+              if a != axis and is_settled((n, m)) and n > m]
+    if index.ndim != x.ndim or longer:
+        raise ShapeError(f"the index of shape {index.shape} must have the {x.ndim} axes of the "
+                         f"operand of shape {x.shape}, none but axis {axis} longer than there")
     region = apply(Slice(tuple(
         FULL if a == axis else (0, n, 1) for a, n in enumerate(index.shape)
     )), x)
@@ -665,4 +676,11 @@ def index_add(x: TensorLike, axis: int, index: TensorLike, source: TensorLike, *
     axis = shapes.axis_of(axis, x.ndim)
     op = IndexSum((axis,), axis, x.shape)
     new = cast(as_tensor(source, None if isinstance(source, Tensor) else x.dtype), x.dtype)
-    return x + apply(op, new, as_index(index))
+    at = as_index(index)
+    wanted = tuple(at.size if a == axis else n for a, n in enumerate(x.shape))
+    if at.ndim != 1 or new.ndim != x.ndim or (
+            is_settled((*new.shape, *wanted)) and new.shape != wanted):
+        raise ShapeError(f"the index must be a vector and the source have the shape {wanted}: "
+                         f"that of the operand, with as many slices on axis {axis} as the index "
+                         f"has elements; not {at.shape} and {new.shape}")
+    return x + apply(op, new, at)
