@@ -13,7 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +32,13 @@ def main() -> int:
     machine = describe_machine()
     print(f"{machine['cpu']}, {machine['cores']} cores")
     print(", ".join(f"{name} {version}" for name, version in machine["libraries"].items()))
+    path = RESULTS / f"bench-{time.strftime('%Y%m%d-%H%M%S')}.json"
     with tempfile.TemporaryDirectory() as folder:
-        limits, tables = measure(args, Path(folder))
+        tables = measure(args, Path(folder), partial(write, path, machine, args.quick))
     print("\n" + report.summary(tables))
     if scaled := report.scaling(tables):
         print("\n" + scaled)
-    path = write(machine, limits, tables, args.quick)
-    print(f"\nwritten to {path}")
+    print(f"\nwritten to {path.relative_to(RESULTS.parents[1])}")
     newest, missing = recorded.newest(RESULTS, machine["cpu"])
     if missing:
         print(f"no picture: on this processor nobody ran {', '.join(missing)}")
@@ -46,8 +47,9 @@ def main() -> int:
     return 0
 
 
-def measure(args: argparse.Namespace, folder: Path) -> tuple[list[dict[str, Any]], list[Table]]:
-    """Limits and results for each number of threads, every table printed when it is there."""
+def measure(args: argparse.Namespace, folder: Path,
+            keep: Callable[[Sequence[Any], Sequence[Table]], None]) -> list[Table]:
+    """Results for each number of threads, every table printed and kept when it is there."""
     limits: list[dict[str, Any]] = []
     tables: list[Table] = []
     for threads in args.threads:
@@ -61,7 +63,8 @@ def measure(args: argparse.Namespace, folder: Path) -> tuple[list[dict[str, Any]
             if rows:
                 tables.append((suite.TITLE, [Result(**row) for row in rows]))
                 print("\n" + report.suite_table(*tables[-1]), flush=True)
-    return limits, tables
+                keep(limits, tables)
+    return tables
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -121,10 +124,10 @@ def _cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
-def write(machine: Any, limits: Any, tables: Sequence[Table], quick: bool) -> Path:
-    """Everything as JSON, for the record and for comparing runs."""
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"bench-{time.strftime('%Y%m%d-%H%M%S')}.json"
+def write(path: Path, machine: Any, quick: bool, limits: Sequence[Any],
+          tables: Sequence[Table]) -> None:
+    """All results so far as JSON, for the record and for comparing runs."""
+    path.parent.mkdir(exist_ok=True)
     cases = [
         {**vars(r), "title": title, "ratio": r.ratio, "best_peer": r.best_peer, "met": r.met}
         for title, results in tables
@@ -132,7 +135,6 @@ def write(machine: Any, limits: Any, tables: Sequence[Table], quick: bool) -> Pa
     ]
     content = {"machine": machine, "quick": quick, "limits": limits, "cases": cases}
     path.write_text(json.dumps(content, indent=1))
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 if __name__ == "__main__":

@@ -140,13 +140,12 @@ def test_the_picture_has_a_bar_from_one_to_the_median_of_each_suite():
 
 
 def test_the_newest_results_of_each_suite_are_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(main, "RESULTS", tmp_path)
     monkeypatch.setattr(suites, "NAMES", ("rows", "calls"))
 
     def write(moment, cpu, suite, ratio):
-        monkeypatch.setattr(main.time, "strftime", lambda _: moment)
         case = Result(suite, "case", 1, {"agnesi": 1.0, "a": ratio}, {}, {}, {})
-        main.write({"cpu": cpu}, [], [(suite.title(), [case])], quick=True)
+        path = tmp_path / f"bench-{moment}.json"
+        main.write(path, {"cpu": cpu}, True, [], [(suite.title(), [case])])
 
     write("1", "ours", "rows", 1.0)
     assert recorded.newest(tmp_path, "ours")[1] == ["calls"]
