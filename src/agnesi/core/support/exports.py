@@ -11,8 +11,6 @@ import functools
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 
@@ -31,10 +29,11 @@ def public(self: Any, names: str) -> list[str]:
 @functools.cache
 def exported(name: str) -> frozenset[str]:
     """The names without an underscore that a module's source offers."""
-    spec = find_spec(name)
+    spec = import_module(name).__spec__
     get: Any = getattr(spec.loader, "get_source", None) if spec else None
     if spec and spec.origin and not get:  # a test runner's own loader
-        source: str | None = Path(spec.origin).read_text(encoding="utf-8")
+        with open(spec.origin, encoding="utf-8") as file:
+            source: str | None = file.read()
     else:
         source = get(name) if get else None
     if source is None:  # only compiled files are there

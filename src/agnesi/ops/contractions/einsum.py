@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import operator
-import string
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -31,6 +30,8 @@ from agnesi.ops.contractions.paths import (
 from agnesi.ops.indexing.diagonal import diagonal
 
 Label = str | int
+#: Labels of axes that are given by numbers.
+_LETTERS = "".join(map(chr, [*range(97, 123), *range(65, 91)]))
 
 
 class Term:
@@ -267,7 +268,7 @@ def _in_letters(first: Any, others: tuple[Any, ...]) -> tuple[str, tuple[Any, ..
 
 
 def _letter(number: Any) -> str:
-    return "..." if number is Ellipsis else string.ascii_letters[operator.index(number)]
+    return "..." if number is Ellipsis else _LETTERS[operator.index(number)]
 
 
 def _terms(subscripts: str, operands: Sequence[Any]) -> tuple[list[Term], list[Label]]:
