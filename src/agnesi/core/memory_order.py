@@ -79,13 +79,12 @@ def has_rows(array: np.ndarray) -> bool:
 
 def _small(array: np.ndarray) -> np.ndarray:
     """Ones, up to two along an axis, whose axes lie in memory in the same order."""
-    steps = np.abs(array.strides) * (np.array(array.shape) > 1)
-    ranks = np.unique(steps[steps > 0], return_inverse=True)[1]
-    strides = np.zeros(array.ndim, int)
-    strides[steps > 0] = array.itemsize << ranks
+    steps = [abs(s) if n > 1 else 0 for s, n in zip(array.strides, array.shape, strict=True)]
+    known = sorted({*steps} - {0})
+    strides = [array.itemsize << known.index(s) if s else 0 for s in steps]
     shape = [min(n, 2) for n in array.shape]
-    count = 1 << len(np.unique(ranks))
-    return np.lib.stride_tricks.as_strided(np.ones(count, array.dtype), shape, strides)
+    ones = np.ones(1 << len(known), array.dtype)
+    return np.lib.stride_tricks.as_strided(ones, shape, strides)
 
 
 def _plain(operands: Sequence[Tensor], laid: dict[int, Any]) -> bool:

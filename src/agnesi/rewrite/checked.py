@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 import pkgutil
@@ -56,6 +55,8 @@ def _check_name(name: str) -> None:
         importlib.import_module(module.name)  # some are loaded when they are needed
     names = known()
     if name not in names:
+        import difflib  # late: few need it
+
         near = difflib.get_close_matches(name, names, 3)
         raise ValueError(at(
             f"rewrite_rule: no operation is called {name!r}"

@@ -20,14 +20,16 @@ _WIDER = ("log_of_sqrt",)
 @functools.cache
 def _stage(exclude: tuple[str, ...]) -> Stage:
     """The canonical and stabilizing rules that hold for all numbers."""
-    rules = [r.exactly() for r in chosen(library.built_in(), STAGES[:2], (), (*exclude, *_WIDER))]
+    early = STAGES[:2]
+    rules = [r.exactly()
+             for r in chosen(library.built_in(early), early, (), (*exclude, *_WIDER))]
     return Stage("stabilize", rules, rules)
 
 
 @functools.cache
 def _stabilizing() -> frozenset[str]:
     """Names of the rules that derivatives gain by."""
-    return frozenset(r.name for r in library.built_in()
+    return frozenset(r.name for r in library.built_in(STAGES[:2])
                      if r.stage == "stabilize" or r.name in ("log_of_exp", "exp_of_log"))
 
 
