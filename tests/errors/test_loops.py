@@ -109,8 +109,6 @@ TRACED = [
      "both must be of one type: convert one of them"),
     (lambda x: ag.cond(x.sum() > 0, lambda: {"a": x}, lambda: {"b": x}), TypeError,
      "cond: the branches return different nests: result['a'], but result['b']"),
-    (lambda x: ag.cond(x.sum() > 0, lambda v: v.add_(1), lambda v: v, x), ag.TraceError,
-     "cond: a branch changes an operand in place; return the new value instead"),
     (lambda x: ag.scan(lambda c, r: (c, r.add_(1)), x[0], x), ag.TraceError,
      "scan: the body changes a row or non-sequence in place; change a copy of it"),
     (lambda x: ag.while_loop(lambda c: c.add_(1).sum() < 0, lambda c: c, x), ag.TraceError,

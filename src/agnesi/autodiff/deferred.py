@@ -18,13 +18,14 @@ import numpy as np
 from agnesi.autodiff.bodies import body_trace, close, stand_in
 from agnesi.autodiff.flows import listed, pushed, seeds_of
 from agnesi.autodiff.reverse import backprop
+from agnesi.autodiff.vmap import vmap
 from agnesi.core.dispatch import apply, apply_many, current
 from agnesi.core.ir.dims import Dim, is_open, is_settled
 from agnesi.core.op import EXPLAINED, Op
-from agnesi.core.programs import in_program, is_declaring
+from agnesi.core.programs import in_program
 from agnesi.core.substitution import size_with
 from agnesi.core.support import tree
-from agnesi.core.support.config import LENT
+from agnesi.core.support.config import LENT, config, switched
 from agnesi.core.support.errors import TraceError
 from agnesi.core.support.record import record, replace
 from agnesi.core.tensor import Tensor
@@ -33,6 +34,9 @@ from agnesi.ops.base.creation import constant, zeros_like
 
 #: Sizes that calls are tried with: what is the same for all of them is a number.
 _TRIED = (6, 11, 2)
+#: Types of calls that were tried, and how many are kept.
+_MET: dict[Any, Any] = {}
+_MOST_MET = 256
 #: Where a call is tried, others inside of it are not put off.
 _TRYING: ContextVar[bool] = ContextVar("agnesi trying", default=False)
 
@@ -45,6 +49,16 @@ class Call:
     shape: tree.Tree
     #: Leaves of the arguments; None where a tensor comes.
     given: tuple[Any, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is Call and self._exactly == other._exactly)
+
+    def __hash__(self) -> int:
+        return hash(self._exactly)
+
+    @property
+    def _exactly(self) -> Any:
+        return self.function, self.shape, tree.exact(self.given)
 
     def __call__(self, *xs: Tensor) -> list[Any]:
         left = iter(xs)
@@ -108,6 +122,28 @@ class Push:
 
 
 @record
+class Many:
+    """A call for many examples; ``rows`` tells which operands differ between them."""
+
+    call: Any
+    rows: tuple[bool, ...]
+    length: Any
+
+    def __call__(self, *xs: Tensor) -> list[Any]:
+        axes = tuple(0 if r else None for r in self.rows)
+        return list(vmap(lambda *given: tuple(self.call(*given)), axes, axis_size=self.length)(*xs))
+
+    def sizes(self) -> list[Dim]:
+        """Sizes among the arguments, and the number of examples."""
+        own = [self.length] if isinstance(self.length, Dim) else []
+        return [*own, *self.call.sizes()]
+
+    def with_sizes(self, known: Callable[[Any], Any]) -> Many:
+        """The call with other sizes."""
+        return replace(self, call=self.call.with_sizes(known), length=known(self.length))
+
+
+@record
 class Deferred(Op):
     """A call that is written when sizes are known; ``types`` are those of the results."""
 
@@ -159,6 +195,11 @@ class Deferred(Op):
         types = tuple((tuple(map(known, shape)), dtype) for shape, dtype in self.types)
         return Deferred(self.call.with_sizes(known), types)
 
+    def batch(self, node: Any, xs: Sequence[Tensor], rows: Sequence[bool], length: Any) -> Any:
+        types = tuple(((length, *shape), dtype) for shape, dtype in self.types)
+        done = _applied(Deferred(Many(self.call, tuple(rows), length), types), *xs)
+        return done if self.outputs > 1 else done[0]
+
     def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
         gs = listed(g, self)
         wanted = tuple(x.requires_grad for x in xs)
@@ -181,7 +222,7 @@ def _written(call: Any, xs: Sequence[Any]) -> tuple[Any, list[Tensor]]:
     """A call as a body, and values that it brings along."""
     trying = _TRYING.set(True)
     try:
-        with in_program(), body_trace() as trace:
+        with in_program(), switched(examples=None), body_trace() as trace:
             values = [trace.variable(x) for x in xs]
             begin = [v.node for v in values]
             ends = [current(as_tensor(y)) for y in call(*values)]
@@ -196,7 +237,7 @@ def _written(call: Any, xs: Sequence[Any]) -> tuple[Any, list[Tensor]]:
 def deferred(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """The results of a call that did not go for unknown sizes; NotImplemented where it would not
     go for known ones either."""
-    if _TRYING.get() or not is_declaring():
+    if _TRYING.get():
         return NotImplemented
     leaves, shape = tree.flatten((args, keywords))
     xs = [v for v in leaves if isinstance(v, Tensor)]
@@ -205,7 +246,7 @@ def deferred(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> 
     if not names:
         return NotImplemented
     try:
-        types, result = _types(call, xs, names)
+        types, result = _known_types(call, xs, names)
     except EXPLAINED:
         return NotImplemented
     if not types:
@@ -224,6 +265,21 @@ def _names(sizes: Sequence[Any]) -> list[Dim]:
             if not n.op:
                 found[n] = None
     return list(found)
+
+
+def _known_types(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[Any, Any]:
+    """The types of a call's results, which are the same, new sizes too, for calls that are."""
+    floats = config.symbolic_float
+    key = (call, floats, tuple((x.shape, x.dtype) for x in xs))
+    try:
+        found = _MET.get(key)
+    except TypeError:  # arguments that do not hash
+        return _types(call, xs, names)
+    if found is None:
+        while len(_MET) >= _MOST_MET:
+            _MET.pop(next(iter(_MET)), None)
+        found = _MET[key] = _types(call, xs, names)
+    return found
 
 
 def _types(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[Any, Any]:

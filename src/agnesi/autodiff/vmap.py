@@ -15,7 +15,9 @@ from agnesi.core.dispatch import apply, graph_node, symbolic
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.leaves import COPY
 from agnesi.core.op import typed
+from agnesi.core.programs import begins_program
 from agnesi.core.public import higher, keyworded
+from agnesi.core.shapes import fits
 from agnesi.core.support import tree
 from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.errors import GradientError, ShapeError, at, call_user
@@ -156,6 +158,8 @@ class _Call:
         self.flowing: dict[Node, bool] = {}
         self.met: dict[Node, tuple[Tensor, Any]] = {}
         self.batch = Batch(self.length, self, outer=self._outside)
+        #: Whether what the function does belongs to a symbolic program.
+        self.symbolic = True if begins_program(leaves) else STATE.symbolic or False
         self.stand_ins = [
             x if y is None else self._example(y) for x, y in zip(leaves, whole, strict=True)
         ]
@@ -170,11 +174,14 @@ class _Call:
         n = t.shape[axis]
         if self.length is None:
             self.length = n
-        elif n != self.length:
+        elif not fits((n,), (self.length,)):
             raise ShapeError(
                 at(f"vmap: {path} has {n} examples on axis {axis}, others have {self.length}")
             )
-        return moveaxis(t, axis, 0) if axis else t
+        t = moveaxis(t, axis, 0) if axis else t
+        if n != self.length:  # they turn out to be equal, or this refuses
+            t = reshape(t, (self.length, *t.shape[1:]))
+        return t
 
     def _example(self, whole: Tensor) -> Tensor:
         node = Node(None, (), whole.shape[1:], whole.dtype, requires_grad=whole.requires_grad,
@@ -186,7 +193,7 @@ class _Call:
 
     def running(self) -> switched:
         """A block in which the function runs."""
-        return switched(examples=self)
+        return switched(examples=self, symbolic=self.symbolic)
 
     def _paused(self) -> switched:
         return switched(examples=self.around)

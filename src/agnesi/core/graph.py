@@ -413,7 +413,17 @@ class FunctionGraph:
             return self
         leaves = [n for n in toposort((*self.inputs, *self.outputs)) if n.op is None]
         done = {n: _leaf_of(n, tuple(map(known, n.shape))) for n in leaves}
-        return self._mapped(done, partial(inferred, known=known))
+        births: dict[Dim, Size] = {}
+
+        def sized(n: Size) -> Size:
+            return size_with(known(n), births) if births else known(n)
+
+        def rebuild(node: Node, inputs: tuple[Node, ...]) -> Node:
+            new = inferred(node, inputs, sized)
+            born(node, new, births)
+            return new
+
+        return self._mapped(done, rebuild)
 
     def _mapped(self, done: dict[Node, Node],
                 rebuild: Callable[[Node, tuple[Node, ...]], Node]) -> FunctionGraph:

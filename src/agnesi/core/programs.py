@@ -19,10 +19,14 @@ def is_declaring() -> bool:
     Those of a run that is traced (``jit``, ``vmap``, bodies of loops in them) stand for values and
     change in place as those do; expressions never change.
     """
+    return MODE.get().examples is None and has_no_run()
+
+
+def has_no_run() -> bool:
+    """Whether symbolic tensors belong to a program, of which no run is traced: what ``vmap`` calls
+    in one is a part of it, too."""
     mode = MODE.get()
-    if mode.examples is not None or mode.symbolic is False:
-        return False
-    return mode.trace is None or not mode.trace.of_values
+    return mode.symbolic is not False and (mode.trace is None or not mode.trace.of_values)
 
 
 def begins_program(args: Iterable[Any]) -> bool:

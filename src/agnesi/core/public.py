@@ -13,7 +13,7 @@ import numpy as np
 from agnesi.core import arguments
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.op import EXPLAINED, Op, in_user_code, is_accident, retold, typed
-from agnesi.core.programs import begins_program, in_program, named_program
+from agnesi.core.programs import begins_program, has_no_run, in_program, named_program
 from agnesi.core.shapes import fits
 from agnesi.core.spellings import DEVICE as DEVICE
 from agnesi.core.spellings import Form, watched
@@ -57,7 +57,7 @@ def told(function: F) -> F:
                 found := form.again(args, keywords)
             ) is not NotImplemented:
                 return found
-            if MODE.get().symbolic and (
+            if has_no_run() and (
                 found := LENT.deferred(call, args, keywords)
             ) is not NotImplemented:
                 return found
@@ -175,7 +175,7 @@ def public(function: F) -> F:
                 found := form.again(args, keywords)
             ) is not NotImplemented:
                 return found if out is None else into(out, found)
-            if out is None and MODE.get().symbolic and (
+            if out is None and has_no_run() and (
                 found := LENT.deferred(call, args, keywords)
             ) is not NotImplemented:
                 return found

@@ -91,8 +91,8 @@ def inferred(node: Node, inputs: tuple[Node, ...], known: Callable[[Size], Size]
 
 
 def born(old: Node, new: Node, known: dict[Dim, Size]) -> None:
-    """Note what the sizes are that results of an operation bring into the graph."""
-    if getattr(old.op, "bears", False):
+    """Note what the sizes are that results of an operation, or of its bodies, bring along."""
+    if getattr(old.op, "bears", False) or (old.op is not None and old.op.bodies):
         types = zip(old.outputs or ((old.shape, None),), new.outputs or ((new.shape, None),),
                     strict=True)
         for (before, _), (now, _) in types:

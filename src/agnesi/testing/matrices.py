@@ -142,6 +142,7 @@ def _factors() -> Iterator[tuple[str, Sample]]:
     for i in range(2):
         yield f"schur, part {i}", (
             lambda x, i=i: schur.schur(x)[i], (*SQUARE, (np.zeros((0, 3, 3)),)), False)
+    yield "schur, sizes", (lambda x: arith.abs(schur.schur(x, "complex").T), SQUARE)
     yield "schur of pairs", (lambda x: schur.schur(x, "complex").T, ((A,), (STACK,)), False)
     yield "polar", (lambda x: polar.polar(x).u, ANY)
     yield "polar, left", (lambda x: polar.polar(x, "left").p, SQUARE)

@@ -34,6 +34,37 @@ def recording(b: Any, c: Any, w: Any) -> None:
     b[...] = b * w + c
 
 
+CHANGES = {
+    "operand": lambda x, b: ag.cond(x[0] > 0, lambda v: v.add_(1), lambda v: v, b),
+    "around": lambda x, b: ag.cond(x[0] > 0, lambda: b.add_(1), lambda: b),
+    "both": lambda x, b: ag.cond(x[0] > 0, lambda v: (v.add_(1), b * 1)[1], lambda v: v * 1, b),
+    "view": lambda x, b: ag.cond(x[0] > 0, lambda v: v[:1].add_(1), lambda v: v[:1], b),
+    "twice": lambda x, b: ag.cond(x[0] > 0, lambda v, w: (v.add_(1), w * 1)[1],
+                                  lambda v, w: w * 1, b[:1], b),
+    "fresh": lambda x, b: ag.cond(x[0] > 0, lambda v: v.add_(1), lambda v: v * 1, b * 2),
+    "nested": lambda x, b: ag.cond(x[0] > 0, lambda v: ag.cond(
+        v[0] > 0, lambda w: w.add_(1), lambda w: w.mul_(3), v), lambda v: v, b),
+    "carry": lambda x, b: ag.scan(lambda c, r: (ag.cond(r > 1, lambda v: v.add_(r), lambda v: v,
+                                                        c), r), b, x)[0],
+    "around a loop": lambda x, b: ag.scan(lambda c, r: (c, b.add_(r)), 0.0, x)[1],
+    "gradient": lambda x, b: ag.grad(lambda b: (ag.cond(
+        x[0] > 0, lambda v: v.mul_(v * 1), lambda v: v * 1, b * 1) * 3).sum())(b),
+    "size": lambda x, b: ag.cond(x[0] > 0, lambda v, n: v.reshape(n, 1), lambda v, n: -v[:, None],
+                                 b, 2),
+    "function": lambda x, b: ag.cond(x[0] > 0, lambda v, f: f(v), lambda v, f: -v, b, ag.square),
+}
+
+
+@pytest.mark.parametrize("f", CHANGES.values(), ids=CHANGES)
+def test_operands_of_branches_are_as_what_is_around(f: Callable[..., Any]) -> None:
+    for sign in (1.0, -1.0):
+        seen = []
+        for run in (lambda g: g, ag.jit):
+            x, b = ag.tensor([1.0, 2.0, 3.0]) * sign, ag.tensor([1.0, 2.0])
+            seen.append([run(f)(x, b).tolist(), x.tolist(), b.tolist()])
+        assert seen[0] == seen[1]
+
+
 @pytest.mark.parametrize("checkpoint", [True, 1, 2, 5, 7])
 @pytest.mark.parametrize("change", [counting, averaging, nested, branching, recording])
 def test_checkpoints_leave_states_as_loops_without_leave_them(

@@ -94,15 +94,42 @@ def _checked(f, pattern):
     return 1
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_all_public_functions(part):
+def _mapped(f, pattern):
+    """The same of each of some rows."""
+    cases = [[make(4) if callable(make) else make for make in pattern] for _ in range(3)]
+    expected = [_eager(f, c) for c in cases]
+    if any(e is None for e in expected):
+        return 0
+    places = [i for i, a in enumerate(cases[0]) if isinstance(a, np.ndarray)]
+    rows = [np.stack([c[i] for c in cases]) for i in places]
+    given = [T.tensor(a.dtype, (None,) * a.ndim) for a in rows]
+
+    def one(*xs):
+        left = iter(xs)
+        return tuple(tree.flatten(f(*(next(left) if i in places else a
+                                      for i, a in enumerate(cases[0]))))[0])
+
+    found = ag.function(given, list(ag.vmap(one)(*given)))(*rows)
+    for a, b in zip(found, map(np.stack, zip(*expected, strict=True)), strict=True):
+        if f.__name__ in DRAWS:
+            assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        else:
+            np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9, strict=True)
+    return 1
+
+
+@pytest.mark.parametrize(("part", "checked"), [
+    *((p, _checked) for p in range(4)),
+    *(pytest.param(p, _mapped, marks=pytest.mark.share(4)) for p in range(4)),
+])
+def test_all_public_functions(part, checked):
     met, wrong = 0, []
     with ag.config(compile=False, default_float="float64"), np.errstate(all="ignore"):
         for name in _names()[part::4]:
             count = 0
             for pattern in PATTERNS:
                 try:
-                    count += _checked(getattr(ag, name), pattern)
+                    count += checked(getattr(ag, name), pattern)
                 except Exception as error:
                     operands = [getattr(p, "__name__", p) for p in pattern]
                     wrong.append(f"{name}{operands}: {error}")
@@ -140,6 +167,59 @@ def test_calls_that_must_know_sizes_are_put_off(f, value):
         np.testing.assert_allclose(first, expect.detach(), rtol=1e-6)
         np.testing.assert_allclose(grad, t.grad, rtol=1e-6)
         assert not y.ndim or size == len(first)
+
+
+def odd(x):
+    return ag.delete(x, slice(0, None, 2))
+
+
+def numbered(x):
+    return odd(x) * ag.arange(odd(x).shape[0])
+
+
+IN_BODIES = {
+    "vmap": ag.vmap(numbered), "map": lambda m: ag.map(numbered, m),
+    "vmap of vmap": lambda m: ag.vmap(ag.vmap(numbered))(ag.stack([m, m])),
+    "vmap in map": lambda m: ag.map(ag.vmap(numbered), ag.stack([m, m])),
+    "map in vmap": ag.vmap(lambda r: ag.map(numbered, ag.stack([r, r]))),
+    "grad in vmap": ag.vmap(ag.grad(lambda r: (numbered(r) ** 2).sum())),
+    "grad of vmap": ag.grad(lambda m: (ag.vmap(numbered)(m) ** 2).sum()),
+    "jvp of vmap": lambda m: ag.jvp(ag.vmap(numbered), (m,), (m,))[1],
+    "beside what is the same": lambda m: ag.vmap(lambda r: numbered(r) + odd(m[0]))(m),
+    "branches": ag.vmap(lambda r: ag.cond(r.sum() > 10, numbered, lambda r: -odd(r), r)),
+    "means": lambda m: ag.vmap(ag.mean)(m.astype("int64")),
+    "widths": lambda m: ag.vmap(numbered)(m) * ag.arange(ag.vmap(odd)(m).shape[1]),
+}
+
+
+@pytest.mark.parametrize("f", IN_BODIES.values(), ids=IN_BODIES)
+def test_calls_in_bodies_are_put_off(f):
+    m = T.matrix("m")
+    found = ag.function([m], f(m))
+    for shape in ((3, 4), (1, 5)):
+        given = np.arange(float(np.prod(shape))).reshape(shape)
+        with ag.config(default_float="float64"):
+            expected = f(ag.tensor(given)).numpy()
+        np.testing.assert_allclose(found(given), expected, strict=True)
+
+
+def test_calls_that_differ_in_the_type_of_a_number_are_two():
+    x = T.lvector("x")
+    f = ag.function([x], [ag.polyval(x, 2), ag.polyval(x, 2.0)])
+    whole, real = f(np.arange(4))
+    assert (whole, real) == (11, 11.0) and (whole.dtype, real.dtype.kind) == (np.int64, "f")
+    assert odd(x).shape == odd(x).shape
+
+
+def test_neighbours_that_are_equal_become_one():
+    x, m = T.vector("x"), T.matrix("m")
+    words = {"return_inverse": True, "return_counts": True}
+    for symbol, axis, given in ((x, None, A[[0, 0, 1, 2, 2]]), (x, None, A[:0]), (m, 0, np.eye(3)),
+                                (m, 1, np.ones((2, 3)))):
+        found = ag.function([symbol], list(ag.unique_consecutive(symbol, axis=axis, **words)))
+        expected = ag.unique_consecutive(ag.tensor(given), axis=axis, **words)
+        for a, b in zip(found(given), expected, strict=True):
+            assert_array_equal(a, b.numpy(), strict=True)
 
 
 def test_what_follows_knows_the_sizes_that_are_born():

@@ -80,15 +80,37 @@ def test_folds_of_some_elements_and_of_none():
             call()
 
 
-@pytest.mark.parametrize("name", ["logaddexp", "hypot", "fmax"])
-def test_folds_of_open_sizes(name):
-    x = ag.symbolic.tensor("float64", (None, None))
-    f = getattr(ag, name)
-    folds = ag.function([x], [f.reduce(x, 0), f.accumulate(x, 0)])
-    for n in (0, 1, 3):
-        total, running = folds(X[:n])
-        np.testing.assert_allclose(total, f.reduce(ag.tensor(X[:n]), 0).numpy())
-        np.testing.assert_allclose(running, f.accumulate(ag.tensor(X[:n]), 0).numpy())
+def _answer(f, *operands):
+    """Values, or the kind of error."""
+    try:
+        return np.asarray(f(*operands))
+    except (TypeError, ValueError) as error:
+        return TypeError if isinstance(error, TypeError) else ValueError
+
+
+LOGICAL = "logical_and logical_or logical_xor less equal".split()
+
+
+@pytest.mark.share(4)
+@pytest.mark.parametrize("name", [*FLOATS, "gcd", "lcm", "bitwise_and", *LOGICAL])
+def test_folds_as_numpy_also_of_no_elements_and_from_a_number(name):
+    f = getattr(np, name)
+    x = WHOLE if name in INTEGERS else X
+    folds = [lambda v: f.reduce(v, 0), lambda v: f.accumulate(v, 0),
+             lambda v: f.reduce(v, 0, initial=2)]
+    for fold in folds[: 2 if name in ("less", "equal") else 3]:
+        for operand in (x, x[:1], x[:0], *((x[:0] > 1, x > 1) if name in LOGICAL else ())):
+            expected = _answer(fold, operand)
+            symbol = ag.symbolic.tensor(operand.dtype, (None, None))
+            for found in (
+                _answer(fold, ag.tensor(operand)), _answer(ag.jit(fold), ag.tensor(operand)),
+                _answer(lambda v, s=symbol: ag.function([s], fold(s))(v), operand),  # noqa: B023
+            ):
+                if isinstance(expected, type):
+                    assert found is expected
+                else:
+                    assert found.dtype == expected.dtype
+                    np.testing.assert_allclose(found, expected, 1e-13)
 
 
 def test_numpy_finds_them():

@@ -321,8 +321,8 @@ def cond(condition: Any, then: Function, otherwise: Function, *operands: Any) ->
     then, otherwise : callable
         The branches; inside ``jit`` and on symbolic tensors both run once on symbols, and return
         nests of the same types.
-    *operands : nest of array_like
-        What the branches get.
+    *operands : object
+        What the branches get, as it is: they may as well use what they find around them.
 
     Returns
     -------
@@ -354,4 +354,4 @@ def cond(condition: Any, then: Function, otherwise: Function, *operands: Any) ->
                      asked("cond", CALLED, then if condition else otherwise, *operands))
         with recording_for([t.node for t in found.tensors if t.node is not None]):
             return found.build([apply(COPY, t) for t in found.tensors])
-    return traced_cond(chosen, then, otherwise, Nest("cond", "operands", operands))
+    return traced_cond(chosen, then, otherwise, operands)

@@ -264,32 +264,33 @@ def traced_while(owner: str, condition: Function, body: Function, carry: Nest) -
 
 
 # -- branches ---------------------------------------------------------------------------------
-def traced_cond(chosen: Tensor, then: Function, otherwise: Function, operands: Nest) -> Any:
-    """A branch as an operation."""
+def traced_cond(chosen: Tensor, then: Function, otherwise: Function,
+                operands: Sequence[Any]) -> Any:
+    """A branch as an operation; what its functions are given is as what they find around them."""
     parts = [_branch(f, operands) for f in (then, otherwise)]
-    shape, its_shape = parts[0][2], parts[1][2]
+    shape, its_shape = parts[0][1], parts[1][1]
     if shape != its_shape:
         raise _different("cond", "branches return", shape, its_shape)
-    dtypes = _agreed("cond", shape.paths("the result"), parts[0][3], parts[1][3])
+    dtypes = _agreed("cond", shape.paths("the result"), parts[0][2], parts[1][2])
     changed: dict[Any, Capture] = {}
     for trace, *_ in parts:
         changed.update({s.key: s for s in trace.states()})
         if trace.grads:
             raise TraceError(at("cond: a branch changes gradients; call backward() outside"))
-    closed = []
-    for trace, inner, _, leaves in parts:
+    closed: list[Any] = []
+    for trace, _, leaves in parts:
         with within(trace):
             ends = [current(as_tensor(y, d)) for y, d in zip(leaves, dtypes, strict=True)]
             ends += [
                 trace.captures[k].now if k in trace.captures else trace.node_of(s.outer)
                 for k, s in changed.items()
             ]
-        closed.append((trace, inner, ends))
+        closed.append((trace, [], ends))
     bodies, captured = close_all(closed)
     if not bodies[0].outputs:
         return shape.build([])
     with recording_for([n for *_, ends in closed for n in ends]):
-        found = applied(Cond(*bodies), chosen, *operands.tensors, *captured)
+        found = applied(Cond(*bodies), chosen, *captured)
     stores("cond", list(changed.values()), found[len(dtypes):])
     return shape.build(found[: len(dtypes)])
 
@@ -329,16 +330,14 @@ def _different(owner: str, what: str, first: tree.Tree, second: tree.Tree) -> Ex
     return TypeError(at(f"{owner}: the {what} different nests: {told[0]}, but {told[1]}"))
 
 
-def _branch(f: Function, operands: Nest) -> Any:
-    with tracing(*operands.tensors) as trace:
-        inner = variables(trace, operands)
-        nodes = [t.node for t in inner]
-        leaves, shape = tree.flatten(asked("cond", CALLED, f, *operands.build(inner)))
-        if [t.node for t in inner] != nodes:
-            raise TraceError(
-                at("cond: a branch changes an operand in place; return the new value instead")
-            )
-    return trace, inner, shape, leaves
+def _branch(f: Function, operands: Sequence[Any]) -> Any:
+    given = [v for v in tree.flatten(operands)[0] if isinstance(v, Tensor)]
+    with tracing(*given) as trace:
+        leaves, shape = tree.flatten(asked("cond", CALLED, f, *operands))
+        # What was changed in place stands for what it was before when the trace ends.
+        leaves = [symbol(current(y)) if isinstance(y, Tensor) and y.data is None else y
+                  for y in leaves]
+    return trace, shape, leaves
 
 
 def _agreed(owner: str, paths: Sequence[str], first: Sequence[Any],

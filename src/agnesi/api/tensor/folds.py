@@ -18,6 +18,7 @@ from agnesi.core.public import into
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import reduce
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.ensure import ensure
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.select import where as choose
@@ -48,6 +49,9 @@ _NEUTRAL = {
     "logaddexp": -np.inf, "logaddexp2": -np.inf, "fmax": np.nan, "fmin": np.nan,
 }
 
+#: Of these, what are numbers for no elements only beside an ``initial`` one.
+_NO_IDENTITY = frozenset(["fmax", "fmin", "lcm"])
+
 
 def fold(f: Binary, x: Any, axis: Any = 0, *, dtype: Any = None, out: Tensor | None = None,
          keepdims: bool = False, initial: Any = None, where: Any = None) -> Tensor:
@@ -55,10 +59,13 @@ def fold(f: Binary, x: Any, axis: Any = 0, *, dtype: Any = None, out: Tensor | N
     name, x = f.__name__, as_tensor(x)
     x = x if dtype is None else x.astype(dtype)
     if name in _SAME:
-        words = {"initial": initial, "where": where}
+        words = {"where": where, "initial": None if name.startswith("logical_") else initial}
         found = _SAME[name](x, axis, keepdims=keepdims,
                             **{k: v for k, v in words.items() if v is not None})
+        if initial is not None and words["initial"] is None:
+            found = f(initial, found)
         return found if out is None else into(out, found)
+    x = _of_results(f, x)
     axes = shapes.axes_of(axis, x.ndim)
     if len(axes) > 1 and name not in _ASSOCIATIVE:
         raise ValueError(f"{name}.reduce has an order, so it runs along one axis, not {axis}")
@@ -66,12 +73,36 @@ def fold(f: Binary, x: Any, axis: Any = 0, *, dtype: Any = None, out: Tensor | N
         if name not in _NEUTRAL:
             raise ValueError(f"{name}.reduce has nothing to put where elements do not count")
         x = choose(where, x, as_tensor(_NEUTRAL[name], x.dtype))
+    if initial is not None and name not in _ASSOCIATIVE:
+        row = (*x.shape[:axes[0]], 1, *x.shape[axes[0] + 1:])
+        x = concat([broadcast_to(as_tensor(initial, x.dtype), row), x], axes[0])
     for i in axes:
-        x = _along(f, x, i)
-    if initial is not None:
-        x = f(initial, x)
+        x = _along(f, x if initial is not None else _with_elements(f, x, i), i)
+    if initial is not None and name in _ASSOCIATIVE:
+        x = f(as_tensor(initial, x.dtype), x)
     found = x if keepdims else reshape(x, shapes.reduced(x.shape, axes, False))
     return found if out is None else into(out, found)
+
+
+def _of_results(f: Binary, x: Tensor) -> Tensor:
+    """The operand in the dtype that results have, which are operands again."""
+    name, few = f.__name__, np.empty(0, x.dtype)
+    dtype = f(few, few).dtype
+    if dtype.kind == "b" != x.dtype.kind and not name.startswith("logical_"):
+        raise TypeError(f"{name} gives bools, which it cannot take beside {x.dtype}: "
+                        "compare neighbours, as in x[1:] < x[:-1]")
+    return x.astype(dtype)
+
+
+def _with_elements(f: Binary, x: Tensor, axis: int) -> Tensor:
+    """The operand; an error where there is nothing along an axis, and no number stands for it."""
+    name, n = f.__name__, x.shape[axis]
+    if name in _NEUTRAL and name not in _NO_IDENTITY:
+        return x
+    message = f"{name}.reduce of no elements; give it at least one, or initial"
+    if isinstance(n, int) and n == 0:
+        raise ValueError(message)
+    return x if isinstance(n, int) else ensure(x, as_tensor(n) > 0, message)
 
 
 def _along(f: Binary, x: Tensor, axis: int) -> Tensor:
@@ -79,10 +110,9 @@ def _along(f: Binary, x: Tensor, axis: int) -> Tensor:
     front, name = (slice(None),) * axis, f.__name__
     n = x.shape[axis]
     if n == 0:
-        if name not in _NEUTRAL:
-            raise ValueError(f"{name}.reduce of no elements; give it at least one")
         size = (*x.shape[:axis], 1, *x.shape[axis + 1:])
-        return choose(np.zeros(size, bool), 0, as_tensor(_NEUTRAL[name], x.dtype))
+        return choose(np.zeros(size, bool), as_tensor(0, x.dtype),
+                      as_tensor(_NEUTRAL[name], x.dtype))
     if name in _ASSOCIATIVE and isinstance(n, int):
         return _halved(f, x, axis)
     first = x[(*front, slice(0, 1))]
@@ -91,7 +121,7 @@ def _along(f: Binary, x: Tensor, axis: int) -> Tensor:
     if name == "divide":
         return first / reduce.prod(x[(*front, slice(1, None))], axis, keepdims=True)
     rows = moveaxis(x, axis, 0)
-    first = _first(rows, _NEUTRAL[name]) if name in _NEUTRAL else rows[0]
+    first = _first(rows, _NEUTRAL.get(name, 0))
     last, _ = loops.scan(lambda carry, row: (f(carry, row), None), first, rows[1:])
     return moveaxis(last[None], 0, axis)
 
@@ -125,6 +155,7 @@ def accumulate(f: Binary, x: Any, axis: int = 0, *, dtype: Any = None, out: Tens
     if f.__name__ in _RUNNING:
         found = _RUNNING[f.__name__](x, axis)
     else:
+        x = _of_results(f, x)
         rows = moveaxis(x, axis, 0)
 
         def step(carry: Tensor, row: Tensor) -> tuple[Tensor, Tensor]:

@@ -133,7 +133,7 @@ def unique_consecutive(x: TensorLike, return_inverse: bool = False, return_count
     rows = reshape(x, (-1,)) if axis is None else moveaxis(x, axis, 0)
     first = rows[1:] != rows[:-1]
     first = first if first.ndim == 1 else first.any(tuple(range(1, first.ndim)))
-    first = concat([as_tensor(np.ones(min(1, rows.shape[0]), bool)), first])
+    first = concat([F.ones(rows[:1].shape[:1], dtypes.bool_), first])
     (places,) = F.nonzero(first)
     found = rows[places]
     results = [found if axis is None else moveaxis(found, 0, axis)]
@@ -141,8 +141,8 @@ def unique_consecutive(x: TensorLike, return_inverse: bool = False, return_count
         inverse = cumsum(cast(first, dtypes.int64), 0) - 1
         results.append(reshape(inverse, x.shape) if axis is None else inverse)
     if return_counts:
-        ends = concat([places[1:], as_tensor([rows.shape[0]], dtypes.int64)])
-        results.append((ends - places) if rows.shape[0] else places)
+        ends = concat([places, F.reshape(as_tensor(rows.shape[0], dtypes.int64), (1,))])[1:]
+        results.append(ends - places)
     return results[0] if len(results) == 1 else tuple(results)
 
 

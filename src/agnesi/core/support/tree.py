@@ -36,8 +36,10 @@ def exact(value: Any) -> Any:
         return kind, tuple(map(exact, value))
     if kind is frozenset:
         return kind, frozenset(map(exact, value))
-    if all(hasattr(value, a) for a in ("tobytes", "dtype")) and kind is not type:  # NumPy's scalars
-        return kind, value.dtype, value.tobytes()
+    if kind is slice:
+        return kind, exact((value.start, value.stop, value.step))
+    if all(hasattr(value, a) for a in ("tobytes", "dtype")) and kind is not type:  # NumPy's
+        return kind, value.dtype, getattr(value, "shape", ()), value.tobytes()
     return kind, value
 
 

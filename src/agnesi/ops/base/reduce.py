@@ -220,7 +220,7 @@ def _some(kind: str, x: Tensor, axis: Axis, keepdims: bool, initial: Any, where:
     axes = shapes.axes_of(axis, x.ndim)
     if kind in ("maximum", "minimum"):
         op = reducer(extreme_over(kind, x.dtype), axes, bool(keepdims), combined=True)
-        found = apply(op, _ordered(x))
+        found = apply(op, with_order(x))
         initial = as_tensor(initial, x.dtype) if x.dtype.kind == "b" else initial
     else:
         found = reduced(kind, x, axis, keepdims)
@@ -550,11 +550,12 @@ def root(squares: Tensor) -> Tensor:
 
 # -- extremes -----------------------------------------------------------------------------------
 def _extreme(kind: str, x: Any, axis: Axis, keepdims: bool, out: Tensor | None) -> Tensor:
-    x = _ordered(as_tensor(x))
+    x = with_order(as_tensor(x))
     return reduced(extreme_over(kind, x.dtype), x, axis, keepdims, out)
 
 
-def _ordered(x: Tensor) -> Tensor:
+def with_order(x: Tensor) -> Tensor:
+    """The operand, refused where its numbers have no order."""
     if x.dtype.kind == "c":
         raise DTypeError(f"complex numbers have no order: {typed(x)}; reduce ag.abs(x) instead")
     return x

@@ -37,7 +37,7 @@ def _complex_log1p(x: np.ndarray) -> np.ndarray:
 EXP = Elementwise("exp", np.exp, (lambda g, y: g * y,), kinds="fc")
 EXP2 = Elementwise("exp2", np.exp2, (lambda g, y: g * y * _LN2,), kinds="fc")
 EXPM1 = Elementwise(
-    "expm1", np.expm1, (lambda g, y: g * (y + 1),), kinds="fc", of_complex=_complex_expm1
+    "expm1", np.expm1, (lambda g, x: g * exp(x),), kinds="fc", of_complex=_complex_expm1
 )
 LOG = Elementwise("log", np.log, (lambda g, x: safe_divide(g, x),), kinds="fc")
 LOG2 = Elementwise("log2", np.log2, (lambda g, x: safe_divide(g, x) * (1 / _LN2),), kinds="fc")
@@ -69,7 +69,9 @@ LOGADDEXP = Elementwise(
     (lambda g, a, b: g * _share(a, b), lambda g, a, b: g * _share(b, a)), kinds="f",
 )
 
-exp = unary(EXP, "``e`` to the power of each element.", "[0.0, float('-inf')]", "[1., 0.]")
+exp: Function = unary(
+    EXP, "``e`` to the power of each element.", "[0.0, float('-inf')]", "[1., 0.]"
+)
 exp2 = unary(EXP2, "2 to the power of each element.", "[3.0, -1.0]", "[8. , 0.5]")
 expm1 = unary(
     EXPM1, "``exp(x) - 1``, exact for small ``x`` too.", "[0.0, 1e-10]", "[0.e+00, 1.e-10]"

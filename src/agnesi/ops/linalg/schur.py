@@ -34,6 +34,7 @@ from agnesi.ops.linalg.base import (
     times,
 )
 from agnesi.ops.linalg.routines import GEES, TRSYL, callable_for, doubled
+from agnesi.ops.linalg.schur_rules import pulled, pushed
 from agnesi.ops.linalg.solve import inv
 
 _COMMON = "the matrices a and -b have an eigenvalue in common"
@@ -73,8 +74,7 @@ class Schur(MatrixOp):
     name = "schur"
     outputs = 2
     keep_inputs = ()
-    no_rule = ("the basis is not unique, nor is its derivative; eig, eigh and svd have one, "
-               "and ag.stop_gradient keeps gradients out")
+    keep_output = True
 
     def infer(self, a: Any) -> Any:
         check_square(a.shape)
@@ -89,6 +89,12 @@ class Schur(MatrixOp):
         t, z, info = apply_many(GEES, matrix_transpose(doubled(a)))
         t = ensured(t, equal(info, 0), FAILED, called(self.name, (a,)))
         return cast(matrix_transpose(t), a.dtype), cast(matrix_transpose(z), a.dtype)
+
+    def vjp(self, gs: Any, ys: Any, a: Tensor) -> tuple[Any, ...]:
+        return (pulled(*gs, *ys),)
+
+    def jvp(self, ts: Any, ys: Any, a: Tensor) -> Any:
+        return pushed(ts[0], *ys)
 
 
 @record
@@ -167,7 +173,8 @@ SYLVESTER = Sylvester()
 def schur(x: TensorLike, /, output: Literal["real", "complex"] = "real") -> SchurResult:
     """Schur's form: ``x = Z @ T @ adjoint(Z)``, where ``Z`` is unitary.
 
-    The bases are not unique, so that it has no derivative, and asking for one is an error.
+    Derivatives need eigenvalues that differ, and are those of functions that do not depend on the
+    complex phases of the basis.
 
     Parameters
     ----------
@@ -188,6 +195,8 @@ def schur(x: TensorLike, /, output: Literal["real", "complex"] = "real") -> Schu
         If ``output`` is another.
     ShapeError
         If the matrices are not square.
+    numpy.linalg.LinAlgError
+        Where a derivative is asked for that does not exist.
 
     See Also
     --------

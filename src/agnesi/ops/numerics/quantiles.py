@@ -12,7 +12,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import Dim, product
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import DTypeError, TraceError
+from agnesi.core.support.errors import TraceError
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import broadcast_to
@@ -21,7 +21,7 @@ from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import full
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.parameter_checks import demanded
-from agnesi.ops.base.reduce import Axis
+from agnesi.ops.base.reduce import Axis, with_order
 from agnesi.ops.base.reduce import sum as total
 from agnesi.ops.base.select import ceil, clip, floor, where
 from agnesi.ops.base.select import round as nearest
@@ -64,7 +64,8 @@ def _between(ordered: Tensor, place: Tensor, n: Any) -> Tensor:
     """Elements of the last axis at places, between two of them linearly."""
     place = clip(place, 0, n - 1)
     low = floor(place)
-    share = cast(place - low, ordered.dtype)
+    dtype = dtypes.floating(ordered.dtype)
+    share = cast(place - low, dtype)
     below = cast(low, dtypes.int64)
     above = cast(ceil(place), dtypes.int64)
     if place.ndim == 1:
@@ -72,6 +73,7 @@ def _between(ordered: Tensor, place: Tensor, n: Any) -> Tensor:
     else:
         below, above = (broadcast_to(i, (*ordered.shape[:-1], i.shape[-1])) for i in (below, above))
         first, second = (take_along_axis(ordered, i, -1) for i in (below, above))
+    first, second = cast(first, dtype), cast(second, dtype)
     return where(share == 0, first, first + (second - first) * share)
 
 
@@ -99,28 +101,25 @@ def _is_share(q: Any) -> Any:
 
 
 def _quantile(x: Any, q: Tensor, axis: Axis, method: str, keepdims: bool, skip: bool) -> Tensor:
-    x = as_tensor(x)
-    if x.dtype.kind == "c":
-        raise DTypeError("complex numbers have no order")
+    x = with_order(as_tensor(x))
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
-    x = cast(x, dtypes.floating(x.dtype))
     rows, axes = _rows(x, axis)
     n = rows.shape[-1]
     if isinstance(n, Dim):
         raise TraceError(f"quantile needs to know the size {n} of the axis")
     if n == 0:  # nothing is in its middle
         kept = shapes.reduced(x.shape, axes, keepdims)
-        return full((*q.shape, *kept), math.nan, x.dtype)
+        return full((*q.shape, *kept), math.nan, dtypes.floating(x.dtype))
     ordered = sort(rows, -1)
     shares = reshape(q, (q.size,))
     if skip:
-        count = total(cast(logical_not(isnan(rows)), dtypes.float64), -1, keepdims=True)
+        count = cast(total(logical_not(isnan(rows)), -1, keepdims=True), dtypes.float64)
         found = _between(ordered, _place(method, count, shares), count.clip(1))
     else:
         found = _between(ordered, _place(method, float(n), shares), n)
         last = ordered[..., -1:]
-        found = where(isnan(last), last, found)
+        found = where(isnan(last), last, found) if x.dtype.kind in "fV" else found
     found = moveaxis(found, -1, 0)
     kept = shapes.reduced(x.shape, axes, keepdims)
     return reshape(found, (*q.shape, *kept))

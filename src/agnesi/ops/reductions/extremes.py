@@ -12,12 +12,14 @@ from agnesi.core.ir import loops
 from agnesi.core.public import apply_to
 from agnesi.core.support import dtypes
 from agnesi.core.support.record import record
-from agnesi.core.tensor import Tensor
+from agnesi.core.support.tracing import is_known
+from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.compare import isnan, logical_or
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.reduce import with_order
 from agnesi.ops.base.scans import Scan
 from agnesi.ops.base.select import where
 from agnesi.ops.indexing.index import take_along_axis
@@ -48,6 +50,8 @@ class _Extreme(Scan):
 
     def chosen(self, y: Tensor, x: Tensor) -> Tensor:
         """For each element of the result, which one of the operand it is: the latest."""
+        if is_known(x) and is_known(y):
+            return wrap(_latest(y.data, x.data, self.axis, self.reverse))
         n = x.shape[self.axis]
         row = reshape(arange(n), (n, *(1,) * (x.ndim - self.axis - 1)))
         same = x == y
@@ -79,9 +83,23 @@ class CumMin(_Extreme):
     kind = "minimum"
 
 
+def _latest(y: np.ndarray, x: np.ndarray, axis: int, reverse: bool) -> np.ndarray:
+    """Where the latest element is that is the extreme so far, in the memory of the result."""
+    found = np.empty(x.shape, np.int64)
+    row, same = np.moveaxis(found, axis, 0), np.moveaxis(x == y, axis, 0)
+    if x.dtype.kind in "fV":
+        same |= np.isnan(np.moveaxis(x, axis, 0))
+    n = len(row)
+    row[...] = np.arange(n).reshape(n, *(1,) * (x.ndim - 1))
+    np.copyto(row, n - 1 if reverse else 0, where=np.logical_not(same, out=same))
+    row = row[::-1] if reverse else row
+    (np.minimum if reverse else np.maximum).accumulate(row, 0, None, row)
+    return found
+
+
 def running(op: type[_Extreme], x: Any, axis: int | None, out: Tensor | None = None) -> Tensor:
     """Running extremes along an axis (of the flattened tensor by default)."""
-    x = as_tensor(x)
+    x = with_order(as_tensor(x))
     if x.dtype.kind == "b":
         found = running(op, cast(x, dtypes.int64), axis)
         return cast(found, dtypes.bool_)

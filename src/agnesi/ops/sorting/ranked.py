@@ -93,7 +93,7 @@ def nanmedian_with_place(input: Any, dim: int = -1, keepdim: bool = False) -> Or
 
 
 def _running(op: Any, x: Any, axis: int | None) -> Ordered:
-    x = as_tensor(x)
+    x = reduce.with_order(as_tensor(x))
     x, axis = (reshape(x, (-1,)), 0) if axis is None else (x, shapes.axis_of(axis, x.ndim))
     wide = cast(x, dtypes.int64) if x.dtype.kind == "b" else x
     row = op(axis)
@@ -124,6 +124,8 @@ def cummax(x: TensorLike, axis: int | None = None) -> Ordered:
     ------
     IndexError
         If the axis is out of range.
+    DTypeError
+        For complex numbers.
 
     See Also
     --------
@@ -161,6 +163,8 @@ def cummin(x: TensorLike, axis: int | None = None) -> Ordered:
     ------
     IndexError
         If the axis is out of range.
+    DTypeError
+        For complex numbers.
 
     See Also
     --------
