@@ -48,7 +48,10 @@ class _Expansion:
 
     def add(self, node: Node) -> None:
         """Expand a node, whose operands are expanded already."""
-        done, parts = self.done, self.parts
+        done, parts, op = self.done, self.parts, node.op
+        if op is None or (op.decompose is None and not op.bodies and type(op) is not Item):
+            done[node] = self.interner.rebuilt(node, tuple([done[n] for n in node.inputs]))
+            return
         made = self._simpler(node)
         forward: dict[Node, Node] = {} if made is None else {node: made}
         stack = [*forward]

@@ -295,6 +295,11 @@ class FunctionGraph:
         return tuple(toposort(self.outputs))
 
     @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all operations."""
+        return frozenset([n.op.name for n in self.nodes if n.op is not None])
+
+    @cached_property
     def uses(self) -> Counter[Node]:
         """How often a node is read by others, or is a result."""
         return Counter(chain(*[n.inputs for n in self.nodes], self.outputs))
@@ -320,7 +325,7 @@ class FunctionGraph:
 
     def __len__(self) -> int:
         """Number of operations."""
-        return sum(n.op is not None for n in self.nodes)
+        return sum([n.op is not None for n in self.nodes])
 
     def __str__(self) -> str:
         return text(self)

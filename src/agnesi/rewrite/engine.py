@@ -159,8 +159,7 @@ class Stage:
 
     def on_graph(self, graph: FunctionGraph) -> list[GraphRule]:
         """The rules of graphs that may do something to one: none does without its operations."""
-        names = {n.op.name for n in graph.nodes if n.op is not None}
-        return [r for r in self.of_graphs if not r.ops or not names.isdisjoint(r.ops)]
+        return [r for r in self.of_graphs if not r.ops or not graph.names.isdisjoint(r.ops)]
 
 
 class Settler:

@@ -53,6 +53,8 @@ from agnesi.core.tensor import Tensor
 _LETTERS = 200
 _SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), np.generic, np.dtype,
             Tensor, np.ndarray)
+#: Exact types of values that are nothing but themselves: there is nothing to look into.
+_ATOMS = frozenset((int, float, complex, str, bytes, bool, type(None), np.dtype, Tensor))
 #: Bytes of arrays whose elements are compared.
 _SMALL = 1 << 12
 _MEMBER = type(vars(Tensor)["data"])
@@ -322,11 +324,18 @@ class Reads:
             with switched(reads=None):
                 self._took(owner, name)
         value = plainly(owner, name)
+        if type(value) in _ATOMS or self._is_known(value):
+            return value
         path = f"{self._paths.get(id(owner), type(owner).__name__)}.{name}"
         reader = sys._getframe(2)
         if not self._grow(value, path, lambda: appends_to(reader)):
             self.meet(value, path)
         return value
+
+    def _is_known(self, value: Any) -> bool:
+        """Whether a thing was looked into, and another read of it tells nothing new."""
+        return id(value) in self._met and not isinstance(value, np.ndarray) and not isinstance(
+            self.places.get((id(value), "contents")), Appended)
 
     def written(self, owner: Any, name: str) -> None:
         """What an attribute held counts no longer: the function gives it a value itself."""

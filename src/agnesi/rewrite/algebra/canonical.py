@@ -52,6 +52,9 @@ def fold_costly(node: Node) -> Node | None:
 
 def _folded(node: Node, depth: int) -> Node | None:
     """The value of a node as a constant, if it is known and takes no more memory than it saves."""
+    for n in node.inputs:  # first, as it is so nearly everywhere: operands that are not known
+        if n.op is not None and (n.requires_grad or not depth):
+            return None
     if type(node.op) in (BroadcastTo, Item) or node.op.outputs > 1 or not is_static(node.shape):
         return None
     size: Any = product(node.shape)

@@ -10,6 +10,7 @@ gradients of composed sigmoids and softmaxes have them.
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Iterable
 from typing import Any
 
@@ -36,6 +37,10 @@ _SAFE = frozenset(_BINARY[2:])
 _QUOTIENTS = frozenset(("divide", "safe_divide"))
 _STRAIGHT = frozenset(("multiply", "divide", "negative", "reciprocal", "square"))
 _PRODUCTS = frozenset((*_BINARY, *_STRAIGHT))
+_VANISHING = ("sigmoid", "softmax", "exp")
+#: What a factor is that may come out as zero where it should not: one of these, or a sum behind
+#: movements.
+_ENDS = frozenset((*_VANISHING, "sum", "broadcast_to", "reshape"))
 #: What may be a number: a leaf, or copies of one.
 _NUMBERS = frozenset(("", "broadcast_to"))
 
@@ -97,7 +102,8 @@ def factors(node: Node, most: int = _MOST_FACTORS) -> Product:
     count = 0
     while stack:
         n, then, under = stack.pop()
-        name = n.op.name if n.op is not None else ""
+        op = n.op
+        name = "" if op is None else op.name
         count += 1
         value = scalar(n) if name in _NUMBERS else None
         if value is not None and not (under and value == 0):
@@ -108,6 +114,10 @@ def factors(node: Node, most: int = _MOST_FACTORS) -> Product:
         elif name not in (_STRAIGHT if under else _PRODUCTS) or count > most:
             side = found.then if then else found.first
             (side.below if under else side.above).append(n)
+        elif name == "multiply":
+            a, b = n.inputs
+            stack.append((b, then, under))
+            stack.append((a, then, under))
         elif name == "negative":
             found.number = -found.number
             stack.append((n.inputs[0], then, under))
@@ -119,6 +129,33 @@ def factors(node: Node, most: int = _MOST_FACTORS) -> Product:
             a, b = n.inputs
             stack.append((b, then or name in _SAFE, under ^ (name in _QUOTIENTS)))
             stack.append((a, then, under))
+    return found
+
+
+class Top:
+    """What stands near the top of a product: factors below the line, numbers, exponentials, and
+    what may come out as zero where it should not."""
+
+    __slots__ = ("below", "exponential", "numbers", "vanishing")
+
+    def __init__(self, near: Product) -> None:
+        heads = {n.op.name for n in near.above() if n.op is not None}
+        self.below = bool(near.first.below or near.then.below)
+        self.numbers = near.numbers
+        self.exponential = "exp" in heads
+        self.vanishing = not _ENDS.isdisjoint(heads) and any(map(_vanishes, near.above()))
+
+
+#: The node that was asked about last, its operands then, and the answer: rules ask in a row.
+_ASKED: list[tuple[Any, Any, Any]] = [(lambda: None, (), None)]
+
+
+def top(node: Node) -> Top:
+    """What stands near the top of a product: the numbers of settled operands do."""
+    last, inputs, found = _ASKED[0]
+    if last() is not node or inputs is not node.inputs:
+        found = Top(factors(node, _NEAR))
+        _ASKED[0] = weakref.ref(node), node.inputs, found
     return found
 
 
@@ -322,12 +359,12 @@ def _cancelled(node: Node, exact: bool) -> Tensor | None:
     first, second = node.inputs
     if first is not second and not (_has_factors(first) or _has_factors(second)):
         return None
-    near = factors(node, _NEAR)  # the numbers of settled operands stand near the top
-    if near.below():
+    near = top(node)
+    if near.below:
         product = factors(node)
         if cancel(product, exact):
             return written(product, node)
-    return written(near, node) if near.numbers > 1 else None
+    return written(factors(node, _NEAR), node) if near.numbers > 1 else None
 
 
 @rewriter("canonicalize", ops=_BINARY, tags=("cancel",),
@@ -342,8 +379,8 @@ def pair_factors(node: Node) -> Tensor | None:
     """Factors that overflow or vanish together become one that does not."""
     if node.dtype.kind != "f":
         return None
-    near = factors(node, _NEAR)
-    if not near.below() and not any(_named(n, "exp") for n in near.above()):
+    near = top(node)
+    if not near.below and not near.exponential:
         return None
     product = factors(node)
     if not pair_off(product):
@@ -370,7 +407,7 @@ def terms(node: Node) -> list[tuple[int, Node]]:
 
 def _vanishes(node: Node) -> bool:
     """Whether a factor may come out as zero, or infinite, where it should not."""
-    return _named(node, "sigmoid", "softmax", "exp") or normaliser_of(node) is not None
+    return _named(node, *_VANISHING) or normaliser_of(node) is not None
 
 
 @rewriter("stabilize", ops=_BINARY, tags=("sigmoid", "softmax"))
@@ -378,7 +415,7 @@ def distribute(node: Node) -> Tensor | None:
     """(a / p + b) * p is a + b * p where p may vanish: the quotient would be infinite."""
     if node.dtype.kind != "f":
         return None
-    if not any(map(_vanishes, factors(node, _NEAR).above())):
+    if not top(node).vanishing:
         return None
     product = factors(node)
     for total in product.above():

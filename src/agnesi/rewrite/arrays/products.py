@@ -40,6 +40,8 @@ def _transposed(node: Node) -> Tensor:
 
 def transposed_products(graph: FunctionGraph) -> FunctionGraph:
     """A product that is used transposed only is made so: then what uses it can finish it."""
+    if MatMul.name not in graph.names:
+        return graph
     uses = graph.uses
     changes: dict[Node, Node] = {}
     for node in graph.nodes:
@@ -162,6 +164,8 @@ def sums_of_products(graph: FunctionGraph) -> FunctionGraph:
 
     They are where joining their operands moves less memory than adding up their results.
     """
+    if MatMul.name not in graph.names:
+        return graph
     nodes = graph.nodes
     uses = graph.uses
     inside: set[Node] = set()
@@ -264,6 +268,8 @@ class _Rows:
 
 def rows_of_products(graph: FunctionGraph) -> FunctionGraph:
     """What follows a product element by element is done before its rows get other axes."""
+    if MatMul.name not in graph.names:
+        return graph
     flat = _Rows(graph).flat
     if not flat:
         return graph

@@ -79,6 +79,8 @@ class Steps:
 
 def products_of_steps(graph: FunctionGraph) -> FunctionGraph:
     """One product instead of many with the same matrix, where no operand of it needs a result."""
+    if MatMul.name not in graph.names:
+        return graph
     groups = _groups(graph)
     if not groups:
         return graph

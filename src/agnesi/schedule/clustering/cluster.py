@@ -26,8 +26,8 @@ class Cluster:
     """
 
     __slots__ = (
-        "lowers", "makers", "merged", "number", "price", "product", "rank", "reduces", "rereads",
-        "roots", "shapes", "stretch", "sweeps", "users", "widest",
+        "goal", "lowers", "makers", "merged", "met", "number", "price", "product", "rank",
+        "reduces", "rereads", "roots", "shapes", "stretch", "sweeps", "users", "widest",
     )
 
     def __init__(self, number: int, root: Node, users: set[Cluster], facts: Facts) -> None:
@@ -53,6 +53,8 @@ class Cluster:
         #: What its reductions and windows run over.
         self.sweeps: dict[Any, None] = {}
         self.merged: Cluster | None = None
+        #: The last searches that met it, or were for it.
+        self.met = self.goal = 0
         #: The numbers of its stretch, users first.
         self.stretch: list[Node] = []
 
@@ -101,6 +103,11 @@ class Cluster:
         self.makers += other.makers
 
 
+def _pair(a: Cluster, b: Cluster) -> tuple[int, int]:
+    """Two clusters by their numbers, the lesser one first."""
+    return (a.number, b.number) if a.number < b.number else (b.number, a.number)
+
+
 def present(users: set[Cluster]) -> set[Cluster]:
     """What clusters have become by now."""
     for cluster in users:
@@ -121,23 +128,42 @@ class Order:
 
     def __init__(self) -> None:
         self.looks = 1 << 12
+        #: Pairs of clusters, by their numbers, of which one needs the other: that lasts.
+        self._needs: set[tuple[int, int]] = set()
+        #: The number of the search under way, by which clusters know that they were met.
+        self._search = 0
 
     def opened(self) -> None:
         """A cluster has been made, behind all others."""
         self.looks += _LOOKS
 
-    def independent(self, clusters: Iterable[Cluster]) -> bool:
+    def depend(self, clusters: Sequence[Cluster]) -> bool:
+        """Whether two clusters are known to need each other; all else has to be looked up."""
+        if len(clusters) != 2:
+            return False
+        return _pair(clusters[0], clusters[1]) in self._needs
+
+    def independent(self, clusters: Sequence[Cluster]) -> bool:
         """Whether none of some clusters needs another one."""
-        goals = {*clusters}
-        return self._users_above(goals, min([c.rank for c in goals]), goals) is not None
+        if self.depend(clusters):
+            return False
+        if self._users_above(clusters, min([c.rank for c in clusters]), clusters) is not None:
+            return True
+        if len(clusters) == 2 and self.looks >= 0:
+            self._needs.add(_pair(clusters[0], clusters[1]))
+        return False
 
     def below(self, users: Iterable[Cluster], maker: Cluster) -> bool:
         """Whether others can come to use ``maker``; their ranks are less than its own then."""
         for user in users:
             if user is maker or user.rank < maker.rank:
                 continue
-            needing = self._users_above({user}, maker.rank, {maker})
+            if (pair := _pair(user, maker)) in self._needs:
+                return False
+            needing = self._users_above([user], maker.rank, [maker])
             if needing is None:
+                if self.looks >= 0:
+                    self._needs.add(pair)
                 return False
             self._move(needing, self._makers_below(maker, user.rank))
         return True
@@ -147,45 +173,54 @@ class Order:
         first, *others = clusters
         for other in others:
             low, high = sorted((first, other), key=lambda c: c.rank)
-            needing = self._users_above({high}, low.rank, {low}, always=True)
+            needing = self._users_above([high], low.rank, [low], always=True)
             assert needing is not None, "clusters that need each other cannot become one"
             self._move(needing, self._makers_below(low, high.rank))
             first._take_in(other)  # no rank of its users or makers lies between the two any more
         return first
 
-    def _users_above(self, starts: set[Cluster], rank: int, goals: set[Cluster],
-                     always: bool = False) -> set[Cluster] | None:
+    def _users_above(self, starts: Sequence[Cluster], rank: int, goals: Iterable[Cluster],
+                     always: bool = False) -> list[Cluster] | None:
         """``starts`` and what needs them, of those with a greater rank; None if that is a goal.
 
         None, too, where that takes too long, unless it is asked for ``always``.
         """
-        found, stack = {*starts}, [*starts]
-        while stack:
-            for user in stack.pop().users:
-                user = user.now()
-                if user in goals:
+        self._search = search = self._search + 1
+        for cluster in goals:
+            cluster.goal = search
+        for cluster in starts:
+            cluster.met = search
+        found = [*starts]
+        for cluster in found:  # which grows
+            before = len(found)
+            for user in cluster.users:
+                while user.merged is not None:
+                    user = user.merged
+                if user.goal == search:
                     return None
-                if user.rank > rank and user not in found:
-                    found.add(user)
-                    stack.append(user)
-                    self.looks -= 1
+                if user.rank > rank and user.met != search:
+                    user.met = search
+                    found.append(user)
+            self.looks -= len(found) - before
             if self.looks < 0 and not always:
                 return None
         return found
 
-    def _makers_below(self, start: Cluster, rank: int) -> set[Cluster]:
+    def _makers_below(self, start: Cluster, rank: int) -> list[Cluster]:
         """``start`` and what it needs, of those with a lesser rank."""
-        found, stack = {start}, [start]
-        while stack:
-            for maker in stack.pop().makers:
-                maker = maker.now()
-                if maker.rank < rank and maker not in found:
-                    found.add(maker)
-                    stack.append(maker)
-                    self.looks -= 1
+        self._search = start.met = search = self._search + 1
+        found = [start]
+        for cluster in found:  # which grows
+            for maker in cluster.makers:
+                while maker.merged is not None:
+                    maker = maker.merged
+                if maker.rank < rank and maker.met != search:
+                    maker.met = search
+                    found.append(maker)
+        self.looks -= len(found) - 1
         return found
 
-    def _move(self, users: set[Cluster], makers: set[Cluster]) -> None:
+    def _move(self, users: list[Cluster], makers: list[Cluster]) -> None:
         """Let all ``users`` come before all ``makers``, each in the order that they have."""
         moved = [c for group in (users, makers) for c in sorted(group, key=lambda c: c.rank)]
         ranks = sorted([c.rank for c in moved])

@@ -474,7 +474,8 @@ class Plan:
     def merge(self, users: Iterable[Cluster]) -> bool:
         """Let the kernels that share a value become one; False where that cannot be."""
         clusters = list(users)
-        if not _mergeable(clusters) or not self._ranks.independent(clusters):
+        if self._ranks.depend(clusters) or not _mergeable(clusters) or (
+                not self._ranks.independent(clusters)):
             return False
         first = self._ranks.unite(clusters)
         for cluster in clusters:
