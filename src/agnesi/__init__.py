@@ -53,6 +53,7 @@ from agnesi.core.support.errors import MissingInputError as MissingInputError
 from agnesi.core.support.errors import NestingError as NestingError
 from agnesi.core.support.errors import ShapeError as ShapeError
 from agnesi.core.support.errors import TraceError as TraceError
+from agnesi.core.support.errors import UnusedInputError as UnusedInputError
 from agnesi.core.support.errors import no_attribute as _no_attribute
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.lineage import LINEAGE as _LINEAGE  # noqa: F401 - it counts from here on
@@ -90,7 +91,6 @@ if TYPE_CHECKING:
     from agnesi.api.custom.forward_backward import Function as Function
     from agnesi.api.custom.kernels import elementwise as elementwise
     from agnesi.api.custom.kernels import reduction as reduction
-    from agnesi.api.custom.opgraph import OpFromGraph as OpFromGraph
     from agnesi.api.custom.userops import Op as Op
     from agnesi.api.custom.userops import op as op
     from agnesi.api.mapping import apply_along_axis as apply_along_axis
@@ -117,7 +117,9 @@ if TYPE_CHECKING:
     from agnesi.autodiff.jacobians import jacobian as jacobian
     from agnesi.autodiff.jacobians import jacrev as jacrev
     from agnesi.autodiff.jacobians import linearize as linearize
+    from agnesi.autodiff.opgraph import OpFromGraph as OpFromGraph
     from agnesi.autodiff.vmap import vmap as vmap
+    from agnesi.compiler.cloning import clone as clone
     from agnesi.compiler.control import clear_cache as clear_cache
     from agnesi.compiler.control import get_num_threads as get_num_threads
     from agnesi.compiler.control import keep_memory as keep_memory
@@ -127,7 +129,6 @@ if TYPE_CHECKING:
     from agnesi.compiler.function import function as function
     from agnesi.compiler.inputs import In as In
     from agnesi.compiler.jit import jit as jit
-    from agnesi.core.substitution import clone as clone
     from agnesi.ops.arrays.grids import *  # noqa: F403
     from agnesi.ops.arrays.inquire import *  # noqa: F403
     from agnesi.ops.arrays.nonzeros import *  # noqa: F403
@@ -152,6 +153,8 @@ if TYPE_CHECKING:
     from agnesi.ops.signal.tapers import *  # noqa: F403
     from agnesi.ops.sorting.partitions import *  # noqa: F403
     from agnesi.ops.special.bessel import i0 as i0
+    from agnesi.saving.graphs import load as load
+    from agnesi.saving.graphs import save as save
 
 #: Names that are loaded at first use: "module", or "module:name".
 _LATE = {
@@ -161,7 +164,7 @@ _LATE = {
     "checkpoint": "agnesi.autodiff.checkpoint:checkpoint",
     "checkpoint_sequential": "agnesi.autodiff.checkpoint:checkpoint_sequential",
     "clear_cache": "agnesi.compiler.control:clear_cache",
-    "clone": "agnesi.core.substitution:clone",
+    "clone": "agnesi.compiler.cloning:clone",
     "convolve": "agnesi.ops.convolution.convolve:convolve",
     "correlate": "agnesi.ops.convolution.convolve:correlate",
     "cuda": "agnesi.cuda",
@@ -188,6 +191,7 @@ _LATE = {
     "keep_memory": "agnesi.compiler.control:keep_memory",
     "kron": "agnesi.ops.linalg.products:kron",
     "limit_memory": "agnesi.compiler.control:limit_memory",
+    "load": "agnesi.saving.graphs:load",
     "linalg": "agnesi.api.linalg",
     "linearize": "agnesi.autodiff.jacobians:linearize",
     "manual_seed": "agnesi.api.random:manual_seed",
@@ -196,7 +200,7 @@ _LATE = {
     "nn": "agnesi.nn",
     "Op": "agnesi.api.custom.userops:Op",
     "op": "agnesi.api.custom.userops:op",
-    "OpFromGraph": "agnesi.api.custom.opgraph:OpFromGraph",
+    "OpFromGraph": "agnesi.autodiff.opgraph:OpFromGraph",
     "optim": "agnesi.optim",
     "print": "agnesi.api.custom.effects:print",
     "rand": "agnesi.api.random:rand",
@@ -205,6 +209,7 @@ _LATE = {
     "random": "agnesi.api.random",
     "reduction": "agnesi.api.custom.kernels:reduction",
     "rewrite": "agnesi.rewrite",
+    "save": "agnesi.saving.graphs:save",
     "saving": "agnesi.saving",
     "set_num_threads": "agnesi.compiler.control:set_num_threads",
     "sparse": "agnesi.api.sparse",

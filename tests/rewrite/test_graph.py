@@ -9,7 +9,7 @@ from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.interpret import interpret
 from agnesi.core.op import Op
-from agnesi.core.substitution import clone
+from agnesi.compiler.cloning import clone
 from agnesi.core.support.errors import DTypeError, MissingInputError, ShapeError
 
 

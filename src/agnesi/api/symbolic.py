@@ -23,6 +23,9 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from agnesi.api import functions
+from agnesi.api.control.folds import foldl as foldl
+from agnesi.api.control.folds import foldr as foldr
+from agnesi.api.control.folds import reduce as reduce
 from agnesi.api.control.loops import cond as cond
 from agnesi.api.control.loops import fori_loop as fori_loop
 from agnesi.api.control.loops import map as map
@@ -357,7 +360,8 @@ def _in_programs(functions: dict[str, Any]) -> dict[str, Any]:
 
 
 if not TYPE_CHECKING:
-    _LOOPS = {f.__name__: f for f in (cond, fori_loop, map, while_loop, scan, ifelse, switch, grad)}
+    _LOOPS = {f.__name__: f for f in (
+        cond, fori_loop, foldl, foldr, map, reduce, while_loop, scan, ifelse, switch, grad)}
     globals().update(_in_programs({**vars(functions), **_LOOPS}))
 
     def __getattr__(name: str) -> Any:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.binding.arraylikes import plain
+from agnesi.autodiff.opgraph import OpFromGraph
 from agnesi.compiler.binding.call_stub import Direct
-from agnesi.compiler.compilation.compiled import Compiled, Known, Settings
+from agnesi.compiler.cloning import replaced_by
+from agnesi.compiler.compilation.compiled import Compiled, Known, Settings, check_rules
 from agnesi.compiler.compilation.copies import (
     check_copy,
     check_pair,
@@ -19,14 +20,13 @@ from agnesi.compiler.compilation.copies import (
     with_other_state,
 )
 from agnesi.compiler.compilation.limits import byte_count
-from agnesi.compiler.inputs import In
+from agnesi.compiler.inputs import In, Inputs, check_used
 from agnesi.compiler.reports.report import Inspectable
 from agnesi.compiler.shared import (
     Shared,
     SharedDim,
     each_once,
     fitting,
-    replaced_by,
     storage_of,
     with_default_updates,
 )
@@ -48,22 +48,22 @@ from agnesi.compiler.specialization.dynamic_sizes import (
     sizes_of,
     told,
 )
-from agnesi.core.dispatch import graph_node, touch
+from agnesi.core.dispatch import assign, graph_node, touch
 from agnesi.core.graph import FunctionGraph
-from agnesi.core.ir.dims import Dim
+from agnesi.core.ir.dims import Dim, is_static
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
 from agnesi.core.substitution import size_with, substituted, unify
-from agnesi.core.support.config import STATE, WITNESSES, config
-from agnesi.core.support.errors import DTypeError, ShapeError, at
+from agnesi.core.support.config import STATE, TRACES, WITNESSES, config
+from agnesi.core.support.errors import ShapeError, TraceError, at
 from agnesi.core.support.record import replace
+from agnesi.core.support.tracing import is_tracing, within
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.core.valuedims import ValueDim
 from agnesi.ops.base.convert import as_tensor
-from agnesi.ops.base.literals import literal
 
 #: What copies have in common.
-_SAME = ("settings", "_single", "_keys", "_names", "_mutable", "_types", "_returned")
+_SAME = ("settings", "_single", "_keys", "_inputs", "_mutable", "_returned")
 
 
 class Function(Direct, Inspectable):
@@ -76,24 +76,28 @@ class Function(Direct, Inspectable):
     public_names = f"{Inspectable.public_names} copy reoptimize"
 
     def __repr__(self) -> str:
-        return f"<ag.function {self.name} of ({', '.join(n or '_' for n in self._names)})>"
+        names = ", ".join(n or "_" for n in self._inputs.names)
+        return f"<ag.function {self.name} of ({names})>"
 
-    def __init__(self, inputs: Sequence[In], outputs: Any, updates: Mapping[Tensor, Tensor],
-                 givens: Mapping[Tensor, Tensor], name: str, settings: Settings) -> None:
+    def __init__(self, told: Inputs, outputs: Any, updates: Mapping[Tensor, Tensor],
+                 givens: Mapping[Tensor, Tensor], name: str, settings: Settings,
+                 unused: str = "ignore") -> None:
         self.name = name
+        self._inputs = told
+        inputs = told.compiled
         self.settings = settings
         self._single = isinstance(outputs, (Tensor, Dim))
         self._keys = list(outputs) if isinstance(outputs, dict) else None
         results = _results(outputs)
-        self._names = [i.variable.name for i in inputs]
         self._mutable = [i.mutable for i in inputs]
-        self._types = [(i.variable.dtype, i.variable.ndim) for i in inputs]
         targets = [storage_of(t) for t in updates]
         given = [graph_node(i.variable) for i in inputs]
         replaced = {graph_node(a): graph_node(b) for a, b in givens.items()}
         nodes = last_rows_uncut(substituted(
             [graph_node(as_tensor(t)) for t in (*results, *updates.values())], replaced
         ))
+        check_used([(i.name or f"number {k}", n) for k, (i, n) in enumerate(
+            zip(inputs, given, strict=True))], nodes, unused)
         found = value_dims(given, nodes, replaced)
         same = first_alike(found)
         self._sizes = [d for d in found if d not in same]
@@ -107,7 +111,8 @@ class Function(Direct, Inspectable):
         computed = [symbol(d.node) for d in valued if d not in places]
         #: What tells the sizes that are computed.
         self._counter = Function(
-            [In(i.variable) for i in inputs], computed, {}, givens, f"sizes of {name}", settings
+            Inputs([In(i.variable) for i in inputs]), computed, {}, givens, f"sizes of {name}",
+            settings
         ) if computed else None
         self._returned = len(results)
         self._updates = [(t, self._returned + i) for i, t in enumerate(targets)]
@@ -122,22 +127,7 @@ class Function(Direct, Inspectable):
         self._anew = anew
         self.call_directly(self.dispatch)
 
-    def _ordered(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> list[Any]:
-        values = dict(zip(self._names, args, strict=False))
-        rest = self._names[len(args):]
-        for name, value in keywords.items():
-            if name not in rest:
-                known = ", ".join(str(n) for n in self._names)
-                twice = ", for it was given by position" if name in self._names else ""
-                raise TypeError(
-                    at(f"{self.name} has no free input {name!r}{twice}; inputs: {known}"))
-            values[name] = value
-        missing = [str(n) for n in rest if n not in keywords]
-        if missing:
-            raise TypeError(at(f"{self.name} needs a value for {', '.join(missing)}"))
-        return [*args, *(keywords[n] for n in rest)]  # type: ignore[index]
-
-    def dispatch(self, *args: Any, **keywords: Any) -> Any:
+    def dispatch(self, /, *args: Any, **keywords: Any) -> Any:
         """Check the arguments, find or make the code for their sizes, run it.
 
         Parameters
@@ -157,13 +147,10 @@ class Function(Direct, Inspectable):
         TypeError
             If an argument is missing, or is of another dtype or number of axes.
         """
-        if keywords:
-            return self.dispatch(*self._ordered(args, keywords))
-        if len(args) != (n := len(self._types)):
-            names = ", ".join(n or f"number {i}" for i, n in enumerate(self._names))
-            raise TypeError(at(f"{self.name} takes {n} argument{'s' * (n != 1)}"
-                               f"{names and f' ({names})'}, but {len(args)} came"))
-        arrays = [self._checked(i, a) for i, a in enumerate(args)]
+        values = self._inputs.ordered(self.name, args, keywords)
+        if is_tracing() or any(_is_part_of_graph(v) for v in values):
+            return self._written_out(values)
+        arrays = [self._taken(i, a) for i, a in enumerate(values)]
         if self._sizes:
             arrays += self._carriers(arrays)
         key = tuple(a.shape for a in arrays), tuple(t.shape for t in self._state())
@@ -177,13 +164,61 @@ class Function(Direct, Inspectable):
             for t, _ in self._updates:
                 STATE.watch(t)
         for i in found.overwrites:
-            if isinstance(args[i], Tensor):
-                touch(args[i])
+            if isinstance(values[i], Tensor):
+                touch(values[i])
         if self._keys is not None:
             return dict(zip(self._keys, found.run(*arrays), strict=True))
-        if found.direct is not None and not self._sizes:
+        if found.direct is not None and not self._sizes and self._inputs.in_order:
             self.call_directly(found.direct)
         return found.run(*arrays)
+
+    def _written_out(self, values: Sequence[Any]) -> Any:
+        """The call as an operation of the graph around it, with gradients."""
+        if any(isinstance(d, ValueDim) for d in self._sizes):
+            raise TraceError(at(
+                f"{self.name} has results whose sizes are values, so that no other graph can hold "
+                "it: write what it computes there, as a Python function"))
+        found = self._operation(*values)
+        if self._updates and not is_tracing() and any(y.data is None for y in found):
+            raise TraceError(at(
+                f"{self.name} changes state, which a declared graph cannot do by itself: call it "
+                "with values, inside of ag.jit, or give its updates to the function around it"))
+        for t, i in self._updates:
+            assign(t, found[i], state=True)
+        results = found[: self._returned]
+        if self._keys is not None:
+            return dict(zip(self._keys, results, strict=True))
+        return (results[0] if self._single else results) if results else None
+
+    @property
+    def _operation(self) -> OpFromGraph:
+        found = self.__dict__.get("_as_operation")
+        if found is None:
+            inputs = [symbol(n) for n in self.source.inputs[: len(self._inputs.compiled)]]
+            outputs = tuple(symbol(n) for n in self.source.outputs)
+            with within(None):
+                found = self._as_operation = OpFromGraph(inputs, outputs, name=self.name)
+        return found
+
+    def compile_known(self) -> None:
+        """Compile at once what no call tells more about: a function whose sizes are all known.
+
+        Names of rules that there are not are found here for every function.
+        """
+        check_rules(self.settings)
+        types = [(n.dtype, n.shape) for n in self.source.inputs]
+        if self._sizes or not all(is_static(shape) for _, shape in types) or not config.compiles:
+            return
+        arrays = [np.broadcast_to(np.empty((), dtype), shape) for dtype, shape in types]
+        key = tuple(a.shape for a in arrays), tuple(t.shape for t in self._state())
+        self._made[key] = self._compile(arrays, _rest(key), sizes_of(key[0]))
+        self._families.setdefault(_rest(key), Family()).learn(key[0])
+
+    @property
+    def graph(self) -> FunctionGraph:
+        """The optimised graph of the last specialisation, before the first the graph as declared;
+        printing it gives its text."""
+        return self._last().optimised if self.specialisations else self.source
 
     def _carriers(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         """Arguments that bring along what values tell about sizes."""
@@ -204,40 +239,9 @@ class Function(Direct, Inspectable):
         any_ = max((a.size for a in arrays), default=1)
         return [n if n is None or isinstance(n, int) else any_ for n in now]
 
-    def _written(self, i: int, value: Any) -> Any:
-        """A Python number or list in the input's dtype, which must hold it."""
-        try:
-            return literal(value, self._types[i][0])
-        except (DTypeError, ShapeError) as error:
-            label = self._names[i] or f"number {i}"
-            raise type(error)(at(f"input {label} of {self.name}: {error}")) from None
-
-    def _checked(self, i: int, value: Any) -> np.ndarray:
-        dtype, ndim = self._types[i]
-        label = self._names[i] or f"number {i}"
-        array = value.data if isinstance(value, Tensor) else value
-        if type(array) is not np.ndarray:
-            array = plain(self._written(i, array), f"input {label} of {self.name}")
-        if array.dtype != dtype:
-            if array.dtype.kind in "OUS":
-                raise TypeError(
-                    at(f"input {label} of {self.name} takes numbers, not {typed(value)}"))
-            if not np.can_cast(array.dtype, dtype, "safe"):
-                raise DTypeError(
-                    at(
-                        f"input {label} of {self.name} is declared {dtype}; {array.dtype} values "
-                        f"would lose precision: convert them with .astype({str(dtype)!r}), or "
-                        f"declare the input {array.dtype}"
-                    )
-                )
-            array = array.astype(dtype)
-        if array.ndim != ndim:
-            raise ShapeError(
-                at(
-                    f"input {label} of {self.name} is {ndim}-dimensional; an array of shape "
-                    f"{array.shape} does not fit"
-                )
-            )
+    def _taken(self, i: int, value: Any) -> np.ndarray:
+        """A value as compiled code takes it: in one piece, apart from what is updated."""
+        array = self._inputs.checked(self._inputs.places[i], value, self.name)
         if any(np.may_share_memory(array, t.data) for t, _ in self._updates):
             return array.copy()
         return np.require(array, requirements=["C", "A", "W"] if self._mutable[i] else ["C", "A"])
@@ -281,12 +285,19 @@ class Function(Direct, Inspectable):
             wrap=[False] * self._returned, settings=self.settings, name=self.name,
             donated=[i for i, mutable in enumerate(self._mutable) if mutable],
             slow=self.dispatch, known=known, anew=self._anew,
-            guards=[Guard(WITNESSES, "running", 0)] if self._updates else (),
+            guards=[Guard(WITNESSES if self._updates else TRACES, "running", 0)],
         )
         cause = f"the shapes were new; {told(sizes)}" if graph.extents else ""
         cause = "it came with its optimised graph" if known is not None else cause
         self._note(made, ", ".join(f"{dtype}{list(shape)}" for dtype, shape in types), cause)
         return made
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        """The value of an input that has one between calls, by name, place or variable."""
+        return self._inputs.value(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._inputs.set_value(key, value, self.name)
 
     # -- as an object ---------------------------------------------------------------------
     def copy(self, swap: Mapping[Any, Any] | None = None, *, updates: bool = True,
@@ -418,9 +429,16 @@ class Function(Direct, Inspectable):
 
     def __reduce__(self) -> Any:
         state = {k: v for k, v in self.__dict__.items()
-                 if k not in ("_made", "_families", "_known", "_live", "_anew", "_specialisations")}
+                 if k not in ("_made", "_families", "_known", "_live", "_anew", "_specialisations",
+                              "_as_operation")}
         live = self._state()
         return _restored, (state, live, {k: packed(v, live) for k, v in self._found().items()})
+
+
+def _is_part_of_graph(value: Any) -> bool:
+    """Whether what is computed of a value belongs into a graph or a record."""
+    return isinstance(value, Tensor) and (
+        value.data is None or (value.requires_grad and STATE.recording))
 
 
 def _restored(state: dict[str, Any], live: list[Tensor], known: dict[Any, bytes]) -> Function:
@@ -446,6 +464,7 @@ def function(
     updates: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None = None,
     givens: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None = None,
     no_default_updates: bool | Sequence[Shared] = False,
+    on_unused_input: str = "ignore",
     name: str = "function",
     optimizer: str | None = None,
     include: Sequence[str] = (),
@@ -459,7 +478,8 @@ def function(
     Parameters
     ----------
     inputs : sequence of Tensor or In
-        What the caller gives.  Any tensor of the graph can be an input, intermediate ones too.
+        What the caller gives.  Any tensor of the graph can be an input, intermediate ones too;
+        :class:`In` tells of default values and of what they become.
     outputs : Tensor, sequence or dict of Tensor, optional
         What the function returns: one array, a tuple of arrays, or a dict of arrays.
     updates : mapping or pairs, optional
@@ -469,6 +489,8 @@ def function(
         Replacements made in the graph first.
     no_default_updates : bool or sequence of Shared
         True, or variables: leaves out their ``default_update``, as that of random streams.
+    on_unused_input : {"ignore", "warn", "raise"}
+        What to do about inputs on which nothing depends, neither by value nor by size.
     name : str
         Name in messages and reports.
     optimizer : {"fast_run", "fast_compile", "None"}, optional
@@ -495,6 +517,8 @@ def function(
     ------
     MissingInputError
         If the outputs depend on a variable that is neither an input nor has a value.
+    UnusedInputError
+        If nothing depends on an input and ``on_unused_input`` is "raise".
     TypeError
         If an input is no tensor, or an update is of another type than its variable.
     ValueError
@@ -518,19 +542,24 @@ def function(
     given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     wanted = [i if isinstance(i, In) else In(i) for i in given]
     for n, i in enumerate(wanted):
-        if not isinstance(i.variable, Tensor):
-            raise TypeError(at(f"an input must be a Tensor, not {typed(i.variable)}"))
         if any(i.variable is other.variable for other in wanted[:n]):
             raise ValueError(at(f"function: {typed(i.variable)} is among the inputs twice"))
-    new = {target: fitting(target, value) for target, value in each_once(updates or {}).items()}
+    told = Inputs(wanted)
+    changes = each_once(updates or {})
     replaced = replaced_by(givens)
+    for k, state in told.states.items():
+        changes[state] = wanted[k].update
+        replaced[wanted[k].variable] = state
+    new = {target: fitting(target, value) for target, value in changes.items()}
     with_default_updates(
         _results(outputs), new, [graph_node(t) for t in (*[i.variable for i in wanted], *replaced)],
         no_default_updates,
     )
     limit = byte_count(memory_limit)
     settings = Settings(optimizer, include, exclude, limit, save_dtype, algebra=algebra)
-    return Function(wanted, outputs, new, replaced, name, settings)
+    found = Function(told, outputs, new, replaced, name, settings, on_unused_input)
+    found.compile_known()
+    return found
 
 
 def _results(outputs: Any) -> list[Any]:

@@ -1,19 +1,45 @@
-"""Inputs of ``ag.function``."""
+"""Inputs of ``ag.function``: what a call may give for them, by place and by name."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.binding.arraylikes import plain
+from agnesi.compiler.shared import Shared, shared
+from agnesi.compiler.specialization.data_dependent_sizes import sizes_in
+from agnesi.core.ir.dims import leaves
+from agnesi.core.ir.node import Node, toposort
+from agnesi.core.support.errors import DTypeError, ShapeError, UnusedInputError, at, typed, warn
 from agnesi.core.tensor import Tensor
+from agnesi.ops.base.literals import literal
 
 
 class In:
-    """An input of a function, with what may be done to it.
+    """An input of a function: a default value, what that becomes, what may be done to the array.
 
     Parameters
     ----------
     variable : Tensor
         The input.
+    value : array_like or Shared, optional
+        What the input is where a call gives nothing.  A shared variable is read at the call.
+    name : str, optional
+        For calls by keyword; the variable's by default.
+    update : Tensor, optional
+        What the default value becomes behind each call, an expression of the inputs.  A call that
+        gives a value sets it first.
     mutable : bool
         The function may overwrite the caller's array, and return results in its memory.
+
+    Raises
+    ------
+    TypeError
+        If the variable is no tensor.
+    ValueError
+        If there is an update but no value.
 
     See Also
     --------
@@ -23,10 +49,205 @@ class In:
     --------
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
-    >>> x = T.vector("x")
-    >>> double = ag.function([ag.In(x, mutable=True)], x + x)
+    >>> x, total = T.scalars("x", "total")
+    >>> add = ag.function([x, ag.In(total, value=0.0, update=total + x)], total + x)
+    >>> add(1.0), add(2.0), add["total"]
+    (array(1.), array(3.), array(3.))
     """
 
-    def __init__(self, variable: Tensor, *, mutable: bool = False) -> None:
+    def __init__(self, variable: Tensor, value: Any = None, *, name: str | None = None,
+                 update: Any = None, mutable: bool = False) -> None:
+        if not isinstance(variable, Tensor):
+            raise TypeError(at(f"an input must be a Tensor, not {typed(variable)}"))
+        if update is not None and value is None:
+            raise ValueError(at(f"In: {typed(variable)} has an update, but no value that begins"))
         self.variable = variable
+        self.value = value
+        self.name = variable.name if name is None else name
+        self.update = update
         self.mutable = mutable
+
+
+class Inputs:
+    """All inputs of a function, those that the function remembers included.
+
+    Attributes
+    ----------
+    compiled : list of In
+        Those that compiled code gets.
+    states : dict
+        By place, the shared variables that stand for inputs with an update.
+    """
+
+    def __init__(self, told: Sequence[In]) -> None:
+        self.names = [i.name for i in told]
+        self.variables = [i.variable for i in told]
+        self.types = [(i.variable.dtype, i.variable.ndim) for i in told]
+        self.states: dict[int, Shared] = {}
+        self.defaults: dict[int, Any] = {}
+        for k, i in enumerate(told):
+            if i.value is None:
+                continue
+            keeps = isinstance(i.value, Shared)
+            value = i.value if keeps else self.checked(k, i.value, "function")
+            if i.update is not None:
+                self.states[k] = value if keeps else shared(value, i.name)
+            else:
+                self.defaults[k] = value if keeps else value.copy()
+        #: Of those that compiled code gets, the places among all.
+        self.places = [k for k in range(len(told)) if k not in self.states]
+        self.compiled = [told[k] for k in self.places]
+
+    @property
+    def in_order(self) -> bool:
+        """Whether arguments by place are those of compiled code, as long as there are no more."""
+        return not self.states or min(self.states) == len(self.compiled)
+
+    def label(self, k: int) -> str:
+        """The name of an input for messages."""
+        return self.names[k] or f"number {k}"
+
+    def ordered(self, owner: str, args: Sequence[Any], keywords: dict[str, Any]) -> list[Any]:
+        """What compiled code gets for a call; values for remembered inputs are noted.
+
+        Raises
+        ------
+        TypeError
+            If there are too many values, two for one input, or one is missing.
+        """
+        count = len(self.names)
+        if len(args) == count and not keywords and not self.states:
+            return list(args)
+        if len(args) > count or (not keywords and not self.states and not self.defaults
+                                 and len(args) < count):
+            names = ", ".join(map(self.label, range(count)))
+            raise TypeError(at(f"{owner} takes {count} argument{'s' * (count != 1)}"
+                               f"{names and f' ({names})'}, but {len(args)} came"))
+        values = {**dict(enumerate(args)), **self._named(owner, len(args), keywords)}
+        missing = [self.label(k) for k in range(count)
+                   if k not in values and k not in self.states and k not in self.defaults]
+        if missing:
+            raise TypeError(at(f"{owner} needs a value for {', '.join(missing)}"))
+        for k, state in self.states.items():
+            if k in values:
+                state.set_value(self.checked(k, values[k], owner))
+        return [values[k] if k in values else self._default(k)
+                for k in range(count) if k not in self.states]
+
+    def _default(self, k: int) -> Any:
+        value = self.defaults[k]
+        return value.get_value(borrow=True) if isinstance(value, Shared) else value
+
+    def _named(self, owner: str, positional: int, keywords: dict[str, Any]) -> dict[int, Any]:
+        """Values by place of what is given by name."""
+        found: dict[int, Any] = {}
+        for name, value in keywords.items():
+            places = [k for k, n in enumerate(self.names) if n == name]
+            free = [k for k in places if k >= positional]
+            if len(free) > 1:
+                raise TypeError(at(f"{owner} has {len(places)} inputs of the name {name!r}: give "
+                                   "values by position, or other names with ag.In(x, name=...)"))
+            if not free:
+                known = ", ".join(str(n) for n in self.names)
+                twice = ", for it was given by position" if places else ""
+                raise TypeError(
+                    at(f"{owner} has no free input {name!r}{twice}; inputs: {known}"))
+            found[free[0]] = value
+        return found
+
+    def checked(self, k: int, value: Any, owner: str) -> np.ndarray:
+        """A value as an array of the input's dtype and number of axes.
+
+        Raises
+        ------
+        TypeError
+            If it is of another dtype (DTypeError) or number of axes (ShapeError).
+        """
+        dtype, ndim = self.types[k]
+        what = f"input {self.label(k)} of {owner}"
+        array = value.data if isinstance(value, Tensor) else value
+        if type(array) is not np.ndarray:
+            array = plain(_written(array, dtype, what), what)
+        if array.dtype != dtype:
+            if array.dtype.kind in "OUS":
+                raise TypeError(at(f"{what} takes numbers, not {typed(value)}"))
+            if not np.can_cast(array.dtype, dtype, "safe"):
+                raise DTypeError(at(
+                    f"{what} is declared {dtype}; {array.dtype} values would lose precision: "
+                    f"convert them with .astype({str(dtype)!r}), or declare the input "
+                    f"{array.dtype}"))
+            array = array.astype(dtype)
+        if array.ndim != ndim:
+            raise ShapeError(at(
+                f"{what} is {ndim}-dimensional; an array of shape {array.shape} does not fit"))
+        found: np.ndarray = array
+        return found
+
+    def place(self, key: Any) -> int:
+        """The place of an input with a value, by number, name or variable.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        for k, (name, variable) in enumerate(zip(self.names, self.variables, strict=True)):
+            if key is variable or (not isinstance(key, Tensor) and key in (k, name)):
+                if k in self.states or k in self.defaults:
+                    return k
+                raise KeyError(at(f"input {self.label(k)} has no value between calls; declare it "
+                                  "with ag.In(x, value=...)"))
+        shown = key if isinstance(key, (str, int)) else typed(key)
+        known = ", ".join(map(str, self.names))
+        raise KeyError(at(f"there is no input {shown!r}; inputs: {known}"))
+
+    def value(self, key: Any) -> np.ndarray:
+        """The value that an input has where a call gives none."""
+        k = self.place(key)
+        held = self.states.get(k, self.defaults.get(k))
+        return held.get_value() if isinstance(held, Shared) else np.array(held)
+
+    def set_value(self, key: Any, value: Any, owner: str) -> None:
+        """Give it another one."""
+        k = self.place(key)
+        array = self.checked(k, value, owner)
+        held = self.states.get(k, self.defaults.get(k))
+        if isinstance(held, Shared):
+            held.set_value(array)
+        else:
+            self.defaults[k] = array.copy()
+
+
+def _written(value: Any, dtype: np.dtype, what: str) -> Any:
+    """A Python number or list in the input's dtype, which must hold it."""
+    try:
+        return literal(value, dtype)
+    except (DTypeError, ShapeError) as error:
+        raise type(error)(at(f"{what}: {error}")) from None
+
+
+def check_used(inputs: Sequence[tuple[str, Node]], outputs: Sequence[Node], policy: str) -> None:
+    """Deal with inputs that neither a value nor a size of the graph depends on.
+
+    Raises
+    ------
+    UnusedInputError
+        With "raise".
+    """
+    if policy not in ("raise", "warn", "ignore"):
+        raise ValueError(at("function: on_unused_input must be 'raise', 'warn' or 'ignore', not "
+                            f"{policy!r}"))
+    if policy == "ignore":
+        return
+    there = set(toposort(outputs))
+    asked = {d for n in sizes_in(outputs) for d in leaves(n)}
+    unused = [label for label, node in inputs if node not in there
+              and not any(d in asked for n in node.shape for d in leaves(n))]
+    if not unused:
+        return
+    text = (f"nothing depends on input{'s' * (len(unused) > 1)} {', '.join(unused)}: leave it out, "
+            "or write on_unused_input='ignore'")
+    if policy == "raise":
+        raise UnusedInputError(at(f"function: {text}"))
+    warn(f"function: {text}", UserWarning)
+

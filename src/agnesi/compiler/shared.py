@@ -259,25 +259,6 @@ def fitting(target: Any, value: Any) -> Tensor:
     return cast(value, target.dtype)
 
 
-def replaced_by(givens: Any) -> dict[Tensor, Tensor]:
-    """Variables, and the tensors that take their places."""
-    found: dict[Tensor, Tensor] = {}
-    try:
-        pairs = dict(givens or {})
-    except (TypeError, ValueError):
-        raise TypeError(at("function: givens is a mapping, or pairs, of variables and what takes "
-                           f"their places, not {typed(givens)}")) from None
-    for variable, value in pairs.items():
-        if not isinstance(variable, Tensor):
-            raise TypeError(at("function: givens maps variables to what takes their places, and "
-                               f"{typed(variable)} is no variable"))
-        new = as_tensor(value)
-        if not isinstance(value, Tensor) and np.can_cast(new.dtype, variable.dtype, "same_kind"):
-            new = cast(new, variable.dtype)
-        found[variable] = new
-    return found
-
-
 def each_once(updates: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     """Updates by what they change, which nobody may name twice.
 

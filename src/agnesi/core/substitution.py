@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any
 
-from agnesi.core.dispatch import Item, graph_node
+from agnesi.core.dispatch import Item
 from agnesi.core.ir import dims
 from agnesi.core.ir.dims import Dim, Shape, Size, is_open, is_settled
 from agnesi.core.ir.extents import Extent
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import explain, typed
 from agnesi.core.support.errors import DTypeError, ShapeError, at
-from agnesi.core.tensor import Tensor, symbol
+from agnesi.core.tensor import symbol
 
 
 def copied(node: Node, inputs: tuple[Node, ...]) -> Node:
@@ -138,45 +138,3 @@ def substituted(outputs: Sequence[Node], replace: Mapping[Node, Node]) -> list[N
         else:
             done[node] = copied(node, inputs)
     return [done[n] for n in outputs]
-
-
-def clone(outputs: Any, replace: Mapping[Tensor, Tensor] | None = None) -> Any:
-    """Symbolic tensors with some of what they depend on replaced.
-
-    Parameters
-    ----------
-    outputs : Tensor or sequence of Tensor
-        What to rebuild.
-    replace : mapping of Tensor to Tensor
-        Tensors to put in the place of others: of the same dtype and number of axes, with sizes
-        that fit.  The originals stay as they are.
-
-    Returns
-    -------
-    Tensor or list of Tensor
-        Like ``outputs``.
-
-    Raises
-    ------
-    TypeError
-        If a replacement is of another type.
-
-    See Also
-    --------
-    function, OpFromGraph
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> from agnesi import symbolic as T
-    >>> x, z = T.vector("x"), T.vector("z")
-    >>> y = clone(x * 2, {x: ag.exp(z)})
-    >>> y.eval({z: ag.zeros(2)})
-    array([2., 2.])
-    """
-    single = isinstance(outputs, Tensor)
-    wanted = [outputs] if single else list(outputs)
-    pairs = {graph_node(old): graph_node(new) for old, new in (replace or {}).items()}
-    nodes = substituted([graph_node(t) for t in wanted], pairs)
-    results = [symbol(n) for n in nodes]
-    return results[0] if single else results

@@ -83,11 +83,8 @@ def rewrite(graph: FunctionGraph, preset: str | None = "fast_run", include: Iter
     if preset not in PRESETS:
         raise ValueError(f"the preset must be one of {tuple(PRESETS)}, not {shown(preset)}")
     include, exclude = tuple(include), tuple(exclude)
+    check_names((*include, *exclude))
     known = library.rules() if include or exclude else library.rules(PRESETS[preset])
-    for name in (*include, *exclude):
-        if not any(r.goes_by((name,)) for r in known):
-            meant = _alike(name, known)
-            raise ValueError(at(f"no rewrite rule has the name or tag {name!r}{meant}"))
     report = Report() if report is None else report
     if algebra == "real":
         include = (*include, *_REAL)
@@ -95,6 +92,23 @@ def rewrite(graph: FunctionGraph, preset: str | None = "fast_run", include: Iter
     if algebra == "exact":
         rules = [r.exactly() for r in rules]
     return run(graph, rules, report)
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse names that no rule, tag or stage has.
+
+    Raises
+    ------
+    ValueError
+        If there is one.
+    """
+    if not names:
+        return
+    known = library.rules()
+    for name in names:
+        if not any(r.goes_by((name,)) for r in known):
+            meant = _alike(name, known)
+            raise ValueError(at(f"no rewrite rule has the name or tag {name!r}{meant}"))
 
 
 def _alike(name: str, known: Iterable[Rule]) -> str:

@@ -14,6 +14,7 @@ from agnesi.saving.files import TensorFile as TensorFile
 from agnesi.saving.files import load_file as load_file
 from agnesi.saving.files import open_file as open_file
 from agnesi.saving.files import save_file as save_file
+from agnesi.saving.graphs.loaded import Graph as Graph
 from agnesi.saving.keeper import Checkpoints as Checkpoints
 from agnesi.saving.names import rename as rename
 

@@ -78,7 +78,7 @@ def written(entries: Mapping[str, Entry], metadata: Mapping[str, str],
             sums: Mapping[str, Iterable[int]] | None = None) -> bytes:
     """A header; without the checksums as long as with them, in ``sums``."""
     texts = {
-        name: " ".join(f"{n:08x}" for n in sums[name]) if sums else
+        name: " ".join(f"{n:08x}" for n in sums[name]) if sums is not None else
         " ".join([_BLANK] * pieces(e.end - e.begin))
         for name, e in entries.items()
     }
@@ -93,7 +93,7 @@ def written(entries: Mapping[str, Entry], metadata: Mapping[str, str],
     if len(text) > LONGEST:
         raise ValueError(at(f"names and metadata take {len(text)} bytes; the header of a "
                             f"safetensors file has at most {LONGEST}"))
-    if sums:
+    if sums is not None:
         own = f"{zlib.crc32(text):08x}"
         text = text.replace(_told(_BLANK), _told(own), 1)
     return len(text).to_bytes(8, "little") + text

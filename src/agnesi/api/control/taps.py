@@ -13,6 +13,7 @@ from agnesi.core.dispatch import apply, assign
 from agnesi.core.integers import integer
 from agnesi.core.ir.dims import combine
 from agnesi.core.op import typed
+from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import ShapeError, TraceError, at
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
@@ -22,6 +23,7 @@ from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.select import where
 from agnesi.ops.base.slices import flip
 from agnesi.ops.control.loop import FirstRows
+from agnesi.ops.indexing.masked import first_rows
 
 
 class until:  # noqa: N801 - used as a function
@@ -205,10 +207,10 @@ def scan(
     -------
     outputs : Tensor or list of Tensor
         Each output's values in all steps, in the order of the steps.  Where ``until`` ended the
-        loop, they have the rows of the steps that were done; inside of other loops and of ``jit``,
-        where shapes cannot depend on values, later rows repeat the last one.  A compiled function
-        that needs to know how many rows there are (not for the last one, ``outputs[-1]``) runs the
-        loop without its results first.
+        loop, they have the rows of the steps that were done.  A compiled function that needs to
+        know how many rows there are (not for the last one, ``outputs[-1]``, and in ``jit`` not
+        for sums of all) runs the loop without its results first.  Inside of other loops, where no
+        shape changes from step to step, rows can be summed up, and the last one taken.
     updates : dict
         New values of what the steps change, for ``updates`` of ``ag.function``.
 
@@ -254,15 +256,22 @@ def scan(
     loop.cut = None if truncate_gradient < 0 else truncate_gradient
     loop.updates = updates if not is_tracing() else None
     loop.symbolic = step.symbolic
-    loop.cropped = not is_tracing()
+    loop.cropped = True
     _, ys, done = loop.run()
     for target, value in updates.items():
         if hasattr(target, "advance"):  # a state of random numbers
             target.advance(value)
-    if stops and loop.cropped:
-        rows_done = size_of(done)
-        ys = [y if y.shape[0] == rows_done else apply(FirstRows(rows_done), y) for y in ys]
+    if stops:
+        ys = [_done(y, done) for y in ys]
     return (ys[0] if len(ys) == 1 else list(ys)), updates
+
+
+def _done(y: Tensor, done: Tensor) -> Tensor:
+    """The rows of the steps that were done."""
+    if done.data is None and (is_tracing() or STATE.examples is not None):
+        return first_rows(y, done)
+    rows = size_of(done)
+    return y if y.shape[0] == rows else apply(FirstRows(rows), y)
 
 
 def _steps(taken: Sequence[_Sequence], n_steps: Any) -> Any:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.custom.opgraph import GraphOp
 from agnesi.autodiff.bodies import BodyTrace, body_trace, close
+from agnesi.autodiff.opgraph import GraphOp
 from agnesi.autodiff.reverse import transposed
 from agnesi.core.dispatch import current
 from agnesi.core.tensor import Tensor

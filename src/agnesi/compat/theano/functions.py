@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compat.theano.config import config
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.variable import SharedVariable, Variable, bare, wrapped
+from agnesi.compiler.cloning import clone as our_clone
 from agnesi.compiler.function import function as compiled
 from agnesi.compiler.inputs import In as OurIn
 from agnesi.compiler.shared import shared as our_shared
-from agnesi.core.substitution import clone as our_clone
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 
@@ -60,21 +61,16 @@ Param = In
 class Function:
     """A compiled function: called with values of its inputs, by position or name."""
 
-    def __init__(self, inputs: list[In], outputs: Any, found: Any, state: list[Any],
-                 downcast: bool, name: str | None) -> None:
+    def __init__(self, inputs: list[In], outputs: Any, found: Any, downcast: bool,
+                 name: str | None) -> None:
         self.inputs, self.outputs, self.name = inputs, outputs, name
         self._compiled, self._downcast = found, downcast
-        #: The default values that updates change, one for each input or None.
-        self._state = state
-        self.defaults = [i.value for i in inputs]
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        values = [self._value(k, args, keywords) for k in range(len(self.inputs))]
-        if len(args) > len(self.inputs) or keywords:
-            extra = f", and no {sorted(keywords)}" if keywords else ""
-            raise TypeError(f"{self.name or 'the function'} takes {len(self.inputs)} inputs, "
-                            f"not {len(args)}{extra}")
-        found = self._compiled(*[v for v in values if v is not None])
+        known = {i.name: i for i in self.inputs}
+        values = [self._value(i, v) for i, v in zip(self.inputs, args, strict=False)]
+        named = {n: self._value(known[n], v) if n in known else v for n, v in keywords.items()}
+        found = self._compiled(*values, *args[len(values):], **named)
         if found is None:
             return []
         if isinstance(self.outputs, dict):
@@ -83,40 +79,17 @@ class Function:
             return [_array(v) for v in found]
         return _array(found)
 
-    def _value(self, k: int, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        told = self.inputs[k]
-        kind, down = told.variable, self._downcast or bool(told.allow_downcast)
-        if k < len(args):
-            value = args[k]
-        elif told.name is not None and told.name in keywords:
-            value = keywords.pop(told.name)
-        elif self._state[k] is not None:
-            return None
-        elif told.value is not None:
-            value = told.value
-        else:
-            raise TypeError(f"Missing required input: {kind!r} ({kind.type})")
-        if self._state[k] is not None:
-            self._state[k].set_value(_fitting(value, kind, down))
-            return None
-        return _fitting(value, kind, down)
+    def _value(self, told: In, value: Any) -> Any:
+        return _fitting(value, told.variable, self._downcast or bool(told.allow_downcast))
 
     def __getitem__(self, key: Any) -> Any:
-        state = self._state[self._index(key)]
-        return self.defaults[self._index(key)] if state is None else state.get_value()
+        return self._compiled[bare(key)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        k = self._index(key)
-        if self._state[k] is None:
-            self.inputs[k].value = self.defaults[k] = value
-        else:
-            self._state[k].set_value(_fitting(value, self.inputs[k].variable, True))
-
-    def _index(self, key: Any) -> int:
-        for k, told in enumerate(self.inputs):
-            if key in (k, told.name) or key is told.variable:
-                return k
-        raise KeyError(key)
+        told = next((i for k, i in enumerate(self.inputs)
+                     if key is i.variable or key in (k, i.name)), None)
+        fits = value if told is None else _fitting(value, told.variable, True)
+        self._compiled[bare(key)] = fits
 
     def copy(self, **ignored: Any) -> Function:
         """The same function."""
@@ -181,16 +154,9 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
     Function
     """
     told = [i if isinstance(i, In) else In(_input(i)) for i in inputs]
-    state = [None if i.update is None else shared(_fitting(i.value, i.variable, True), i.name)
-             for i in told]
     changes = _pairs(updates)
     swaps = [(_target(a), _like(a, b)) for a, b in _pairs(givens)]
-    for i, s in zip(told, state, strict=True):
-        if s is not None:
-            swaps.append((bare(i.variable), bare(s)))
-            changes.append((s, i.update))
-    given = [OurIn(bare(i.variable), mutable=i.mutable)
-             for i, s in zip(told, state, strict=True) if s is None]
+    given = [_told(i) for i in told]
     results = outputs
     if isinstance(outputs, Mapping):
         results = {k: _output(v) for k, v in outputs.items()}
@@ -203,8 +169,18 @@ def function(inputs: Sequence[Any], outputs: Any = None, mode: Any = None, updat
         options["optimizer"] = "fast_compile"
     found = compiled(
         given, results, updates=[(bare(a), _like(a, b)) for a, b in changes], givens=swaps,
-        no_default_updates=bare(no_default_updates), name=name or "function", **options)
-    return Function(told, outputs, found, state, bool(allow_input_downcast), name)
+        no_default_updates=bare(no_default_updates), name=name or "function",
+        on_unused_input=on_unused_input or config.on_unused_input, **options)
+    return Function(told, outputs, found, bool(allow_input_downcast), name)
+
+
+def _told(i: In) -> OurIn:
+    """An input in our words."""
+    value = i.value if i.value is None else _fitting(i.value, i.variable, True)
+    if isinstance(i.value, SharedVariable):
+        value = bare(i.value)
+    update = i.update if i.update is None else _like(i.variable, i.update)
+    return OurIn(bare(i.variable), value, name=i.name, update=update, mutable=i.mutable)
 
 
 def _input(x: Any) -> Variable:

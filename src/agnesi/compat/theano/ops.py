@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.custom import opgraph, userops
+from agnesi.api.custom import userops
+from agnesi.autodiff import opgraph
 from agnesi.compat.theano.tensor.creation import as_tensor_variable
 from agnesi.compat.theano.types import Apply, TensorType
 from agnesi.compat.theano.variable import Variable, bare, floats, wrapped

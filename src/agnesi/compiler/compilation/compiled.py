@@ -104,6 +104,15 @@ def _own_rules() -> bool:
     return custom_rules is not None and custom_rules()
 
 
+def check_rules(settings: Settings) -> None:
+    """Refuse names of rules and passes that there are not, or cannot be left out."""
+    if settings.include or settings.exclude:
+        from agnesi.rewrite import check_names
+        from agnesi.schedule.passes import optional
+
+        check_names((*settings.include, *(n for n in settings.exclude if not optional(n))))
+
+
 @struct
 class Known:
     """What is known of a version before it is compiled: from a copy, or from a pickle.

@@ -23,14 +23,14 @@ from agnesi.ops.base.slices import Slice, Unslice
 from agnesi.ops.control.loop import FirstRows, RowsBefore
 
 
-def _sizes(nodes: Iterable[Node]) -> Iterable[Any]:
+def sizes_in(nodes: Iterable[Node]) -> Iterable[Any]:
     """Sizes in shapes and in parameters of operations, such as numbers made of sizes."""
     for node in toposort(nodes):
         yield from open_sizes(node)
         for shape, _ in node.outputs or ():
             yield from shape
         for name in node.op.bodies if node.op is not None else ():
-            yield from _sizes(getattr(node.op, name).outputs)
+            yield from sizes_in(getattr(node.op, name).outputs)
 
 
 def value_dims(inputs: Sequence[Node], outputs: Sequence[Node],
@@ -43,7 +43,7 @@ def value_dims(inputs: Sequence[Node], outputs: Sequence[Node],
     there = {size for n in leaves for size in n.shape}
     given = {*inputs, *replaced}
     found: dict[ValueDim | SharedDim, None] = {}
-    waiting = list(_sizes(outputs))
+    waiting = list(sizes_in(outputs))
     while waiting:
         size = waiting.pop()
         if isinstance(size, ValueDim):

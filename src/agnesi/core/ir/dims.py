@@ -307,6 +307,20 @@ def _joint(size: Dim) -> Sequence[Any]:
     return broadcast_parts(size) if size.op == "broadcast" else size.args
 
 
+def leaves(size: Any) -> list[Dim]:
+    """The sizes without arithmetic that a size is computed from."""
+    found: list[Dim] = []
+    waiting = [size]
+    while waiting:
+        n = waiting.pop()
+        if isinstance(n, Dim):
+            if n.op:
+                waiting += n.args
+            else:
+                found.append(n)
+    return found
+
+
 def resolve(size: Size, known: Mapping[Dim, int]) -> int:
     """The number behind a size, given the numbers of the named dimensions."""
     if isinstance(size, int):

@@ -82,6 +82,10 @@ class MissingInputError(ValueError):
     """A compiled function depends on a variable that nobody gives it."""
 
 
+class UnusedInputError(ValueError):
+    """Nothing that a compiled function computes depends on one of its inputs."""
+
+
 class CollectiveError(RuntimeError):
     """Processes that work together do not agree, or one is missing; the text shows all sides."""
 
@@ -90,8 +94,8 @@ def error_named(name: str) -> type[Exception]:
     """An error that compiled code may raise: one of Python's, ours, or NumPy's LinAlgError."""
     if name == "CollectiveError":
         return CollectiveError
-    found: type[Exception] = getattr(np.linalg if name == "LinAlgError" else builtins, name)
-    return found
+    found: Any = getattr(np.linalg if name == "LinAlgError" else builtins, name)
+    return found if isinstance(found, type) and issubclass(found, Exception) else RuntimeError
 
 
 def ours(file: str) -> bool:

@@ -24,9 +24,10 @@ from agnesi.core.support.errors import ShapeError, TraceError, Where, at, user_w
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.core.valuedims import size_of
 from agnesi.ops.base import arith
 from agnesi.ops.base.chosen import places_of
-from agnesi.ops.base.compare import equal
+from agnesi.ops.base.compare import equal, less
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.elements import Picked
 from agnesi.ops.base.ensure import Ensure
@@ -34,7 +35,9 @@ from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import NEUTRAL, Reduce, reducer
 from agnesi.ops.base.select import maximum, where
+from agnesi.ops.control.loop import FirstRows
 from agnesi.ops.indexing.index_parsing import complete, entries_of, is_mask
+from agnesi.ops.indexing.ranges import arange
 
 
 @record
@@ -55,6 +58,7 @@ class Part:
     after: int
     at: int
     simple: bool
+    first: Tensor | None = None
 
     @property
     def ndim(self) -> int:
@@ -176,7 +180,9 @@ class Selection(Tensor):
             try:
                 self.taken = graph_node(self._side_by_side())
             except TraceError as error:
-                operands = called("getitem", (self.part.view, self.part.mask))
+                part = self.part
+                operands = called("getitem", (part.view, part.mask)) if part.first is None else (
+                    f"the rows of {called('scan', (part.view,))} before until() held")
                 raise _refusal(f"{operands}: {str(error).partition(chr(10))[0]}",
                                self.written) from None
         return self.taken
@@ -185,8 +191,23 @@ class Selection(Tensor):
     def node(self, node: Any) -> None:
         self.taken, self.whole = node, None  # it was changed in place
 
+    def __getitem__(self, key: Any) -> Any:
+        row = self._row(key) if type(key) is int and self._lazy else None
+        return Tensor.__getitem__(self, key) if row is None else row
+
+    def _row(self, k: int) -> Tensor | None:
+        """A row of the first so many, of which there is at least one; None for other places."""
+        part = self.part
+        if part.first is None or part.before:
+            return None
+        if k == 0 or (k == -1 and self.whole is part.view):  # rows behind it are like the last
+            return self.whole[k]
+        return self.whole.take(part.first - 1, 0) if k == -1 else None
+
     def _side_by_side(self) -> Tensor:
         part, shape = self.part, self.whole.shape
+        if part.first is not None and part.before == 0:
+            return apply(FirstRows(size_of(part.first)), self.whole)
         last = part.before + part.mask.ndim
         flat = reshape(self.whole, (*shape[: part.before], product(part.mask.shape), *shape[last:]))
         return apply(Picked((part.before,), part.at), flat, places_of(part.mask))
@@ -268,7 +289,7 @@ class Selection(Tensor):
         after = whole.ndim - before - width
         lying = reshape(part.mask, ((1,) * before + part.mask.shape + (1,) * after))
         return self.with_whole(where(lying, whole, as_tensor(1, whole.dtype)), Part(
-            whole, whole, part.mask, lying, before, after, before, True))
+            whole, whole, part.mask, lying, before, after, before, True, part.first))
 
 
 def selection(part: Part, whole: Tensor | None = None) -> Selection:
@@ -282,6 +303,27 @@ def selection(part: Part, whole: Tensor | None = None) -> Selection:
     t.whole = where(part.lying, part.view, ones) if whole is None else whole
     t.requires_grad = t.whole.requires_grad
     return t
+
+
+def first_rows(y: Tensor, count: Tensor) -> Selection:
+    """The first so many rows, at least one, of a result of which nobody knows yet how many count.
+
+    Parameters
+    ----------
+    y : Tensor
+        All rows; those behind the last that counts are like it.
+    count : Tensor
+        How many count.
+
+    Returns
+    -------
+    Selection
+        Elementwise operations and sums need no size; so it may be used in bodies of loops.
+    """
+    n = y.shape[0]
+    mask = less(arange(n), count)
+    lying = reshape(mask, (n, *(1,) * (y.ndim - 1)))
+    return selection(Part(y, y, mask, lying, 0, y.ndim - 1, 0, True, count), y)
 
 
 # -- in place -----------------------------------------------------------------------------------

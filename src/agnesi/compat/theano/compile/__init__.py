@@ -13,6 +13,7 @@ from agnesi.compat.theano.functions import shared as shared
 from agnesi.compat.theano.ops import OpFromGraph as OpFromGraph
 from agnesi.compat.theano.ops import as_op as as_op
 from agnesi.compat.theano.variable import SharedVariable as SharedVariable
+from agnesi.core.support.errors import UnusedInputError as UnusedInputError
 
 
 class Mode:

@@ -15,6 +15,7 @@ from agnesi.core.dispatch import current
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import GIVEN_NAMES, Op, typed
+from agnesi.core.programs import is_declaring
 from agnesi.core.substitution import substituted
 from agnesi.core.support.dtypes import fits
 from agnesi.core.support.errors import DTypeError, ShapeError, at
@@ -99,9 +100,9 @@ class GraphOp(Op):
 
 
 def _outside(leaf: Node) -> Tensor:
-    """The tensor that a leaf stands for; a shared one is a symbol of graphs."""
+    """The tensor that a leaf stands for; a shared one is a symbol of declared graphs."""
     t = live_tensor(leaf)
-    return t if t is not None and t.node is leaf else symbol(leaf)
+    return t if t is not None and (t.node is leaf or not is_declaring()) else symbol(leaf)
 
 
 def _variable(leaf: Node) -> Any:

@@ -1,0 +1,87 @@
+"""Expressions with other things in the place of variables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.dispatch import graph_node
+from agnesi.core.op import typed
+from agnesi.core.substitution import substituted
+from agnesi.core.support.errors import at
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.convert import as_tensor, cast
+
+Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None
+
+
+def replaced_by(givens: Any, owner: str = "function", what: str = "givens") -> dict[Any, Tensor]:
+    """Variables, and the tensors that take their places; arrays and numbers in their dtypes.
+
+    Raises
+    ------
+    TypeError
+        If there is something else in the place of a mapping, or of a variable.
+    """
+    found: dict[Any, Tensor] = {}
+    try:
+        pairs = dict(givens or {})
+    except (TypeError, ValueError):
+        raise TypeError(at(f"{owner}: {what} is a mapping, or pairs, of variables and what takes "
+                           f"their places, not {typed(givens)}")) from None
+    for variable, value in pairs.items():
+        if not isinstance(variable, Tensor):
+            raise TypeError(at(f"{owner}: {what} maps variables to what takes their places, and "
+                               f"{typed(variable)} is no variable"))
+        new = as_tensor(value)
+        if not isinstance(value, Tensor) and np.can_cast(new.dtype, variable.dtype, "same_kind"):
+            new = cast(new, variable.dtype)
+        found[variable] = new
+    return found
+
+
+def clone(outputs: Any, replace: Pairs = None) -> Any:
+    """Symbolic tensors with some of what they depend on replaced.
+
+    Parameters
+    ----------
+    outputs : Tensor or sequence of Tensor
+        What to rebuild.
+    replace : mapping or pairs of Tensor to array_like
+        What to put in the place of tensors: of the same dtype and number of axes, with sizes
+        that fit.  The originals stay as they are.
+
+    Returns
+    -------
+    Tensor or list of Tensor
+        Like ``outputs``.
+
+    Raises
+    ------
+    TypeError
+        If a replacement is of another type.
+
+    See Also
+    --------
+    function, OpFromGraph
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import symbolic as T
+    >>> x, z = T.vector("x"), T.vector("z")
+    >>> y = ag.clone(x * 2, {x: ag.exp(z)})
+    >>> y.eval({z: ag.zeros(2)})
+    array([2., 2.])
+    >>> ag.clone(x * 2, {x: [1.0, 2.0]}).eval()
+    array([2., 4.])
+    """
+    single = isinstance(outputs, Tensor)
+    wanted = [outputs] if single else list(outputs)
+    pairs = {graph_node(old): graph_node(new)
+             for old, new in replaced_by(replace, "clone", "replace").items()}
+    nodes = substituted([graph_node(t) for t in wanted], pairs)
+    results = [symbol(n) for n in nodes]
+    return results[0] if single else results

@@ -1,0 +1,249 @@
+"""``ag.save`` and ``ag.load``: graphs and modules in files that hold data only.
+
+The file is a safetensors file: its arrays are constants and, if asked for, weights; its metadata
+tell the kind, the version of the format, and the graph as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.shared import each_once, fitting, storage_of, with_default_updates
+from agnesi.core.dispatch import graph_node
+from agnesi.core.ir.node import Node
+from agnesi.core.op import typed
+from agnesi.core.support.errors import at
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.nn.base.module import Module
+from agnesi.nn.configs import from_config, to_config
+from agnesi.saving.files import Path_, load_file, open_file, save_file
+from agnesi.saving.graphs.loaded import Graph
+from agnesi.saving.graphs.read import Reader
+from agnesi.saving.graphs.write import Writer
+from agnesi.saving.header import refusal
+
+#: The version of the format; files of older ones are read.
+VERSION = 1
+_KIND, _VERSION, _TEXT = "agnesi.kind", "agnesi.version", "agnesi.graph"
+
+
+def save(what: Any, path: Path_, *, weights: bool = False, inputs: Sequence[Tensor] | None = None,
+         updates: Mapping[Any, Any] | None = None) -> None:
+    """Write a symbolic graph, or the structure of a module, to a file that holds data only.
+
+    Nothing runs and nothing is compiled.  :func:`agnesi.load` gives the graph back in another
+    process, on another machine, or in a later version of agnesi.
+
+    Parameters
+    ----------
+    what : Tensor, list, tuple or dict of Tensor, or Module
+        Symbolic outputs; all that they are computed from is written.  Of a module its structure, as
+        ``nn.to_config`` tells it.
+    path : str or os.PathLike
+        The file, conventionally ``*.agnesi``; an old one is replaced.
+    weights : bool
+        Whether the values of shared variables and weights are written, too; constants always are.
+    inputs : sequence of Tensor, optional
+        The variables in the order in which the loaded graph has them; by default as they are met.
+    updates : mapping, optional
+        New values of shared variables.
+
+    Raises
+    ------
+    TypeError
+        If something else is given, or an operation is written in Python.
+    ValueError
+        If ``inputs`` lack a variable.
+    OSError
+        If the file cannot be written; an old one stays.
+
+    See Also
+    --------
+    load, saving.save_file, saving.save_checkpoint, function
+
+    Examples
+    --------
+    >>> import agnesi as ag, os, tempfile
+    >>> from agnesi import symbolic as T
+    >>> path = os.path.join(tempfile.mkdtemp(), "line.agnesi")
+    >>> x, w = T.vector("x"), ag.shared([1.0, 2.0], name="w")
+    >>> ag.save((x * w).sum(), path, weights=True)
+    >>> line = ag.load(path)
+    >>> line.function()([3.0, 4.0])
+    array(11.)
+    """
+    if isinstance(what, Module):
+        told: Any = to_config(what)
+        arrays = {k: np.asarray(v) for k, v in what.state_dict().items()} if weights else {}
+        return _write(path, "module", told, arrays)
+    nest, outputs = _outputs(what)
+    writer = Writer(weights)
+    first = writer.add(graph_node(x) for x in inputs or ())
+    numbers = writer.add(outputs)
+    changes = [[writer.add([_variable(t)])[0], writer.add([graph_node(v)])[0]]
+               for t, v in _updates(what, inputs, updates).items()]
+    met = [k for k, row in enumerate(writer.rows) if row.get("leaf") == "input"]
+    missing = [k for k in met if k not in first]
+    if inputs is not None and missing:
+        raise ValueError(at(f"save: the outputs depend on {writer.rows[missing[0]]['name']}, which "
+                            "is not among the inputs"))
+    told = {"sizes": writer.sizes, "rows": writer.rows, "inputs": first or met, "nest": nest,
+            "outputs": numbers, "updates": changes}
+    return _write(path, "graph", told, writer.arrays)
+
+
+def _write(path: Path_, kind: str, told: Any, arrays: Mapping[str, np.ndarray]) -> None:
+    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    save_file(arrays, path, {"format": "agnesi", _KIND: kind, _VERSION: str(VERSION), _TEXT: text})
+
+
+def _updates(what: Any, inputs: Any, updates: Any) -> dict[Any, Tensor]:
+    """New values of shared variables, those of random streams included."""
+    found = {t: fitting(t, value) for t, value in each_once(updates or {}).items()}
+    parts = [what] if isinstance(what, Tensor) else list(
+        what.values() if isinstance(what, Mapping) else what)
+    with_default_updates(parts, found, [graph_node(x) for x in inputs or ()], False)
+    return found
+
+
+def _variable(t: Any) -> Node:
+    storage_of(t)
+    return graph_node(t)
+
+
+def _outputs(what: Any) -> tuple[Any, list[Node]]:
+    """The nest of what is saved, and its nodes."""
+    kind = "one" if isinstance(what, Tensor) else type(what).__name__
+    if isinstance(what, Mapping):
+        kind, names, parts = "dict", list(what), list(what.values())
+    else:
+        names, parts = None, [what] if kind == "one" else what
+    right = kind in ("one", "list", "tuple", "dict") and all(
+        isinstance(t, Tensor) for t in parts) and any(t.data is None for t in parts)
+    if not right or not all(isinstance(n, str) for n in names or ()):
+        raise TypeError(at(f"save writes symbolic tensors (or lists or dicts of them) and modules, "
+                           f"not {typed(what)}; values go into saving.save_file, the state of a "
+                           "training into saving.save_checkpoint"))
+    return {"kind": kind, "names": names}, [graph_node(t) for t in parts]
+
+
+def load(path: Path_, *, weights: Mapping[str, Any] | Path_ | None = None) -> Any:
+    """A graph or a module from a file of :func:`agnesi.save`.
+
+    The file is data: nothing in it is run, all of it is checked before anything is returned.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file.
+    weights : mapping or path, optional
+        Values of parameters by name, or a safetensors file with them; those in the file itself
+        count less.
+
+    Returns
+    -------
+    saving.Graph or Module
+        As it was saved.  Parameters without a value are variables to be given; the weights of a
+        module are then new ones.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is none of ``save``, is damaged, cut off or made up, or of a later version.
+    OSError
+        If it cannot be read.
+
+    See Also
+    --------
+    save, saving.Graph, saving.load_file
+
+    Examples
+    --------
+    >>> import agnesi as ag, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "net.agnesi")
+    >>> ag.save(ag.nn.Sequential(ag.nn.Linear(3, 2), ag.nn.ReLU()), path)
+    >>> ag.load(path)
+    Sequential(
+      (0): Linear(3, 2)
+      (1): ReLU()
+    )
+    """
+    name = str(path)
+    with open_file(path) as file:
+        told = _told(file.header.metadata, name)
+        file.verify()
+        arrays = {key: np.asarray(file[key]) for key in file}
+    extra: Mapping[str, Any] = (
+        {} if weights is None else weights if isinstance(weights, Mapping) else load_file(weights))
+    given = {k: np.asarray(v) for k, v in extra.items()}
+    try:
+        if told["kind"] == "module":
+            return _module(told["text"], {**arrays, **given})
+        return _graph(told["text"], arrays, given)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+        reason = str(error).partition("\n")[0][:400] or type(error).__name__
+        raise refusal(name, f"has no graph that can be believed: {reason}") from None
+
+
+def _told(metadata: Mapping[str, str], name: str) -> dict[str, Any]:
+    """The kind of a file and its text, once they are known to be ours."""
+    kind, version = metadata.get(_KIND), metadata.get(_VERSION, "")
+    if kind not in ("graph", "module"):
+        raise refusal(name, "holds no graph or module of ag.save; tensors are read by "
+                            "saving.load_file")
+    if not version.isdigit() or not 1 <= int(version[:9]) <= VERSION:
+        raise refusal(name, f"is of version {version[:20]} of the format; this version of agnesi "
+                            f"reads those up to {VERSION}")
+    try:
+        text = json.loads(metadata.get(_TEXT, ""), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise refusal(name, f"has a graph that is no JSON ({error})") from None
+    if not isinstance(text, dict):
+        raise refusal(name, "has a graph that is no JSON object")
+    return {"kind": kind, "text": text}
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(f"{text} is no JSON")
+
+
+def _module(told: Any, arrays: Mapping[str, np.ndarray]) -> Module:
+    module = from_config(told)
+    if arrays:
+        module.load_state_dict(dict(arrays))
+    return module
+
+
+def _graph(told: Any, arrays: Mapping[str, np.ndarray],
+           given: Mapping[str, np.ndarray]) -> Graph:
+    reader = Reader(told["sizes"], arrays, given)
+    reader.read(told["rows"])
+    inputs = [reader.node(k) for k in told["inputs"]]
+    if {id(n) for n in reader.inputs} != {id(n) for n in inputs} or len(inputs) != len(
+            reader.inputs):
+        raise ValueError("its inputs are not the variables that it has")
+    known: dict[int, Any] = {id(v.node): v for v in reader.variables.values()}
+    parameters = {name: known[id(n)] if id(n) in known else symbol(n)
+                  for name, n in reader.parameters.items()}
+    outputs = [symbol(reader.node(k)) for k in told["outputs"]]
+    updates = {known[id(reader.node(a))]: symbol(reader.node(b)) for a, b in told["updates"]
+               if id(reader.node(a)) in known}
+    return Graph(tuple(map(symbol, inputs)), _nest(told["nest"], outputs), parameters, updates)
+
+
+def _nest(told: Any, outputs: Iterable[Any]) -> Any:
+    """Outputs as they were saved."""
+    parts = list(outputs)
+    kind, names = told["kind"], told["names"]
+    if kind == "one" and len(parts) == 1:
+        return parts[0]
+    if kind == "dict" and len(names) == len(parts) and all(isinstance(n, str) for n in names):
+        return dict(zip(names, parts, strict=True))
+    if kind in ("list", "tuple"):
+        return parts if kind == "list" else tuple(parts)
+    raise ValueError("its outputs are no nest that there is")
+

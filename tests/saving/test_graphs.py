@@ -1,0 +1,296 @@
+"""Graphs and modules as data: written, read, extended, compiled; what is made up is refused."""
+
+import copy
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import nn, saving
+from agnesi import symbolic as T
+from agnesi.testing.samples import cases
+from tests.saving.golden_graphs import FOLDER, GRAPHS, values
+from tests.share import share
+
+GOLDEN = sorted(FOLDER.glob("*.agnesi"))
+
+
+def parts_of(path):
+    """The metadata and arrays of a file."""
+    with saving.open_file(path) as file:
+        return dict(file.header.metadata), {k: np.asarray(file[k]) for k in file}
+
+
+def rewritten(path, told, metadata, arrays):
+    """A file with another graph: its checksums are right."""
+    texts = {k: v for k, v in metadata.items() if k not in ("agnesi.crc32", "agnesi.header")}
+    saving.save_file(arrays, path, {**texts, "agnesi.graph": json.dumps(told)})
+    return path
+
+
+def same(found, expected):
+    for name, value in expected.items():
+        v = found[name]
+        v = np.stack((v.real, v.imag), -1) if v.dtype.kind == "c" else v
+        assert v.dtype == value.dtype
+        np.testing.assert_allclose(v, value, rtol=2e-5 if v.dtype == "float32" else 1e-9,
+                                   atol=1e-6 if v.dtype == "float32" else 1e-12)
+
+
+# -- what comes back ----------------------------------------------------------------------------
+@pytest.mark.parametrize("make", GRAPHS, ids=lambda make: make.__name__)
+def test_a_graph_comes_back_and_goes_on(make, tmp_path):
+    inputs, outputs, arguments = make()
+    ag.save(outputs, tmp_path / "g.agnesi", inputs=inputs, weights=True)
+    loaded = ag.load(tmp_path / "g.agnesi")
+    assert [x.name for x in loaded.inputs] == [x.name for x in inputs]
+    assert type(loaded.outputs) is type(outputs)
+    expected = values(ag.function(inputs, outputs)(*arguments))
+    found = values(loaded.function()(*arguments))
+    for name, value in expected.items():
+        np.testing.assert_array_equal(found[name], value)
+    first = next(iter(loaded.outputs.values())) if isinstance(outputs, dict) else loaded.outputs[0]
+    more = ag.function(loaded.inputs, first * 2, on_unused_input="ignore")(*arguments)
+    np.testing.assert_array_equal(more, next(iter(expected.values())) * 2)
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda p: p.stem)
+def test_files_of_earlier_versions_are_read(path):
+    expected = {k: np.asarray(v) for k, v in saving.load_file(
+        path.with_suffix(".safetensors")).items()}
+    make = {m.__name__: m for m in GRAPHS}[path.name.split(".")[0]]
+    same(values(ag.load(path).function()(*make()[2])), expected)
+
+
+def test_every_graph_has_a_golden_file():
+    assert {p.name.split(".")[0] for p in GOLDEN} == {make.__name__ for make in GRAPHS}
+
+
+def declared(case, *, sizes):
+    """A case on variables, with gradients where there are some."""
+    arrays = [np.asarray(a) for a in case.samples[0]]
+    xs = [T.variable(f"x{i}", a.dtype, a.shape if sizes else (None,) * a.ndim)
+          for i, a in enumerate(arrays)]
+    y = case.function(*xs)
+    outputs = [y]
+    free = [x for x in xs if x.dtype.kind == "f"]
+    if free and y.dtype.kind == "f" and case.grads:
+        outputs += T.grad(y.sum(), free)
+    return xs, outputs
+
+
+@pytest.mark.share(12)
+@pytest.mark.parametrize("name", cases())
+def test_every_operation_is_read_as_it_was_written(name, tmp_path):
+    sparse = ("csr", "csc", "sampled", "sparse", "spsolve")
+    try:
+        xs, outputs = declared(cases()[name], sizes=True)
+    except (TypeError, ValueError, RuntimeError):
+        return  # it wants values
+    if all(y.data is not None for y in outputs):
+        return
+    if any(word in name for word in sparse):
+        with pytest.raises(TypeError, match="pattern"):
+            ag.save(outputs, tmp_path / "a.agnesi", inputs=xs)
+        return
+    ag.save(outputs, tmp_path / "a.agnesi", inputs=xs, weights=True)
+    loaded = ag.load(tmp_path / "a.agnesi")
+    assert [(y.shape, y.dtype) for y in loaded.outputs] == [(y.shape, y.dtype) for y in outputs]
+    ag.save(loaded.outputs, tmp_path / "b.agnesi", inputs=loaded.inputs, weights=True)
+    assert (tmp_path / "a.agnesi").read_bytes() == (tmp_path / "b.agnesi").read_bytes()
+
+
+def test_structure_without_weights_asks_for_them(tmp_path):
+    x, w = T.matrix("x"), ag.shared(np.ones((3, 2)), "w")
+    path = tmp_path / "s.agnesi"
+    ag.save(x @ w * ag.tensor([1.0, 2.0]), path)
+    assert list(parts_of(path)[1]) == ["constant.0"]  # structure: of values only constants
+    bare = ag.load(path)
+    assert bare.parameters.keys() == {"w"}
+    with pytest.raises(ag.MissingInputError, match="w"):
+        ag.function(bare.inputs, bare.outputs)
+    np.testing.assert_array_equal(bare.function()(np.ones((1, 3)), np.ones((3, 2))), [[3, 6]])
+    full = ag.load(path, weights={"w": np.full((3, 2), 2.0)})
+    np.testing.assert_array_equal(full.function()(np.ones((1, 3))), [[6, 12]])
+    grad = T.grad(full.outputs.sum(), full["w"])
+    step = ag.function(full.inputs, [], updates={full["w"]: full["w"] - grad})
+    step(np.ones((1, 3)))
+    np.testing.assert_array_equal(full["w"].get_value(), [[1, 0]] * 3)
+    saving.save_file({"w": np.ones((2, 2))}, tmp_path / "w.safetensors")
+    loaded = ag.load(path, weights=tmp_path / "w.safetensors")
+    assert loaded["w"].get_value().shape == (2, 2)
+    with pytest.raises(ag.FileFormatError, match="'w' is float64"):
+        ag.load(path, weights={"w": np.ones(3)})
+
+
+def test_updates_and_streams_go_with_a_graph(tmp_path):
+    n = ag.shared(0.0, "n")
+    ag.save(n * 2, tmp_path / "u.agnesi", weights=True, updates={n: n + 1})
+    count = ag.load(tmp_path / "u.agnesi").function()
+    assert [float(count()) for _ in range(3)] == [0, 2, 4]
+    ag.save(T.MRG_RandomStreams(3).uniform((2,)), tmp_path / "r.agnesi", weights=True)
+    draw = ag.load(tmp_path / "r.agnesi").function()
+    expected = T.MRG_RandomStreams(3).uniform((2,))
+    twice = ag.function([], expected)
+    for _ in range(2):
+        np.testing.assert_array_equal(draw(), twice())
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_modules_are_structure_too(weights, tmp_path):
+    net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Sequential(nn.Linear(4, 2), nn.Dropout(0.5)))
+    ag.save(net, tmp_path / "n.agnesi", weights=weights)
+    loaded = ag.load(tmp_path / "n.agnesi")
+    assert repr(loaded) == repr(net)
+    mine, its = net.state_dict(), loaded.state_dict()
+    assert mine.keys() == its.keys()
+    assert all(np.array_equal(mine[k], its[k]) for k in mine) is weights
+
+
+def test_a_file_is_read_in_another_process(tmp_path):
+    x = T.vector("x")
+    ag.save(ag.exp(x) + 1, tmp_path / "p.agnesi")
+    code = "import agnesi as ag, sys; print(ag.load(sys.argv[1]).function()([0.0, 0.0]))"
+    told = subprocess.run([sys.executable, "-c", code, str(tmp_path / "p.agnesi")], text=True,
+                          capture_output=True, check=True)
+    assert told.stdout.strip() == "[2. 2.]"
+
+
+# -- what is refused ----------------------------------------------------------------------------
+def test_what_is_no_data_is_not_written(tmp_path):
+    x = T.vector("x")
+    path = tmp_path / "no.agnesi"
+
+    @ag.op
+    def double(a):
+        return a * 2
+
+    with pytest.raises(TypeError, match=r"double is none: it runs Python\n  written at .*test_gra"):
+        ag.save(double(x), path)
+    with pytest.raises(TypeError, match=r"median is none.*give the sizes"):
+        ag.save(ag.median(x), path)
+    for wrong in (ag.ones(3), [1.0], {"a": 3}, None):
+        with pytest.raises(TypeError, match="save writes symbolic tensors"):
+            ag.save(wrong, path)
+    with pytest.raises(ValueError, match="depend on y"):
+        ag.save(x * T.vector("y"), path, inputs=[x])
+    assert not path.exists()
+
+
+def test_other_files_and_versions_are_refused(tmp_path):
+    x = T.vector("x")
+    good = tmp_path / "good.agnesi"
+    ag.save(x * 2, good)
+    metadata, arrays = parts_of(good)
+    told = json.loads(metadata["agnesi.graph"])
+    bad = tmp_path / "bad.agnesi"
+    for key, value, text in (("agnesi.version", "2", "version 2"), ("agnesi.version", "x", "vers"),
+                             ("agnesi.kind", "pickle", "no graph or module")):
+        rewritten(bad, told, {**metadata, key: value}, arrays)
+        with pytest.raises(ag.FileFormatError, match=text):
+            ag.load(bad)
+    saving.save_file({"w": np.ones(3)}, bad)
+    with pytest.raises(ag.FileFormatError, match="no graph or module"):
+        ag.load(bad)
+    whole = good.read_bytes()
+    for cut in (0, 5, 40, len(whole) - 1):
+        bad.write_bytes(whole[:cut])
+        with pytest.raises(ag.FileFormatError):
+            ag.load(bad)
+    bad.write_bytes(whole.replace(b"MatMul", b"MatMux").replace(b"Elementwise", b"ElementwisE"))
+    with pytest.raises(ag.FileFormatError, match="damaged"):
+        ag.load(bad)
+
+
+def places(told, path=()):
+    """All places in plain data."""
+    yield path
+    parts = told.items() if isinstance(told, dict) else enumerate(told) if isinstance(
+        told, list) else ()
+    for key, value in parts:
+        yield from places(value, (*path, key))
+
+
+def put(told, path, value):
+    told = copy.deepcopy(told)
+    at = told
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    return told
+
+
+STRANGE = (None, True, -1, 0, 3, 10**30, 2.5, "x", "os.system", [], [[]], {}, {"size": 0},
+           {"size": 10**9}, {"float": "nan"}, {"body": {"rows": [], "inputs": [], "outputs": []}},
+           {"dtype": "object"}, {"record": "Windows", "fields": []}, {"complex": [0, 1]}, 1 << 40)
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda p: p.stem)
+def test_made_up_graphs_are_refused_or_graphs(path, tmp_path):
+    """Whatever stands in a file, it is one error or a graph whose rows fit together."""
+    metadata, arrays = parts_of(path)
+    told = json.loads(metadata["agnesi.graph"])
+    every = [p for p in places(told) if p]
+    rng = np.random.default_rng(len(every))
+    refused = 0
+    for k in share(range(480), 8, path.stem):
+        place = every[rng.integers(len(every)) - k % 7]
+        strange = put(told, place, STRANGE[k % len(STRANGE)])
+        rewritten(tmp_path / "m.agnesi", strange, metadata, arrays)
+        try:
+            assert isinstance(ag.load(tmp_path / "m.agnesi"), saving.Graph)
+        except ag.FileFormatError as error:
+            assert "m.agnesi" in str(error)
+            refused += 1
+    assert refused > 20
+
+
+@pytest.mark.parametrize(("row", "reason"), [
+    ({"op": "Slice", "in": [0], "fields": {"key": [[0, 99, 0]]}, "type": [["float64", 1]]}, "key"),
+    ({"op": "Permute", "in": [0], "fields": {"axes": [1]}, "type": [["float64", 1]]}, "index"),
+    ({"op": "Permute", "in": [0], "fields": {"axes": [0, 0]}, "type": [["float64", 2]]}, "axes"),
+    ({"op": "Reshape", "in": [0], "fields": {"shape": [99]}, "type": [["float64", 1]]}, "fit"),
+    ({"op": "Reduce", "in": [0], "fields": {"kind": "add", "axes": [4]}, "type": [["float64", 0]]},
+     "told|index|axis"),
+    ({"op": "Reduce", "in": [0], "fields": {"kind": "eval", "axes": [0]}, "type": []}, "kind must"),
+    ({"op": "Noise", "in": [0], "fields": {"kind": "unit", "size": 9, "dtype": {
+        "dtype": "float64"}}, "type": [["float64", 1]]}, "state of a generator"),
+    ({"op": "IndexSum", "in": [0, 0], "fields": {"axes": [0], "at": 0, "shape": [2]},
+      "type": [["float64", 1]]}, "."),
+    ({"op": "Unslice", "in": [0], "fields": {"key": [[0, 2, 1]], "shape": [9]},
+      "type": [["float64", 1]]}, "."),
+    ({"op": "Callback", "in": [0], "type": [["float64", 1]]}, "there is no 'Callback'"),
+    ({"op": "os.system", "in": [0], "type": []}, "there is no"),
+    ({"op": "Elementwise", "in": [0], "fields": {"name": "exp"}, "type": [["float32", 1]]}, "told"),
+    ({"op": "Elementwise", "in": [1], "fields": {"name": "exp"}, "type": [["float64", 1]]},
+     "no row 1 before"),
+    ({"op": "Ensured", "in": [0, 0], "fields": {"message": "", "subject": "", "error": "exec"},
+      "type": [["float64", 1]]}, "error must"),
+])
+def test_rows_that_do_not_fit_are_refused(row, reason, tmp_path):
+    x = T.vector("x", shape=(5,))
+    ag.save(x * 2, tmp_path / "g.agnesi")
+    metadata, arrays = parts_of(tmp_path / "g.agnesi")
+    told = json.loads(metadata["agnesi.graph"])
+    told["rows"] = [told["rows"][0], row]
+    told["outputs"] = [1]
+    rewritten(tmp_path / "g.agnesi", told, metadata, arrays)
+    with pytest.raises(ag.FileFormatError, match=rf"row 1 \({row['op']}\): .*({reason})"):
+        ag.load(tmp_path / "g.agnesi")
+
+
+def test_nesting_without_end_is_refused(tmp_path):
+    x = T.vector("x", shape=(5,))
+    ag.save(x * 2, tmp_path / "g.agnesi")
+    metadata, arrays = parts_of(tmp_path / "g.agnesi")
+    told = json.loads(metadata["agnesi.graph"])
+    told["rows"][1:] = [{"op": "Reshape", "in": [0], "fields": {"shape": "DEEP"}}]
+    text = json.dumps(told).replace('"DEEP"', "[" * 50_000 + "]" * 50_000)
+    saving.save_file(arrays, tmp_path / "g.agnesi", {**{
+        k: v for k, v in metadata.items() if k not in ("agnesi.crc32", "agnesi.header")},
+        "agnesi.graph": text})
+    with pytest.raises(ag.FileFormatError):
+        ag.load(tmp_path / "g.agnesi")
