@@ -5,11 +5,11 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
+from agnesi.compiler.cloning import clone
 from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.interpret import interpret
 from agnesi.core.op import Op
-from agnesi.compiler.cloning import clone
 from agnesi.core.support.errors import DTypeError, MissingInputError, ShapeError
 
 

@@ -18,15 +18,16 @@ from agnesi.core.dispatch import current, notice
 from agnesi.core.integers import is_integer
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import typed
+from agnesi.core.programs import is_declaring
 from agnesi.core.public import higher, keyworded, renamed
 from agnesi.core.support import tree
-from agnesi.core.support.config import STATE, switched
+from agnesi.core.support.config import LENT, STATE, switched
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at, call_user
 from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
-from agnesi.ops.base.creation import zeros_like
+from agnesi.ops.base.creation import ones_like, zeros_like
 
 Function = Callable[..., Any]
 
@@ -532,3 +533,29 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[A
             ts.append(zeros_like(y) if t is None else apart(t))
         result = shape.build(ts)
     return (value if again else free(value)), result
+
+
+class _Gradients:
+    """``y.grad`` of a declared expression: called with variables, it gives gradients of ``y``."""
+
+    __slots__ = ("y",)
+
+    def __init__(self, y: Tensor) -> None:
+        self.y = y
+
+    def __call__(self, wrt: Any, grad_outputs: TensorLike | None = None, **options: Any) -> Any:
+        """As :func:`grad`; of an array without ``grad_outputs`` that of the sum of its elements."""
+        if grad_outputs is None and self.y.ndim:
+            grad_outputs = ones_like(self.y)
+        return grad(self.y, wrt, grad_outputs, **options)
+
+    def __repr__(self) -> str:
+        return f"<gradients of {typed(self.y)}: call it with variables>"
+
+
+def _gradients(y: Tensor) -> Any:
+    declared = y.node is not None and y.node.op is not None and is_declaring()
+    return _Gradients(y) if declared else None
+
+
+LENT.gradients = _gradients

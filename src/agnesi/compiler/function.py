@@ -55,7 +55,7 @@ from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
 from agnesi.core.substitution import size_with, substituted, unify
 from agnesi.core.support.config import STATE, TRACES, WITNESSES, config
-from agnesi.core.support.errors import ShapeError, TraceError, at
+from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.record import replace
 from agnesi.core.support.tracing import is_tracing, within
 from agnesi.core.tensor import Tensor, symbol
@@ -122,6 +122,8 @@ class Function(Direct, Inspectable):
         """Start without versions, but with what is known of them by their sizes."""
         self._live: list[Tensor] = [n.handle() for n in self.source.live]  # type: ignore[misc]
         self._made: dict[Any, Compiled] = {}
+        #: Variables that get other sizes, by the versions that return their new values.
+        self._moved: dict[int, list[Tensor]] = {}
         self._families: dict[Any, Family[Compiled]] = {}
         self._known = known
         self._anew = anew
@@ -166,11 +168,24 @@ class Function(Direct, Inspectable):
         for i in found.overwrites:
             if isinstance(values[i], Tensor):
                 touch(values[i])
-        if self._keys is not None:
-            return dict(zip(self._keys, found.run(*arrays), strict=True))
-        if found.direct is not None and not self._sizes and self._inputs.in_order:
+        moved = self._moved.get(id(found), ())
+        plain = self._keys is None and not moved
+        if plain and found.direct is not None and not self._sizes and self._inputs.in_order:
             self.call_directly(found.direct)
-        return found.run(*arrays)
+        results = found.run(*arrays)
+        return results if plain else self._finished(results, moved)
+
+    def _finished(self, results: Any, moved: Sequence[Tensor]) -> Any:
+        """Results as they were asked for, once variables have what changes their sizes."""
+        count = self._returned
+        for t, value in zip(moved, results[count:], strict=False):
+            t.data = value
+            touch(t)
+        if self._keys is not None:
+            return dict(zip(self._keys, results, strict=False))
+        if not count:
+            return None
+        return results[0] if self._single else results[:count]
 
     def _written_out(self, values: Sequence[Any]) -> Any:
         """The call as an operation of the graph around it, with gradients."""
@@ -271,24 +286,27 @@ class Function(Direct, Inspectable):
         graph = self.source.specialise(shapes)
         if graph.extents:
             check(graph)
-        for target, i in self._updates:
-            if graph.outputs[i].shape != target.shape:
-                raise ShapeError(at(
-                    f"the update of {target.name or typed(target)} has shape "
-                    f"{graph.outputs[i].shape}, the variable {target.shape}: updates keep sizes; "
-                    "return the value and give it to set_value"
-                ))
+        moved = [(t, i) for t, i in self._updates if graph.outputs[i].shape != t.shape]
+        updates, count = self._updates, self._returned + len(moved)
+        if moved:  # they are returned, and become the variables' values behind the call
+            places = {i for _, i in moved}
+            updates = [(t, i) for t, i in updates if i not in places]
+            order = [*range(self._returned), *(i for _, i in (*moved, *updates))]
+            graph = FunctionGraph.of(graph.inputs, [graph.outputs[i] for i in order])
+            updates = [(t, count + k) for k, (t, _) in enumerate(updates)]
         known = self._known.get((rest, sizes))
         made = Compiled(
-            [Arg("array", *t) for t in types], graph, self._returned, self._updates,
-            result="none" if not self._returned else "single" if self._single else "tuple",
-            wrap=[False] * self._returned, settings=self.settings, name=self.name,
+            [Arg("array", *t) for t in types], graph, count, updates,
+            result="none" if not count else "single" if self._single and not moved else "tuple",
+            wrap=[False] * count, settings=self.settings, name=self.name,
             donated=[i for i, mutable in enumerate(self._mutable) if mutable],
             slow=self.dispatch, known=known, anew=self._anew,
             guards=[Guard(WITNESSES if self._updates else TRACES, "running", 0)],
         )
         cause = f"the shapes were new; {told(sizes)}" if graph.extents else ""
         cause = "it came with its optimised graph" if known is not None else cause
+        if moved:
+            self._moved[id(made)] = [t for t, _ in moved]
         self._note(made, ", ".join(f"{dtype}{list(shape)}" for dtype, shape in types), cause)
         return made
 
@@ -430,7 +448,7 @@ class Function(Direct, Inspectable):
     def __reduce__(self) -> Any:
         state = {k: v for k, v in self.__dict__.items()
                  if k not in ("_made", "_families", "_known", "_live", "_anew", "_specialisations",
-                              "_as_operation")}
+                              "_moved", "_as_operation")}
         live = self._state()
         return _restored, (state, live, {k: packed(v, live) for k, v in self._found().items()})
 

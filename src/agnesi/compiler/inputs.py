@@ -10,10 +10,11 @@ import numpy as np
 from agnesi.compiler.binding.arraylikes import plain
 from agnesi.compiler.shared import Shared, shared
 from agnesi.compiler.specialization.data_dependent_sizes import sizes_in
-from agnesi.core.ir.dims import leaves
+from agnesi.core.ir.dims import Dim, leaves
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.support.errors import DTypeError, ShapeError, UnusedInputError, at, typed, warn
 from agnesi.core.tensor import Tensor
+from agnesi.core.valuedims import ValueDim
 from agnesi.ops.base.literals import literal
 
 
@@ -88,12 +89,12 @@ class Inputs:
         for k, i in enumerate(told):
             if i.value is None:
                 continue
-            keeps = isinstance(i.value, Shared)
-            value = i.value if keeps else self.checked(k, i.value, "function")
-            if i.update is not None:
-                self.states[k] = value if keeps else shared(value, i.name)
+            if isinstance(i.value, Shared):
+                held: Any = i.value
             else:
-                self.defaults[k] = value if keeps else value.copy()
+                value = self.checked(k, i.value, "function")
+                held = value.copy() if i.update is None else shared(value, i.name)
+            (self.defaults if i.update is None else self.states)[k] = held
         #: Of those that compiled code gets, the places among all.
         self.places = [k for k in range(len(told)) if k not in self.states]
         self.compiled = [told[k] for k in self.places]
@@ -239,8 +240,7 @@ def check_used(inputs: Sequence[tuple[str, Node]], outputs: Sequence[Node], poli
                             f"{policy!r}"))
     if policy == "ignore":
         return
-    there = set(toposort(outputs))
-    asked = {d for n in sizes_in(outputs) for d in leaves(n)}
+    there, asked = _used(outputs)
     unused = [label for label, node in inputs if node not in there
               and not any(d in asked for n in node.shape for d in leaves(n))]
     if not unused:
@@ -251,3 +251,15 @@ def check_used(inputs: Sequence[tuple[str, Node]], outputs: Sequence[Node], poli
         raise UnusedInputError(at(f"function: {text}"))
     warn(f"function: {text}", UserWarning)
 
+
+def _used(outputs: Sequence[Node]) -> tuple[set[Node], set[Dim]]:
+    """Nodes on which outputs depend, and sizes, which values may tell."""
+    there: set[Node] = set()
+    asked: set[Dim] = set()
+    waiting = list(outputs)
+    while waiting:
+        there.update(toposort(waiting))
+        new = {d for n in sizes_in(waiting) for d in leaves(n)} - asked
+        asked |= new
+        waiting = [d.node for d in new if isinstance(d, ValueDim)]
+    return there, asked

@@ -185,13 +185,22 @@ def shared(value: TensorLike, name: str | None = None, *, borrow: bool = False) 
         array = value.data if isinstance(value, Tensor) else as_array(value)
     storage = wrap(np.array(array, order="C", copy=None if borrow else True))
     storage.name = name
-    node = Node(
-        None, (), tuple(SharedDim(storage, axis) for axis in range(array.ndim)), array.dtype,
-        requires_grad=is_inexact(array.dtype), where=user_where(), handle=lambda: storage,
-        name=name,
-    )
+    return variable_over(storage, (None,) * array.ndim, is_inexact(array.dtype))
+
+
+def variable_over(storage: Tensor, sizes: Sequence[int | None], flows: bool) -> Shared:
+    """A shared variable over memory; a size that is None may become another one."""
+    shape = tuple(SharedDim(storage, axis) if n is None else n for axis, n in enumerate(sizes))
+    node = Node(None, (), shape, storage.dtype, requires_grad=flows, where=user_where(),
+                handle=lambda: storage, name=storage.name)
     node.serial = 0  # it was there before the body of a loop in which it is made, and lasts
-    return variable_of(storage, node, name)
+    found: Shared = variable_of(storage, node, storage.name)
+    return found
+
+
+def is_shared(leaf: Node) -> bool:
+    """Whether a leaf of a graph is a shared variable."""
+    return leaf.op is None and leaf.serial == 0
 
 
 def variable_of(storage: Tensor, node: Any, name: str | None, kind: Any = None) -> Any:

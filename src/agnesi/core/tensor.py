@@ -17,7 +17,7 @@ import numpy as np
 
 from agnesi.core.ir.dims import Shape
 from agnesi.core.ir.node import Node
-from agnesi.core.support.config import STATE
+from agnesi.core.support.config import LENT, STATE
 from agnesi.core.support.errors import GradientError, at, no_attribute
 
 
@@ -116,7 +116,10 @@ class Tensor(metaclass=_Listed):
 
     @property
     def grad(self) -> Tensor | None:
-        """What ``backward`` accumulated for this tensor; None before."""
+        """What ``backward`` accumulated for this tensor; None before.
+
+        Of a declared expression a function: ``y.grad(wrt=[a, b])`` are expressions, too.
+        """
         if STATE.trace is not None:
             return STATE.trace.read_grad(self)
         if self._grad is CONSUMED:
@@ -126,6 +129,8 @@ class Tensor(metaclass=_Listed):
                     "exist outside of it; compile the step with ag.jit(keep_grads=True) to keep it"
                 )
             )
+        if self.data is None and self._grad is None:
+            return LENT.gradients(self)  # type: ignore[no-any-return]
         return self._grad
 
     @grad.setter

@@ -330,3 +330,56 @@ def test_truncated_loops_update_shared_variables_and_draw_on(cut):
         np.testing.assert_array_equal(a, b)
     assert len(np.unique([found[0][1], found[0][3]])) == 24
     assert found[0][-1] == 13
+
+
+def doubled(v):
+    """1 times 2, 4, 8 and so on until it is above v."""
+    return T.scan(lambda p: (p * 2, T.until(p * 2 > v)), outputs_info=ag.ones_like(v),
+                  n_steps=10)[0]
+
+
+def test_rows_that_ran_are_all_rows():
+    f = ag.jit(doubled)
+    for v, rows in ((20.0, 5), (5.0, 3), (100.0, 7), (1e9, 10), (0.0, 1)):
+        expected = [2.0**k for k in range(1, rows + 1)]
+        assert doubled(ag.tensor(v)).tolist() == f(ag.tensor(v)).tolist() == expected
+    assert len(f.specialisations) <= 4
+    x = T.scalar("x")
+    both = ag.function([x], [doubled(x), doubled(x).shape[0] * 1])
+    assert [v.tolist() for v in both(20.0)] == [[2, 4, 8, 16, 32], 5]
+
+
+READS = {
+    "sum": lambda v: (doubled(v) * 3).sum(),
+    "last": lambda v: doubled(v)[-1],
+    "last of others": lambda v: (doubled(v) + 1)[-1],
+    "first": lambda v: ag.sqrt(doubled(v))[0],
+    "mean": lambda v: doubled(v).mean(),
+    "max": lambda v: (-doubled(v)).max(),
+    "weighted": lambda v: (doubled(v) * v).prod(),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_rows_that_ran_in_bodies_branches_and_maps(name):
+    read, values = READS[name], [3.0, 20.0, 100.0]
+    expected = [read(ag.tensor(v)).item() for v in values]
+    xs = T.fvector("xs")
+    loop = lambda rows: T.scan(read, sequences=rows)[0]  # noqa: E731
+    branch = lambda v: ag.cond(v > 0, lambda: read(v), lambda: v)  # noqa: E731
+    for found in (loop(ag.tensor(values)), ag.jit(loop)(ag.tensor(values)),
+                  ag.function([xs], loop(xs))(np.float32(values)),
+                  ag.vmap(read)(ag.tensor(values)), ag.jit(ag.vmap(read))(ag.tensor(values)),
+                  [ag.jit(branch)(ag.tensor(v)).item() for v in values]):
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-6)
+    slope = ag.grad(lambda w: read(w) * w)
+    for v in values:
+        np.testing.assert_allclose(ag.jit(slope)(ag.tensor(v)), slope(ag.tensor(v)), rtol=1e-6)
+
+
+def test_rows_that_ran_must_be_summed_up_in_bodies():
+    loop = ag.jit(lambda rows: T.scan(lambda v: ag.flip(doubled(v)).sum(), sequences=rows)[0])
+    with pytest.raises(ag.TraceError, match=r"rows of scan\(float32\[10\]\).*sum it up there"):
+        loop(ag.tensor([3.0, 20.0]))
+    with pytest.raises(ag.TraceError, match="differs between the examples"):
+        ag.vmap(doubled)(ag.tensor([3.0, 20.0]))

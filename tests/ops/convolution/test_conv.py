@@ -300,6 +300,19 @@ def test_algorithms_by_config_part_and_exclusion():
     with (pytest.raises(ValueError, match="conv_exclude names it"),
           ag.config(conv_exclude="fft,direct")):
         conv2d(x, w, algorithm="fft")
+    with (pytest.raises(ValueError, match=r"conv_exclude names 'gemm'.*implicit_gemm"),
+          ag.config(conv_exclude="fft gemm")):
+        conv2d(x, w)
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_the_algorithm_is_shown(name):
+    x, w = map(ag.tensor, case((1, 1, 5, 5), (1, 1, 3, 3)))
+    f = ag.jit(lambda x, w: conv2d(x, w, algorithm=name))
+    f(x, w)
+    shown = "columns by unfold" if name == "unfold" else f"conv by {name}"
+    assert f"convolutions: {shown}" in f.explain()
+    assert f"convolutions: {shown}" in str(f.plan())
 
 
 def test_timing_is_logged_and_repeated_only_where_asked(caplog):

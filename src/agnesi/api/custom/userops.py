@@ -6,6 +6,7 @@ import ctypes
 import functools
 import importlib
 import inspect
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,12 +22,13 @@ from agnesi.core.ir.foreign import POINTERS, RESOLVERS, SIZES, Call
 from agnesi.core.op import explain
 from agnesi.core.public import higher
 from agnesi.core.support.cached import cached_property
-from agnesi.core.support.errors import DTypeError, ShapeError, at, typed
+from agnesi.core.support.errors import DTypeError, ShapeError, at, typed, user_where
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast, constant
 from agnesi.ops.base.elementwise import silently
 from agnesi.ops.control.loop import applied
+from agnesi.runtime.csource import Source, compiled, compiler, is_sectioned, program, source_of
 
 Rule = Callable[..., Any]
 
@@ -206,7 +208,7 @@ class _Custom(core.Op):
         for rule in ("lower", "batch", "vjp", "jvp"):
             given = function.rules.get(rule)
             setattr(self, rule, None if given is None else functools.partial(given, **keywords))
-        self.foreign = self._foreign if function.symbol else None
+        self.foreign = self._foreign if function.symbol or function.source else None
         self.like = function.rules.get("like")
         self.declares = self.like is not None or function.rules.get("infer") is not None
         self.keep_output = reads_result(self.vjp) or reads_result(self.jvp)  # type: ignore[misc]
@@ -247,7 +249,8 @@ class _Custom(core.Op):
         return results if self.outputs > 1 else results[0]
 
     def _foreign(self, *xs: Any) -> Call:
-        return Call(self.function.symbol, (POINTERS, SIZES), status=True)
+        symbol = self.function.symbol or self.function.compiled_symbol(self, xs)
+        return Call(symbol, (POINTERS, SIZES), status=True)
 
 
 def _own(y: np.ndarray, xs: tuple[np.ndarray, ...]) -> np.ndarray:
@@ -267,13 +270,37 @@ class CustomFunction:
         self.outputs = outputs
         self.rules = rules
         self.symbol = ""
+        self.source: Any = None
         functools.update_wrapper(self, function)
         self._known: dict[Any, _Custom] = {}
         kinds = inspect.signature(function).parameters.values()
         self._keywords = {p.name for p in kinds if p.kind is p.KEYWORD_ONLY}
-        if address is not None:
-            title = f"{function.__module__}.{function.__qualname__}"
-            self.symbol = _registered(title, address, keep)
+        if isinstance(keep, Source):
+            self.source = keep
+            if not is_sectioned(keep) and compiler():
+                self.symbol = self._registered(program(keep, self.__name__, (), (), ()))
+        elif address is not None:
+            self.symbol = _registered(self._title, address, keep)
+
+    @property
+    def _title(self) -> str:
+        return f"{self.function.__module__}.{self.function.__qualname__}"
+
+    def _registered(self, text: str, kinds: str = "") -> str:
+        """The symbol of a C program's function."""
+        address, library = compiled(text, self.__name__)
+        return _registered(f"{self._title}{kinds}", address, library)
+
+    def compiled_symbol(self, op: Any, xs: Sequence[Any]) -> str:
+        """The symbol of its C source for operands of these types."""
+        found = op.infer(*xs)
+        results = found if op.outputs > 1 else (found,)
+        types = [(x.dtype.name, len(x.shape)) for x in xs]
+        types += [(np.dtype(dtype).name, len(shape)) for shape, dtype in results]
+        names = [*inspect.signature(self.function).parameters][: len(xs)]
+        names += [f"y{k}" for k in range(op.outputs)] if op.outputs > 1 else ["y"]
+        text = program(self.source, self.__name__, names, *zip(*types, strict=True))
+        return self._registered(text, f" {' '.join(f'{d}.{n}' for d, n in types)}")
 
     def __reduce__(self) -> Any:
         return _found, (self.__module__, self.__qualname__)
@@ -358,10 +385,14 @@ def op(function: Rule | None = None, *, outputs: int = 1, like: int | None = Non
         ``lower(at, *reads)``: an element of the result in the loop language (``core.ir.loops``).
     batch : callable, optional
         ``batch(node, xs, rows, length)``: the result for many examples; else one by one.
-    c : address, ctypes function, cffi pointer or numba cfunc, optional
+    c : address, ctypes function, cffi pointer, numba cfunc, str or os.PathLike, optional
         ``int32 f(void **arrays, int64 *sizes)``, which compiled code calls, without Python:
         arrays of the operands, then of the results, row-major; all their sizes, axis by axis.
-        Anything but 0 is an error.
+        Anything but 0 is an error.  A text is C source, a path a file of it, which the system's
+        compiler compiles: it defines the function under the decorated one's name; or, behind a
+        line ``#section code``, it is its body, where ``x``, ``x_shape`` and ``x_size`` are an
+        operand's elements, sizes and number of elements by its name, and ``y`` (``y0``, ``y1``)
+        is the result, for every dtype.  ``#section support_code`` is what stands before.
     differentiable : bool
         False: gradients end here, silently.
 
@@ -374,6 +405,10 @@ def op(function: Rule | None = None, *, outputs: int = 1, like: int | None = Non
     ------
     TypeError
         If ``c`` is no address of a function.
+    ValueError
+        If C source does not compile; the compiler's errors name the user's file and line.
+    RuntimeError
+        If there is no C compiler, once compiled code needs it.
 
     See Also
     --------
@@ -401,6 +436,8 @@ def op(function: Rule | None = None, *, outputs: int = 1, like: int | None = Non
     for name in ("infer", "vjp", "jvp", "lower", "batch"):
         if rules[name] is not None and not callable(rules[name]):
             raise TypeError(at(f"op: {name} must be a function, not {typed(rules[name])}"))
+    if isinstance(c, (str, os.PathLike)):
+        return CustomFunction(function, outputs, None, source_of(c, user_where(3)), rules)
     address = None if c is None else _address(c)
     return CustomFunction(function, outputs, address, c, rules)
 
@@ -414,7 +451,7 @@ def _address(c: Any) -> int:
     if type(c).__module__ == "_cffi_backend":
         return int(sys.modules["_cffi_backend"].FFI().cast("intptr_t", c))
     try:
-        found = None if isinstance(c, str | bytes) else ctypes.cast(c, ctypes.c_void_p).value
+        found = None if isinstance(c, bytes) else ctypes.cast(c, ctypes.c_void_p).value
     except ctypes.ArgumentError:
         found = None
     if not found:

@@ -33,6 +33,8 @@ _WRITING = frozenset("copyto fill_diagonal place put put_along_axis putmask".spl
 _OF_NUMBERS = frozenset("arange geomspace linspace logspace".split())
 #: By these, libraries make arrays of anything, to be handed to code in C.
 _MAKING = frozenset("asarray_chkfinite atleast_1d atleast_2d atleast_3d copy".split())
+#: Names that mean something else here.
+_OTHERWISE = frozenset(("save",))
 #: Stands for a dtype that the result is converted to.
 _CAST = "the result's dtype"
 

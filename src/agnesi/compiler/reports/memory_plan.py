@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -67,6 +68,15 @@ class Sized(NamedTuple):
     whose: str
 
 
+def algorithms(compiled: Any) -> str:
+    """Which algorithms the convolutions of a version have; empty where there are none."""
+    module = sys.modules.get("agnesi.ops.convolution.conv_choice")  # there where one is used
+    if module is None or not any(
+            n.op is not None and n.op.name.startswith("conv") for n in compiled.graph.nodes):
+        return ""
+    return f"convolutions: {', '.join(dict.fromkeys(module.chosen(compiled.optimised.nodes)))}"
+
+
 class MemoryPlan:
     """Kernels in order, and the memory of every buffer; printing it gives both.
 
@@ -103,6 +113,7 @@ class MemoryPlan:
         self.steps = compiled.scheduled.steps
         self.policy = compiled.policy
         self.passes = dict(compiled.scheduled.counts)
+        self.algorithms = algorithms(compiled)
         self.sizes = _sizes(compiled.graph)
         self.arena_bytes = guess(self.layout.arena_bytes)
         self.eager_bytes = sum(_bytes(n) for n in compiled.graph.nodes if n.value is None)
@@ -176,7 +187,8 @@ class MemoryPlan:
     def _passes(self) -> list[str]:
         from agnesi.schedule.passes import told
 
-        return [f"policy: {self.policy}", f"passes: {'; '.join(told(self.passes))}"]
+        return [f"policy: {self.policy}", f"passes: {'; '.join(told(self.passes))}",
+                *([self.algorithms] if self.algorithms else [])]
 
     def _kernels(self) -> Iterable[str]:
         beside = {id(kernel): f" beside {len(group.kernels) - 1} others on all threads"

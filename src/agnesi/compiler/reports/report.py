@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agnesi.compiler.compilation.compiled import Compiled
-from agnesi.compiler.reports.memory_plan import MemoryPlan
+from agnesi.compiler.reports.memory_plan import MemoryPlan, algorithms
 from agnesi.compiler.tracing.decisions import Decision
 from agnesi.compiler.tracing.unrolled import repetitions
 from agnesi.core.graph import FunctionGraph
@@ -46,6 +46,9 @@ class Specialisation:
             n = len(stages)
             changes = ", ".join(f"{s.stage} {s.before} -> {s.after} operations" for s in stages)
             yield f"\n    rewritten in {n} pass{'es' if n > 1 else ''}: {changes}"
+        by = algorithms(self.compiled)
+        if by:
+            yield f"\n    {by}"
         from agnesi.schedule.passes import told
 
         yield f"\n    scheduled: {'; '.join(told(self.compiled.scheduled.counts))}"

@@ -56,6 +56,8 @@ class Lent:
     threads: Callable[[int], None] = staticmethod(lambda most: None)
     #: A block that no compiled call begins which uses an array's memory: ``turn(array)``.
     turn: Callable[[Any], Any] = nullcontext
+    #: What gives gradients of a declared expression: ``gradients(y)(wrt)``; None for all else.
+    gradients: Callable[[Any], Any] = staticmethod(lambda y: None)
     #: Bytes of memory that this process may use.
     memory: Callable[[], int] = staticmethod(lambda: 4 << 30)
 

@@ -61,9 +61,31 @@ def requests(algorithm: Any) -> Requests | None:
             f"algorithm {algorithm!r} must be one of {(*ALGORITHMS, *POLICIES)}, or one for each "
             f"of {KINDS}"
         )
-    if all(n == "auto" for n in names) and not config.conv_exclude:
+    if all(n == "auto" for n in names) and not _excluded():
         return None
     return names
+
+
+def _excluded() -> list[str]:
+    """What ``config.conv_exclude`` names."""
+    names: list[str] = config.conv_exclude.replace(",", " ").split()
+    strange = [n for n in names if n not in ALGORITHMS]
+    if strange:
+        raise ValueError(f"config.conv_exclude names {strange[0]!r}; the algorithms are "
+                         f"{', '.join(ALGORITHMS)}")
+    return names
+
+
+#: Operations of the graph that the usual algorithm is, and those that unfolding leaves.
+_SHOWN = {"conv": "implicit_gemm", "conv_grad_x": "implicit_gemm", "conv_grad_w": "implicit_gemm",
+          "columns": "unfold", "folded": "unfold"}
+
+
+def chosen(nodes: Any) -> list[str]:
+    """The algorithms of the convolutions of an optimised graph, in order, for people."""
+    names = [n.op.name for n in nodes if n.op is not None]
+    return [name if " by " in name else f"{name} by {_SHOWN[name]}"
+            for name in names if " by " in name or name in _SHOWN]
 
 
 def bound(op: Any, *xs: Any) -> Op:
@@ -81,7 +103,7 @@ def bound(op: Any, *xs: Any) -> Op:
 def _unfit(name: str, op: Any, xs: Any) -> str:
     """Why an algorithm cannot be used; empty where it can."""
     dtype, rank = xs[0].dtype, len(xs[0].shape) - 2
-    if name in config.conv_exclude.replace(",", " ").split():
+    if name in _excluded():
         return "config.conv_exclude names it"
     if name in ("implicit_gemm", "direct") and not (config.compile and LENT.compiles()):
         return "it is generated code, and nothing is compiled; install llvmlite, or ask for another"

@@ -278,9 +278,13 @@ class Selection(Tensor):
             inside += [a] if a < part.before else [behind] if a > part.before else range(
                 part.before, part.before + width)
         if part.before in op.axes:
-            if op.kind not in NEUTRAL:
+            if op.kind in NEUTRAL:
+                whole = self.all_of(NEUTRAL[op.kind])
+            elif part.first is not None and not part.before:  # there is one, which changes nothing
+                whole = where(part.lying, self.whole, self.whole[:1])
+            else:
                 return None
-            found = apply(reducer(op.kind, tuple(inside), False), self.all_of(NEUTRAL[op.kind]))
+            found = apply(reducer(op.kind, tuple(inside), False), whole)
             return reshape(found, shapes.reduced(tuple(self._rest()), op.axes, True)) if (
                 op.keepdims) else found
         whole = apply(reducer(op.kind, tuple(inside), op.keepdims), self.whole)

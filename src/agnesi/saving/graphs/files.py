@@ -84,7 +84,7 @@ def save(what: Any, path: Path_, *, weights: bool = False, inputs: Sequence[Tens
     writer = Writer(weights)
     first = writer.add(graph_node(x) for x in inputs or ())
     numbers = writer.add(outputs)
-    changes = [[writer.add([_variable(t)])[0], writer.add([graph_node(v)])[0]]
+    changes = [[writer.parameter(storage_of(t)), writer.add([graph_node(v)])[0]]
                for t, v in _updates(what, inputs, updates).items()]
     met = [k for k, row in enumerate(writer.rows) if row.get("leaf") == "input"]
     missing = [k for k in met if k not in first]
@@ -108,11 +108,6 @@ def _updates(what: Any, inputs: Any, updates: Any) -> dict[Any, Tensor]:
         what.values() if isinstance(what, Mapping) else what)
     with_default_updates(parts, found, [graph_node(x) for x in inputs or ()], False)
     return found
-
-
-def _variable(t: Any) -> Node:
-    storage_of(t)
-    return graph_node(t)
 
 
 def _outputs(what: Any) -> tuple[Any, list[Node]]:
@@ -154,6 +149,8 @@ def load(path: Path_, *, weights: Mapping[str, Any] | Path_ | None = None) -> An
     ------
     FileFormatError
         If the file is none of ``save``, is damaged, cut off or made up, or of a later version.
+    ValueError
+        As a FileFormatError, which is one.
     OSError
         If it cannot be read.
 

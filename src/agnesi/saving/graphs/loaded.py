@@ -16,9 +16,9 @@ class Graph:
     """A graph that was loaded: symbolic variables and what is computed from them.
 
     All of it are ordinary tensors: more can be computed from them, they can be differentiated, and
-    compiled with :func:`agnesi.function`.
+    compiled with :func:`agnesi.function`.  Made by :func:`agnesi.load`.
 
-    Attributes
+    Parameters
     ----------
     inputs : tuple of Tensor
         Declared variables, in the order of ``save``.
@@ -75,7 +75,7 @@ class Graph:
 
         Parameters
         ----------
-        **options
+        **options : Any
             As :func:`agnesi.function` takes them.
 
         Returns

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 from inspect import get_annotations
+from pkgutil import iter_modules
 from typing import Any
 
 from agnesi.autodiff.recording import ALIAS, STOP
@@ -116,7 +117,8 @@ CHOICES: dict[tuple[str, str], tuple[Any, ...]] = {
     **{(name, "norm"): _TRANSFORM for name in ("Fft", "RealFft", "RealIfft")},
 }
 #: Parameters of operations that are no records.
-_FIELDS = {"Elementwise": ("name",), "Cast": ("dtype",), "Size": ("size",), "Item": ("index",)}
+_FIELDS: dict[str, tuple[str, ...]] = {
+    "Elementwise": ("name",), "Cast": ("dtype",), "Size": ("size",), "Item": ("index",)}
 
 
 @cache
@@ -138,8 +140,12 @@ def fields_of(op: Any) -> tuple[str, ...]:
     """The names of an operation's parameters."""
     if op in IDENTITIES.values():
         return ("name",)
-    fields: tuple[str, ...] = _FIELDS.get(type(op).__name__) or getattr(op, "_fields", ())
-    return fields
+    return _parameters(type(op).__name__, type(op))
+
+
+def _parameters(name: str, cls: Any) -> tuple[str, ...]:
+    own: tuple[str, ...] = getattr(cls, "_fields", ())
+    return _FIELDS.get(name, own)
 
 
 def class_of(table: dict[str, tuple[str, str]], name: Any) -> Any:
@@ -169,7 +175,7 @@ def made(name: str, fields: dict[str, Any]) -> Op:
     if name == "Elementwise":
         return _row(fields["name"])
     cls = class_of(OPERATIONS, name)
-    known = _FIELDS.get(name) or getattr(cls, "_fields", ())
+    known = _parameters(name, cls)
     strange = fields.keys() - set(known)
     if strange:
         raise ValueError(f"{name} has no parameter {sorted(strange)[0][:40]!r}")
@@ -195,8 +201,6 @@ def _row(name: Any) -> Op:
 
 
 def _special_homes() -> list[str]:
-    from pkgutil import iter_modules
-
     package = import_module(_HOMES[:-1])
     return [m.name for m in iter_modules(package.__path__, _HOMES)]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.shared import Shared, SharedDim, variable_of
+from agnesi.compiler.shared import Shared, variable_over
 from agnesi.core.dispatch import Item
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import Dim, combine
@@ -144,10 +144,8 @@ class Reader:
                              f"{kept.dtype}{list(kept.shape)}")
         storage = wrap(np.array(kept, order="C"))
         storage.name = name
-        shape = tuple(SharedDim(storage, axis) if n is None else n for axis, n in enumerate(told))
-        node = Node(None, (), shape, dtype, requires_grad=grad, handle=lambda: storage, name=name)
-        node.serial = 0  # as that of every shared variable
-        self.variables[name] = variable_of(storage, node, name)
+        found = self.variables[name] = variable_over(storage, told, grad)
+        node: Any = found.node
         return node
 
     # -- operations -----------------------------------------------------------------------
@@ -159,7 +157,7 @@ class Reader:
         op = made(row["op"], {key: self.value(v) for key, v in fields.items()})
         if type(op) is Item:
             inner = inputs[0]
-            types: Any = (inner.outputs[op.index],)  # type: ignore[index]
+            types: Any = (inner.outputs[op.index],)
         else:
             found = op.infer(*(symbol(n) for n in inputs))
             types = tuple(found) if op.outputs > 1 else (found,)

@@ -20,6 +20,9 @@ _BY_VALUES = frozenset((
 ))
 #: Those that read the state of a generator, which is their first operand.
 _OF_STATES = frozenset(("Noise", "Sampler", "RandomBits", "Advance"))
+#: Operations whose operands from this one on are places.
+_PLACES = {"Index": 1, "IndexSum": 1, "IndexPut": 2, "Picked": 1, "Stretch": 1, "Lookup": 1,
+           "LabelChosen": 1, "LabelLoss": 1, "LabelPick": 1, "SoftmaxLessLabel": 1, "Pick": 1}
 #: The most elements of a trial, and the most nanoseconds.
 _ELEMENTS, _WORK = 1 << 20, 50_000_000
 #: What stands for sizes that are not known.
@@ -39,6 +42,9 @@ def tried(op: Any, inputs: Sequence[Node], types: Sequence[Any]) -> None:
         state = inputs[0]
         if state.shape != (4,) or state.dtype != np.dtype("uint32"):
             raise ValueError("it is given no state of a generator, uint32[4]")
+    first = _PLACES.get(name, len(inputs))
+    if any(n.dtype.kind not in "iub" for n in inputs[first:]):
+        raise ValueError("it is given places that are no integers")
     if isinstance(op, Elementwise) or op.bodies or name in _BY_VALUES:
         return
     small = _small(op, inputs, types)
@@ -73,7 +79,12 @@ def _small(op: Any, inputs: Sequence[Node], types: Sequence[Any]) -> Any:
     shapes = [n.shape for n in inputs]
     told = [n for shape in (*shapes, *(s for s, _ in types)) for n in shape]
     found: list[Any] = []
-    op.resolve(lambda n: found.append(n) or n)
+
+    def note(n: Any) -> Any:
+        found.append(n)
+        return n
+
+    op.resolve(note)
     names = list(dict.fromkeys(d for n in (*told, *found) for d in leaves(n)))
     if names:
         known: dict[Dim, Any] = {d: _SIZES[k % len(_SIZES)] for k, d in enumerate(names)}

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.shared import SharedDim
+from agnesi.compiler.shared import SharedDim, is_shared
 from agnesi.compiler.specialization.data_dependent_sizes import sizes_in
 from agnesi.core.graph import constant_value, live_tensor
 from agnesi.core.ir.dims import Dim, leaves
@@ -39,7 +39,8 @@ class Writer:
         Constants, and with ``weights`` the values of parameters.
     """
 
-    def __init__(self, weights: bool) -> None:
+    def __init__(self, weights: bool, free: Iterable[Node] = ()) -> None:
+        self._free = set(free)
         self.weights = weights
         self.rows: list[Row] = []
         self.sizes: list[Any] = []
@@ -69,11 +70,11 @@ class Writer:
 
     # -- leaves ---------------------------------------------------------------------------
     def _leaf(self, node: Node) -> int:
-        t = live_tensor(node)
+        t = None if node in self._free else live_tensor(node)
         if t is not None:
-            kept = t.node is not node or t.requires_grad  # a shared variable, or a weight
-            return self._parameter(t, node) if kept else self._constant(t.data, node)
-        value = constant_value(node)
+            kept = is_shared(node) or t.requires_grad  # a weight
+            return self.parameter(t, node) if kept else self._constant(t.data, node)
+        value = None if node in self._free else constant_value(node)
         if value is not None:
             return self._constant(value, node)
         return self._row({"leaf": "input", "name": node.name, "dtype": node.dtype.name,
@@ -89,7 +90,8 @@ class Writer:
         self.arrays[name] = _kept(value)
         return self._row({**row, "array": name, "dtype": value.dtype.name})
 
-    def _parameter(self, storage: Any, node: Node | None) -> int:
+    def parameter(self, storage: Any, node: Node | None = None) -> int:
+        """The number of what holds the value of a variable."""
         if id(storage) in self._storages:
             return self._storages[id(storage)]
         self._held.append(storage)
@@ -143,7 +145,7 @@ class Writer:
             if isinstance(n, ValueDim):
                 entry = {"value": self.add([n.node])[0], "most": told(n.most, self)}
             elif isinstance(n, SharedDim):
-                entry = {"of": self._parameter(n.storage, None), "axis": n.axis}
+                entry = {"of": self.parameter(n.storage), "axis": n.axis}
             elif n.op:
                 entry = {"do": n.op, "args": [told(a, self) for a in n.args]}
             else:
@@ -155,7 +157,7 @@ class Writer:
 
     def body(self, body: Body) -> Any:
         """A graph that an operation holds; its rows have numbers of their own."""
-        inner = Writer(True)
+        inner = Writer(True, body.inputs)
         inner.sizes, inner._size_numbers, inner.arrays = (
             self.sizes, self._size_numbers, self.arrays)
         inputs = inner.add(body.inputs)

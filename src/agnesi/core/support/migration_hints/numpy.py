@@ -28,7 +28,7 @@ csingle cdouble complexfloating clongdouble complex256 : `ag.complex64`, `ag.com
 longdouble float128 : `ag.float64`: the widest float here
 euler_gamma : `-ag.digamma(1.0)`
 fromfile fromregex fromstring genfromtxt loadtxt memmap : `ag.from_numpy(numpy.loadtxt(file))`
-save savez savez_compressed load : `ag.saving.save_file`, `ag.saving.load_file`
+savez savez_compressed : `ag.saving.save_file`, `ag.saving.load_file`
 savetxt : `numpy.savetxt(file, x)`
 frompyfunc ufunc : `ag.vectorize(f)`
 get_include getbufsize setbufsize info little_endian show_config show_runtime test :

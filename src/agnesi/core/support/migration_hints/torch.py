@@ -8,8 +8,6 @@ numbers, b bools.
 TORCH = """
 autograd : `ag.grad`, `ag.vjp`, `ag.Function`
 compile : `ag.jit` around the whole step
-save load : `ag.saving.save_file(model.state_dict(), path)` and `ag.saving.load_file(path)`; whole
-    trainings: `ag.saving.save_checkpoint`
 utils : `ag.data.DataLoader`, `ag.data.Dataset`
 one_hot : `ag.eye(classes)[labels]`
 svd : `ag.linalg.svd`

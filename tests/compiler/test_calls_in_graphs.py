@@ -1,0 +1,73 @@
+"""Compiled functions called inside of other graphs: declared, traced, differentiated, mapped."""
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import symbolic as T
+
+x, y, z = T.vector("x"), T.vector("y"), T.vector("z")
+A = np.array([1.0, 2.0])
+
+
+def fma():
+    return ag.function([x, y], x * y + 1, name="fma")
+
+
+def test_functions_are_operations_of_declared_graphs():
+    f = fma()
+    total = f(z * 2, y=z).sum()
+    assert "fma" in str(ag.inspect.listing(total))
+    g = ag.function([z], [total, T.grad(total, z)])
+    assert g(A)[0] == 12 and g(A)[1].tolist() == [4, 8]
+    rows, _ = T.scan(lambda r: f(T.stack([r, r]), [1.0, 2.0]).sum(), z)
+    assert ag.function([z], rows)(A).tolist() == [5, 8]
+    matrix = T.matrix("m")
+    mean = ag.function([matrix], matrix / matrix.shape[0])
+    assert ag.function([matrix], mean(matrix.T))(np.ones((2, 3))).tolist() == [[1 / 3] * 2] * 3
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_functions_run_under_every_transformation(warm):
+    f, a = fma(), ag.tensor(A)
+    if warm:  # native code takes calls by then
+        for _ in range(3):
+            f(A, A)
+    total = lambda v: f(v, v).sum()  # noqa: E731
+    assert total(a) == ag.jit(total)(a) == 7
+    for compiled in (lambda g: g, ag.jit):
+        assert compiled(ag.grad(total))(a).tolist() == [2, 4]
+        assert compiled(ag.jacfwd(lambda v: f(v, v)))(a).tolist() == [[2, 0], [0, 4]]
+        assert compiled(ag.hessian(total))(a).tolist() == [[2, 0], [0, 2]]
+        assert compiled(ag.vmap(total))(ag.stack([a, a + 1])).tolist() == [7, 15]
+    w = ag.tensor(A, requires_grad=True)
+    (f(w, A) * 2).sum().backward()
+    assert w.grad.tolist() == [2, 4]
+    assert type(f(a, A)) is np.ndarray and (f(a, A) + 1.0).tolist() == [3, 6]
+
+
+def test_what_a_call_reads_and_changes_is_state_of_the_function_around():
+    w, n = ag.shared(2.0), ag.shared(0)
+    scale = ag.function([x], {"y": x * w}, updates={n: n + 1})
+    for _ in range(3):
+        scale(A)
+    step = ag.jit(lambda v: scale(v)["y"] + scale(A)["y"])
+    a = ag.tensor(A)
+    assert step(a).tolist() == [4, 8] and n.get_value() == 5
+    w.set_value(10.0)
+    assert step(a).tolist() == [20, 40] and n.get_value() == 7
+    with pytest.raises(ag.TraceError, match=r"function changes state.*declared graph"):
+        scale(z)
+    assert n.get_value() == 7
+    twice = ag.jit(lambda v: ag.scan(lambda c, _: (scale(c)["y"], None), v, length=2)[0])
+    assert twice(a).tolist() == [100, 200] and n.get_value() == 9
+
+
+def test_sizes_that_are_values_stay_outside():
+    chosen = ag.function([x], x[x > 1])
+    with pytest.raises(ag.TraceError, match=r"sizes are values.*\n  at .*test_calls_in_graphs"):
+        ag.jit(lambda v: chosen(v).sum())(ag.tensor(A))
+    with pytest.raises(TypeError, match="fma takes 2 arguments"):
+        fma()(z)
+    with pytest.raises(ag.ShapeError, match="fma: operand 0 must have 1 axes"):
+        fma()(T.matrix("m"), z)
