@@ -42,10 +42,14 @@ class Reader:
         Nodes of parameters by name; those with a value belong to a variable in ``variables``.
     """
 
-    def __init__(self, sizes: Any, arrays: Arrays, weights: Arrays, depth: int = 0) -> None:
+    def __init__(self, sizes: Any, arrays: Arrays, weights: Arrays,
+                 around: Reader | None = None) -> None:
         if not isinstance(sizes, list):
             raise ValueError("its sizes are no list")
-        self.told_sizes, self.arrays, self.depth = sizes, arrays, depth
+        self.told_sizes, self.arrays = sizes, arrays
+        #: The reader of the whole graph, which knows what sizes are.
+        self._root: Reader = self if around is None else around._root
+        self._depth: int = 0 if around is None else around._depth + 1
         #: Values of parameters that count more than those of the file.
         self.weights = weights
         self.nodes: list[Node] = []
@@ -53,7 +57,7 @@ class Reader:
         self.parameters: dict[str, Node] = {}
         self.variables: dict[str, Shared] = {}
         self._sizes: dict[int, Any] = {}
-        if depth > _DEPTH:
+        if self._depth > _DEPTH:
             raise ValueError(f"its graphs lie more than {_DEPTH} deep in each other")
 
     def read(self, rows: Any) -> None:
@@ -205,6 +209,8 @@ class Reader:
 
     def size(self, k: Any) -> Any:
         """The size of a number in the table of sizes."""
+        if self._root is not self:
+            return self._root.size(k)
         if type(k) is not int or not 0 <= k < len(self.told_sizes):
             raise ValueError("there is no such size")
         if k not in self._sizes:
@@ -234,8 +240,7 @@ class Reader:
 
     def body(self, told: Any) -> Body:
         """A graph that an operation holds."""
-        inner = Reader(self.told_sizes, self.arrays, {}, self.depth + 1)
-        inner._sizes = self._sizes
+        inner = Reader(self.told_sizes, self.arrays, {}, self)
         inner.read(told["rows"])
         if inner.parameters:
             raise ValueError("the graph of an operation has parameters")

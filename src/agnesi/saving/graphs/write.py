@@ -59,7 +59,7 @@ class Writer:
                 continue
             for size in _sizes(node):
                 for leaf in leaves(size):
-                    if isinstance(leaf, ValueDim):
+                    if isinstance(leaf, (ValueDim, SharedDim)):
                         self.size(leaf)  # its row comes before this one
             self._numbers[node] = self._leaf(node) if node.op is None else self._operation(node)
         return [self._numbers[n] for n in wanted]
