@@ -19,8 +19,8 @@ import statements.
   eager draws run as compiled code. ``streams/``: states in shared variables, which every draw
   advances.
 - ``custom/``: operations of users (``custom/userops.py``), kernels from expressions
-  (``custom/kernels.py``), graphs as operations (``custom/opgraph.py``), callbacks and prints, which
-  read and write a hidden state that keeps their order (``custom/effects.py``).
+  (``custom/kernels.py``), callbacks and prints, which read and write a hidden state that keeps
+  their order (``custom/effects.py``).
 
 What must hold: a public function forgives (scalars, axes, defaults); the operation that it applies
 is strict. Names of other libraries are explained by ``core/support/migration_hints``.

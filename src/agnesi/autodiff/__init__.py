@@ -23,6 +23,7 @@ they are differentiated (``stable.py``, ``rewrite/derived.py``).
   An operation without a rule is expanded, or runs over the examples in a scan. Tensors that are no
   arguments keep their values, so Python may branch on them.
 - ``deferred.py``: calls that must know sizes which are not known yet.
+- ``opgraph.py``: graphs as operations, and calls of ``ag.function`` inside of other graphs.
 - ``checkpoint.py``, ``recompute.py``: segments that are computed again instead of kept.
 
 What must hold: a rule gives each operand a cotangent of the operand's shape and dtype

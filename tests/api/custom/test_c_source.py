@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.runtime import csource
+from agnesi.compiler import csource
 
 pytestmark = pytest.mark.skipif(not csource.compiler(), reason="no C compiler on this machine")
 FILE = pathlib.Path(__file__)

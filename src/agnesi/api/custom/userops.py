@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.rules import reads_result
+from agnesi.compiler.csource import Source, compiled, compiler, is_sectioned, program, source_of
 from agnesi.core import op as core
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, is_static
@@ -28,7 +29,6 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast, constant
 from agnesi.ops.base.elementwise import silently
 from agnesi.ops.control.loop import applied
-from agnesi.runtime.csource import Source, compiled, compiler, is_sectioned, program, source_of
 
 Rule = Callable[..., Any]
 
