@@ -42,6 +42,20 @@ def test_reductions_take_little_memory(dtype: str) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64"])
+def test_order_takes_a_copy_as_numpys(dtype: str) -> None:
+    array = (np.arange(1 << 19) * 7919 % 251 + 1).astype(dtype).reshape(1 << 9, -1)
+    x = ag.asarray(array)
+    for axis in (None, 0, 1):
+        for f in (ag.median, lambda t, a: ag.quantile(t, [0.1, 0.7], a)):
+            assert peak(lambda t, f=f, a=axis: f(t, a), x) < 1.5 * array.nbytes + ROOM
+            np.testing.assert_array_equal(f(x, axis), ag.jit(lambda x, f=f, a=axis: f(x, a))(x))
+        values, places = peak(lambda t, a=axis: ag.maximum.accumulate(t, a or 0), x), peak(
+            lambda t, a=axis: ag.cummax(t, a), x)
+        assert values < 1.1 * array.nbytes + ROOM
+        assert places < 8 * array.size + 3.5 * max(array.nbytes, array.size) + ROOM
+
+
 @pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint32", "int64"])
 @pytest.mark.parametrize("name", ["sum", "prod", "mean", "count_nonzero"])

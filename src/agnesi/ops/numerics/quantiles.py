@@ -12,9 +12,10 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import Dim, product
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
+from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import TraceError
 from agnesi.core.support.tracing import is_known
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.compare import isnan, logical_not
 from agnesi.ops.base.convert import as_tensor, cast
@@ -26,6 +27,7 @@ from agnesi.ops.base.reduce import sum as total
 from agnesi.ops.base.select import ceil, clip, floor, where
 from agnesi.ops.base.select import round as nearest
 from agnesi.ops.indexing.index import take, take_along_axis
+from agnesi.ops.sorting.order import comparable
 from agnesi.ops.sorting.sort import sort
 
 __all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
@@ -39,6 +41,10 @@ METHODS = (
     "linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf",
     "closest_observation", *_CONTINUOUS,
 )
+
+
+#: Places that are looked for one by one, rather than by putting all elements in order.
+_FEW = 16
 
 
 def _place(method: str, n: Any, q: Tensor) -> Tensor:
@@ -77,6 +83,25 @@ def _between(ordered: Tensor, place: Tensor, n: Any) -> Tensor:
     return where(share == 0, first, first + (second - first) * share)
 
 
+def _parted(rows: Tensor, place: Tensor) -> Tensor | None:
+    """Values of which those that :func:`_between` and the test for NaN read are in their places.
+
+    None where that is not enough: for derivatives, and zeros, whose signs keep their order.
+    """
+    if not is_known(rows, place) or (rows.requires_grad and STATE.recording):
+        return None
+    n = rows.shape[-1]
+    at: Any = np.clip(place.data, 0, n - 1)
+    read = np.unique([*np.floor(at), *np.ceil(at), n - 1]).astype(np.int64)
+    if len(read) > _FEW:
+        return None
+    found = np.array(comparable(rows.data), order="C")  # which take() reads as it is
+    found.partition(read, -1)
+    if rows.dtype.kind in "fV" and not found[..., read].all():
+        return None
+    return wrap(found.astype(rows.dtype, copy=False))
+
+
 def _rows(x: Tensor, axis: Axis) -> tuple[Tensor, tuple[int, ...]]:
     """The elements of ``axis`` as the last axis, and which axes they were."""
     axes = shapes.axes_of(axis, x.ndim)
@@ -111,13 +136,16 @@ def _quantile(x: Any, q: Tensor, axis: Axis, method: str, keepdims: bool, skip: 
     if n == 0:  # nothing is in its middle
         kept = shapes.reduced(x.shape, axes, keepdims)
         return full((*q.shape, *kept), math.nan, dtypes.floating(x.dtype))
-    ordered = sort(rows, -1)
     shares = reshape(q, (q.size,))
     if skip:
+        ordered = sort(rows, -1)
         count = cast(total(logical_not(isnan(rows)), -1, keepdims=True), dtypes.float64)
         found = _between(ordered, _place(method, count, shares), count.clip(1))
     else:
-        found = _between(ordered, _place(method, float(n), shares), n)
+        place = _place(method, float(n), shares)
+        parted = _parted(rows, place)
+        ordered = sort(rows, -1) if parted is None else parted
+        found = _between(ordered, place, n)
         last = ordered[..., -1:]
         found = where(isnan(last), last, found) if x.dtype.kind in "fV" else found
     found = moveaxis(found, -1, 0)

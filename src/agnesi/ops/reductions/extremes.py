@@ -89,9 +89,10 @@ def _latest(y: np.ndarray, x: np.ndarray, axis: int, reverse: bool) -> np.ndarra
     row, same = np.moveaxis(found, axis, 0), np.moveaxis(x == y, axis, 0)
     if x.dtype.kind in "fV":
         same |= np.isnan(np.moveaxis(x, axis, 0))
-    n = len(row)
-    row[...] = np.arange(n).reshape(n, *(1,) * (x.ndim - 1))
-    np.copyto(row, n - 1 if reverse else 0, where=np.logical_not(same, out=same))
+    row[...] = 1
+    row[:1] = 0
+    np.add.accumulate(row, 0, None, row)
+    np.copyto(row, len(row) - 1 if reverse else 0, where=np.logical_not(same, out=same))
     row = row[::-1] if reverse else row
     (np.minimum if reverse else np.maximum).accumulate(row, 0, None, row)
     return found
