@@ -18,7 +18,15 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.base.copies import ordered
 from agnesi.nn.base.hooks import Hooked, called
 from agnesi.nn.base.lookups import Lookups
-from agnesi.nn.base.owned import begins, followed, is_owned, is_parameter, is_saved, refused
+from agnesi.nn.base.owned import (
+    begins,
+    followed,
+    in_our_words,
+    is_owned,
+    is_parameter,
+    is_saved,
+    refused,
+)
 from agnesi.nn.base.paths import told
 from agnesi.nn.base.tree import containers, dotted, entries, refuse_depth, replaced, table
 from agnesi.ops.arrays.loading import check_state, write_all
@@ -77,7 +85,7 @@ class Module(Hooked, Lookups):
     forward: Callable[..., Any]
 
     def __new__(cls, *args: Any, **keywords: Any) -> Self:
-        check_call(cls, args, keywords)
+        check_call(cls, args, in_our_words(cls.__init__, keywords))
         self = super().__new__(cls)
         self._training, self._made = True, cls.__init__ is object.__init__
         if not self._made:

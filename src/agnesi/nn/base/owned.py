@@ -8,6 +8,7 @@ from typing import Any
 
 from agnesi.autodiff.recording import is_leaf
 from agnesi.core.op import typed
+from agnesi.core.spellings import FOREIGN, on_host
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 
@@ -44,16 +45,40 @@ def is_saved(module: Any, name: str) -> bool:
     return saved
 
 
+def in_our_words(init: Any, keywords: dict[str, Any]) -> dict[str, Any]:
+    """Keywords for a layer of the library by our names: ``ceil_mode`` is ``cover_all``.
+
+    Every one takes ``device``, which must be where all tensors are.
+    """
+    init = getattr(init, "__wrapped__", init)
+    if not keywords or not getattr(init, "__module__", "").startswith("agnesi.nn."):
+        return keywords
+    code = init.__code__
+    known = code.co_varnames[1: code.co_argcount + code.co_kwonlyargcount]
+    given = {}
+    for word, value in keywords.items():
+        ours = [name for name in FOREIGN.get(word, ()) if name in known and name not in keywords]
+        if word == "device" and word not in known:
+            on_host(value)
+        else:
+            given[ours[0] if ours and word not in known else word] = value
+    return given
+
+
 _CODE: Any = None  # of the __init__ below
 
 
 def followed(init: Callable[..., None]) -> Callable[..., None]:
-    """``__init__`` of a class of modules; at its end, what tensors there are is noted."""
+    """``__init__`` of a class of modules; at its end, what tensors there are is noted.
+
+    Those of the library take keywords in other libraries' words.
+    """
     if getattr(init, "__code__", init) is _CODE:
         return init
 
     @functools.wraps(init)
     def __init__(self: Any, *args: Any, **keywords: Any) -> None:  # noqa: N807
+        keywords = in_our_words(init, keywords)
         try:
             init(self, *args, **keywords)
         except TypeError as error:

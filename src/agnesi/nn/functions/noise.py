@@ -10,7 +10,7 @@ from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
-from agnesi.nn.base.module import Module
+from agnesi.nn.base.overwriting import Overwriting
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.parameter_checks import chance
 from agnesi.ops.neural.activations import leaky_relu
@@ -170,13 +170,15 @@ def rrelu(input: TensorLike, lower: float = 1 / 8, upper: float = 1 / 3, trainin
     return F.where(x < 0, x * slopes, x)
 
 
-class AlphaDropout(Module):
+class AlphaDropout(Overwriting):
     """Dropout to SELU's least value, with mean and variance kept (Klambauer et al., 2017).
 
     Parameters
     ----------
     p : float
         Chance of an element to be dropped in training.
+    inplace : bool
+        Whether to write into the operand.
 
     Raises
     ------
@@ -194,16 +196,18 @@ class AlphaDropout(Module):
     tensor([1., 1., 1.])
     """
 
-    def __init__(self, p: float = 0.5) -> None:
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__(inplace)
         if not 0 <= p <= 1:
             raise ValueError(at(f"{type(self).__name__}: p must be in [0, 1], not {p}"))
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
-        return alpha_dropout(x, self.p, self.training)
+        return self._given(x, alpha_dropout(x, self.p, self.training))
 
     def extra_repr(self) -> str:
-        return f"p={self.p}"
+        told = super().extra_repr()
+        return f"p={self.p}" + (f", {told}" if told else "")
 
 
 class FeatureAlphaDropout(AlphaDropout):
@@ -213,6 +217,8 @@ class FeatureAlphaDropout(AlphaDropout):
     ----------
     p : float
         Chance of a channel to be dropped in training.
+    inplace : bool
+        Whether to write into the operand.
 
     Raises
     ------
@@ -231,16 +237,18 @@ class FeatureAlphaDropout(AlphaDropout):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        return feature_alpha_dropout(x, self.p, self.training)
+        return self._given(x, feature_alpha_dropout(x, self.p, self.training))
 
 
-class RReLU(Module):
+class RReLU(Overwriting):
     """``x``, and in training a random share of it where it is negative (Xu et al., 2015).
 
     Parameters
     ----------
     lower, upper : float
         Between which shares lie; their mean is taken unless in training.
+    inplace : bool
+        Whether to write into the operand.
 
     See Also
     --------
@@ -253,11 +261,13 @@ class RReLU(Module):
     tensor([-2.,  1.])
     """
 
-    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3) -> None:
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False) -> None:
+        super().__init__(inplace)
         self.lower, self.upper = lower, upper
 
     def forward(self, x: Tensor) -> Tensor:
-        return rrelu(x, self.lower, self.upper, self.training)
+        return self._given(x, rrelu(x, self.lower, self.upper, self.training))
 
     def extra_repr(self) -> str:
-        return f"lower={self.lower}, upper={self.upper}"
+        told = super().extra_repr()
+        return f"lower={self.lower}, upper={self.upper}" + (f", {told}" if told else "")

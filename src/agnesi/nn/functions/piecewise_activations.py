@@ -8,6 +8,7 @@ from agnesi.core.public import public
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
+from agnesi.nn.base.overwriting import Overwriting
 from agnesi.ops.base.convert import as_tensor
 
 
@@ -203,7 +204,7 @@ def threshold(input: TensorLike, threshold: float, value: float) -> Tensor:
     return F.where(x > threshold, x, value)
 
 
-class Hardtanh(Module):
+class Hardtanh(Overwriting):
     """``x``, no smaller and no larger than two bounds.
 
     Parameters
@@ -212,6 +213,8 @@ class Hardtanh(Module):
         The smallest value.
     max_val : float
         The largest value.
+    inplace : bool
+        Whether to write into the operand.
 
     See Also
     --------
@@ -224,19 +227,26 @@ class Hardtanh(Module):
     tensor([-1. ,  0.5])
     """
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None:
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+        super().__init__(inplace)
         self.min_val = min_val
         self.max_val = max_val
 
     def forward(self, x: TensorLike) -> Tensor:
-        return hardtanh(x, self.min_val, self.max_val)
+        return self._given(x, hardtanh(x, self.min_val, self.max_val))
 
     def extra_repr(self) -> str:
-        return f"min_val={self.min_val}, max_val={self.max_val}"
+        told = super().extra_repr()
+        return f"min_val={self.min_val}, max_val={self.max_val}" + (f", {told}" if told else "")
 
 
-class Hardsigmoid(Module):
+class Hardsigmoid(Overwriting):
     """``x / 6 + 1 / 2``, no smaller than 0 and no larger than 1.
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether to write into the operand.
 
     See Also
     --------
@@ -250,11 +260,16 @@ class Hardsigmoid(Module):
     """
 
     def forward(self, x: TensorLike) -> Tensor:
-        return hardsigmoid(x)
+        return self._given(x, hardsigmoid(x))
 
 
-class Hardswish(Module):
+class Hardswish(Overwriting):
     """``x * hardsigmoid(x)`` (Howard et al., 2019).
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether to write into the operand.
 
     See Also
     --------
@@ -268,7 +283,7 @@ class Hardswish(Module):
     """
 
     def forward(self, x: TensorLike) -> Tensor:
-        return hardswish(x)
+        return self._given(x, hardswish(x))
 
 
 class Hardshrink(Module):
@@ -329,7 +344,7 @@ class Softshrink(Module):
         return f"lambd={self.lambd}"
 
 
-class Threshold(Module):
+class Threshold(Overwriting):
     """``x`` where it is larger than a threshold, and a value elsewhere.
 
     Parameters
@@ -338,6 +353,8 @@ class Threshold(Module):
         Larger numbers stay.
     value : float
         What the others become.
+    inplace : bool
+        Whether to write into the operand.
 
     See Also
     --------
@@ -350,12 +367,14 @@ class Threshold(Module):
     tensor([-1.,  2.])
     """
 
-    def __init__(self, threshold: float, value: float) -> None:
+    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
+        super().__init__(inplace)
         self.threshold = threshold
         self.value = value
 
     def forward(self, x: TensorLike) -> Tensor:
-        return threshold(x, self.threshold, self.value)
+        return self._given(x, threshold(x, self.threshold, self.value))
 
     def extra_repr(self) -> str:
-        return f"threshold={self.threshold}, value={self.value}"
+        told = super().extra_repr()
+        return f"threshold={self.threshold}, value={self.value}" + (f", {told}" if told else "")

@@ -9,6 +9,7 @@ from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
+from agnesi.nn.base.overwriting import Overwriting
 from agnesi.ops.base.convert import as_tensor
 
 #: Scale and slope of selu, to more digits than a double has.
@@ -258,13 +259,15 @@ def glu(input: TensorLike, dim: int = -1) -> Tensor:
     return first * F.sigmoid(second)
 
 
-class CELU(Module):
+class CELU(Overwriting):
     """``x``, and ``alpha * (exp(x / alpha) - 1)`` where it is negative (Barron, 2017).
 
     Parameters
     ----------
     alpha : float
         Minus the value far below.
+    inplace : bool
+        Whether to write into the operand.
 
     See Also
     --------
@@ -277,18 +280,25 @@ class CELU(Module):
     tensor([0., 2.])
     """
 
-    def __init__(self, alpha: float = 1.0) -> None:
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__(inplace)
         self.alpha = alpha
 
     def forward(self, x: TensorLike) -> Tensor:
-        return celu(x, self.alpha)
+        return self._given(x, celu(x, self.alpha))
 
     def extra_repr(self) -> str:
-        return f"alpha={self.alpha}"
+        told = super().extra_repr()
+        return f"alpha={self.alpha}" + (f", {told}" if told else "")
 
 
-class SELU(Module):
+class SELU(Overwriting):
     """A scaled :func:`elu` that keeps mean and variance (Klambauer et al., 2017).
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether to write into the operand.
 
     See Also
     --------
@@ -302,11 +312,16 @@ class SELU(Module):
     """
 
     def forward(self, x: TensorLike) -> Tensor:
-        return selu(x)
+        return self._given(x, selu(x))
 
 
-class Mish(Module):
+class Mish(Overwriting):
     """``x * tanh(softplus(x))`` (Misra, 2019).
+
+    Parameters
+    ----------
+    inplace : bool
+        Whether to write into the operand.
 
     See Also
     --------
@@ -320,7 +335,7 @@ class Mish(Module):
     """
 
     def forward(self, x: TensorLike) -> Tensor:
-        return mish(x)
+        return self._given(x, mish(x))
 
 
 class Softsign(Module):

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from agnesi.core.accepted import DTypeLike
-from agnesi.core.dispatch import assign
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.base.module import Module, size_of
+from agnesi.nn.base.overwriting import Overwriting
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import float_dtype, full
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.select import where
-
-
-class _Overwriting(Module):
-    """Base of layers that may write into their operand, with ``inplace=True``."""
-
-    def __init__(self, inplace: bool = False) -> None:
-        self.inplace = inplace
-
-    def _given(self, x: Tensor, y: Tensor) -> Tensor:
-        return assign(x, y) if self.inplace else y
-
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
 
 
 class Tanh(Module):
@@ -96,7 +83,7 @@ class Softplus(Module):
         return "" if self.beta == 1 else f"{self.beta}"
 
 
-class ReLU(_Overwriting):
+class ReLU(Overwriting):
     """Zero for negative elements, the others as they are.
 
     Parameters
@@ -119,7 +106,7 @@ class ReLU(_Overwriting):
         return self._given(x, functional.relu(x))
 
 
-class ReLU6(_Overwriting):
+class ReLU6(Overwriting):
     """Elements limited to [0, 6].
 
     Parameters
@@ -142,7 +129,7 @@ class ReLU6(_Overwriting):
         return self._given(x, functional.relu6(x))
 
 
-class SiLU(_Overwriting):
+class SiLU(Overwriting):
     """``x * sigmoid(x)``, also called swish.
 
     Parameters
@@ -194,7 +181,7 @@ class GELU(Module):
         return "" if self.approximate == "none" else repr(self.approximate)
 
 
-class LeakyReLU(_Overwriting):
+class LeakyReLU(Overwriting):
     """Each element, or a multiple of it where it is not positive.
 
     Parameters
@@ -274,7 +261,7 @@ class PReLU(Module):
         return f"{self.num_parameters}"
 
 
-class ELU(_Overwriting):
+class ELU(Overwriting):
     """Each element, or ``alpha * (exp(x) - 1)`` where it is not positive.
 
     Parameters

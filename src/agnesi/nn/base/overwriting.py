@@ -1,0 +1,22 @@
+"""Base of activations that may write into their operand."""
+
+from __future__ import annotations
+
+from agnesi.core.accepted import TensorLike
+from agnesi.core.dispatch import assign
+from agnesi.core.tensor import Tensor
+from agnesi.nn.base.module import Module
+from agnesi.ops.base.convert import as_tensor
+
+
+class Overwriting(Module):
+    """Base of layers that may write into their operand, with ``inplace=True``."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace
+
+    def _given(self, x: TensorLike, y: Tensor) -> Tensor:
+        return assign(as_tensor(x), y) if self.inplace else y
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
