@@ -1,7 +1,9 @@
 # make demo   train a digit classifier, eagerly and compiled
 # make test   every check: ruff, import-linter, mypy, tests, the examples in the docs
 # make test-quick  the checks that find most mistakes, in less than a minute
-# make test-all    every case of make test, of some of which it runs a share; random programs, the array API's tests
+# make test-all    every case of make test, of some of which it runs a share; the tests on the scalar target; random
+#                  programs, the array API's tests
+# make test-scalar the tests with code for one lane and one thread (AGNESI_TARGET=scalar)
 # make bench  the speed table beside the peers (SUITES="calls rows" to choose, QUICK=1 for a short run)
 # make peers  values and gradients of networks beside PyTorch's, and the share of its names
 # make names  which of PyTorch's names for networks there are; writes docs/torch-names.md
@@ -37,7 +39,8 @@ PIP_FLAGS := -qq --disable-pip-version-check --no-input
 VENV := .venv
 BENCH := .venv-bench
 
-.PHONY: demo test test-quick test-all lint bench peers names pictures conformance coverage fuzz fuzz-new growth hostile clean
+.PHONY: demo test test-quick test-all test-scalar lint bench peers names pictures conformance coverage fuzz fuzz-new \
+	growth hostile clean
 
 demo: $(VENV)/.ready
 	$(VENV)/bin/python examples/digits.py
@@ -51,7 +54,10 @@ test-quick: $(VENV)/.ready
 	$(VENV)/bin/python -m pytest -n 2 $(QUICKLY)
 
 test-all: export AGNESI_EVERY_CASE = 1
-test-all: test fuzz conformance
+test-all: test test-scalar fuzz conformance
+
+test-scalar: $(VENV)/.ready
+	AGNESI_TARGET=scalar $(VENV)/bin/python -m pytest -n 2 tests
 
 lint: $(VENV)/.ready
 	$(VENV)/bin/ruff check

@@ -45,6 +45,6 @@ def same_threads():
     yield
     threads = sys.modules.get("agnesi.runtime.threads")
     if threads is not None:
-        from agnesi.runtime import machine
+        from agnesi.core.support import host
 
-        threads.set_num_threads(machine.cores(config.threads))
+        threads.set_num_threads(host.cores(config.threads))

@@ -22,7 +22,7 @@ FILE_LINES, FUNCTION_LINES = 500, 60
 LATE = (
     "agnesi.codegen", "agnesi.compiler", "agnesi.rewrite", "agnesi.runtime", "agnesi.schedule",
     "PIL", "difflib", "importlib", "llvmlite", "logging", "matplotlib", "ml_dtypes", "numpy._core",
-    "pandas", "pyarrow", "scipy", "sklearn", "statistics", "tensorboardX", "tqdm",
+    "pandas", "platform", "pyarrow", "scipy", "sklearn", "statistics", "tensorboardX", "tqdm",
 )
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -120,6 +120,27 @@ def test_imports_are_at_the_top():
 def test_only_config_reads_the_environment():
     readers = {name_of(p) for p in SOURCES if re.search(r"\benviron\b|\bgetenv\b", p.read_text())}
     assert readers == {"src/agnesi/core/support/config.py"}
+
+
+def test_one_file_asks_about_the_machine():
+    """What code is made for is a value that is handed on: ``core.target.Target``."""
+    words = (r"\bplatform\.|sys\.platform|\buname\b|cpu_count|sched_getaffinity|\bsysconf\b"
+             r"|GetHostCPU|\bsys\.maxsize >|\"/proc/(?!self)|\"/sys/")
+    asking = {name_of(p) for p in SOURCES if re.search(words, p.read_text(encoding="utf-8"))}
+    # LLVM names the processor; the declaration of its functions names those that do.
+    llvm = {"src/agnesi/runtime/llvm.py", "src/agnesi/runtime/capi.py"}
+    assert asking == {"src/agnesi/core/support/host.py", *llvm}
+
+
+def test_who_asks_for_the_native_target():
+    """Whoever compiles for it is given it, but for what this process calls itself."""
+    asking = {name_of(p) for p in SOURCES if "machine.native()" in p.read_text(encoding="utf-8")}
+    room = "src/agnesi/compiler/"
+    assert {name for name in asking if not name.startswith(f"{room}devices/")} == {
+        f"{room}library/functions.py", f"{room}library/generated.py"}
+    widths = {name_of(p) for p in SOURCES if "vector_bits" in p.read_text(encoding="utf-8")}
+    assert widths == {"src/agnesi/core/target.py", "src/agnesi/runtime/machine.py",
+                      "src/agnesi/compiler/devices/cpu/backend.py"}
 
 
 def test_no_fork_while_a_library_is_opened():

@@ -46,6 +46,7 @@ from agnesi.core.support.dtypes import uint8 as uint8
 from agnesi.core.support.dtypes import uint16 as uint16
 from agnesi.core.support.dtypes import uint32 as uint32
 from agnesi.core.support.dtypes import uint64 as uint64
+from agnesi.core.support.errors import DeviceError as DeviceError
 from agnesi.core.support.errors import DTypeError as DTypeError
 from agnesi.core.support.errors import FileFormatError as FileFormatError
 from agnesi.core.support.errors import GradientError as GradientError

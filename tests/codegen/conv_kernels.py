@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from agnesi.codegen.program import Machine, emit_program
+from agnesi.codegen.program import emit_program
 from agnesi.core.ir.convsizes import ConvSizes
 from agnesi.core.ir.kernels import Buffer, Convolution, Matrix, Store
 from agnesi.core.ir.loops import Affine, Axis, Expr, load
+from agnesi.core.support.policy import FAST_RUN, CompilePolicy
 from agnesi.core.support.record import replace
+from agnesi.core.target import Target
 from agnesi.ops.convolution.conv import Conv, ConvGradW, ConvGradX, Windows
 from agnesi.runtime import machine, support
 from agnesi.schedule.lowering.split_filter_gradients import in_parts
@@ -19,11 +21,10 @@ from agnesi.schedule.lowering.split_filter_gradients import in_parts
 Epilogue = Callable[[Expr, tuple[Affine, ...]], Expr]
 
 
-def host(vector_bits: int = 0, **caches: int) -> Machine:
+def host(vector_bits: int = 0, **caches: int) -> Target:
     """This machine, or what it would be with other vectors and caches."""
-    found = machine.target()
-    here = Machine(vector_bits or found.vector_bits, found.l1, found.l2, found.l3, found.names)
-    return replace(here, **caches)
+    found = machine.native()
+    return replace(found, vector_bits=vector_bits or found.vector_bits, **caches)
 
 
 def conv_sizes(batch: int, groups: int, channels: int, filters: int, image: Sequence[int],
@@ -73,7 +74,8 @@ class Runnable:
     """A kernel on arrays; ``extra`` are arrays of the result's shape (or 1s) for the epilogue."""
 
     def __init__(self, kind: str, sizes: ConvSizes, a: np.ndarray, b: np.ndarray, out: np.ndarray,
-                 where: Machine | None = None,
+                 where: Target | None = None,
+                 policy: CompilePolicy = FAST_RUN,
                  epilogue: Callable[..., Expr] | None = None,
                  extra: Sequence[np.ndarray] = ()) -> None:
         self.arrays = [a, b, out, *extra]
@@ -93,8 +95,8 @@ class Runnable:
             buffer.slot = len(self.arrays)
             self.arrays.append(np.full(buffer.shape, np.nan, buffer.dtype))
         where = where or host()
-        self.text, self.steps = emit_program(self.kernels, where)
-        self.code = machine.load(self.text, optimize=where.policy.opt_level)
+        self.text, self.steps = emit_program(self.kernels, where, policy)
+        self.code = machine.load(self.text, optimize=policy.opt_level)
         kind_ = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
         self._body = kind_(self.code.address("body"))
         self._rt = (ctypes.c_void_p * 4)(support.native().address("parallel_for"))

@@ -9,6 +9,7 @@ import numpy as np
 
 from agnesi.codegen.arithmetic import scalars
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, vector
+from agnesi.core.target import Target
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
@@ -97,7 +98,7 @@ def _kernel(module: Module, case: Case) -> None:
 def compile_cases(cases: Iterable[Case], features: Sequence[str]) -> Compiled:
     """Compile all cases as one module; ``run(case, *arrays)`` calls one of them."""
     cases = list(cases)
-    module = Module(features)
+    module = Module(Target(512, features=",".join(f"+{f}" for f in features)))
     for case in cases:
         _kernel(module, case)
     machine = _machine(features)

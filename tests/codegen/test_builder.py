@@ -13,6 +13,7 @@ pytest.importorskip("llvmlite.binding")
 
 from agnesi.codegen.llvm.builder import Builder, Module, Value, i64
 from agnesi.codegen.llvm.folding import compared, folded
+from agnesi.core.target import Target
 from agnesi.runtime import machine
 
 EDGES = (-(1 << 63), -7, -1, 0, 1, 2, 10, (1 << 63) - 1)
@@ -28,7 +29,7 @@ def _emit(b, name, x, y):
 
 def _by_llvm(name):
     """The instruction itself, on numbers that nobody knows before."""
-    module = Module()
+    module = Module(Target(512))
     b = Builder(module, "f", (("i64", "x"), ("i64", "y")), "i64", internal=False)
     b.ret(_emit(b, name, *b.parameters))
     b.finish()
@@ -65,7 +66,7 @@ def test_operands_that_nothing_happens_to_are_the_result(name):
 
 
 def test_no_instruction_is_written_for_what_is_known():
-    b = Builder(Module(), "f", (("ptr", "p"), ("i64", "n")), "i64")
+    b = Builder(Module(Target(512)), "f", (("ptr", "p"), ("i64", "n")), "i64")
     p, n = b.parameters
     before = b.text()
     assert b.add(b.mul(n, i64(1)), i64(0)) == n
@@ -78,7 +79,7 @@ def test_no_instruction_is_written_for_what_is_known():
 
 
 def test_places_know_how_far_they_are_from_others():
-    b = Builder(Module(), "f", (("i64", "x"),), "i64")
+    b = Builder(Module(Target(512)), "f", (("i64", "x"),), "i64")
     (x,) = b.parameters
     far = b.add(b.add(b.add(x, i64(0)), i64(3)), i64(-10))
     assert b.distances.parted(far) == (x, -7)
@@ -87,7 +88,7 @@ def test_places_know_how_far_they_are_from_others():
 
 
 def test_what_surely_runs_once_is_written_without_branches():
-    b = Builder(Module(), "f", (("ptr", "p"),), "i64")
+    b = Builder(Module(Target(512)), "f", (("ptr", "p"),), "i64")
     with b.when(b.icmp("slt", i64(1), i64(2))):
         b.store(i64(7), b.parameters[0])
     with b.loop(i64(8), i64(16), 8, [i64(1)]) as once:
@@ -108,7 +109,7 @@ def test_rows_of_a_tile_have_one_address(spilled):
 
 
 def test_numbers_of_values_rise_wherever_they_are_written():
-    module = Module()
+    module = Module(Target(512))
     b = Builder(module, "f", (("ptr", "p"), ("i64", "n")), "i64", internal=False)
     p, n = b.parameters
     x = b.load("i64", p)

@@ -14,11 +14,11 @@ pytest.importorskip("llvmlite.binding")
 from agnesi.codegen.kernels.conv import plan_convolution, preferred
 from agnesi.codegen.kernels.conv.weight_pixels_plan import PlacesPlan
 from agnesi.codegen.kernels.conv.winograd.plan import WinogradPlan, WinogradWeightPlan
-from agnesi.codegen.program import Machine
 from agnesi.core.ir.convsizes import ConvSizes
 from agnesi.core.ir.loops import call, const
 from agnesi.core.support.policy import FAST_COMPILE
 from agnesi.core.support.record import replace
+from agnesi.core.target import Target
 from agnesi.runtime import threads
 from tests.codegen.conv_kernels import (
     Runnable,
@@ -58,7 +58,7 @@ def _guarded(shape: tuple[int, ...], dtype: str, order: tuple[int, ...] | None) 
 
 
 def _check(kind: str, sizes: ConvSizes, layout: str = "last", dtype: str = "float32",
-           where: Machine | None = None) -> Runnable:
+           where: Target | None = None) -> Runnable:
     rng = np.random.default_rng(hash((sizes.image, sizes.kernel, sizes.filters)) % 1000)
     first, second, result = shapes(kind, sizes)
     orders = _orders(kind, sizes, layout)
@@ -266,8 +266,7 @@ def test_gradients_to_few_filters(case: str, layout: str) -> None:
     run = _check("weight", FEW[case], layout, where=here)
     assert len(run.steps) == 2
     assert run.steps[0].parallel
-    plan = plan_convolution(run.kernels[0], vector_bits=here.vector_bits, l1=here.l1, l2=here.l2,
-                            l3=here.l3)
+    plan = plan_convolution(run.kernels[0], here)
     assert isinstance(plan.parts[0], PlacesPlan) == (case != "full vectors")
     vector_bits, dtype = {"last": (128, "float32"), "first": (256, "float64"),
                           "mixed": (512, "float32")}[layout]
@@ -296,8 +295,7 @@ def test_long_lines(kind: str) -> None:
         for layout in ("last", "first"):
             run = _check(kind, sizes, layout)
             here = host()
-            plan = plan_convolution(run.kernel, vector_bits=here.vector_bits, l1=here.l1,
-                                    l2=here.l2, l3=here.l3)
+            plan = plan_convolution(run.kernel, here)
             assert all(p.scratch <= 6 << 20 for p in plan.parts if not isinstance(p, tuple))
 
 
@@ -351,18 +349,17 @@ def test_ways() -> None:
     many = conv_sizes(1, 1, 64, 64, (28, 27), (3, 3), (1, 1), (1, 1), ((1, 1), (1, 1)))
     for sizes, way in ((CASES["point"], tuple), (many, WinogradPlan)):
         run = _check("forward", sizes)
-        plan = plan_convolution(run.kernel, vector_bits=here.vector_bits, l1=here.l1, l2=here.l2,
-                                l3=here.l3)
+        plan = plan_convolution(run.kernel, here)
         assert isinstance(plan.parts[0], way)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_preferred_orders(kind: str) -> None:
     wide, narrow = CASES["same"], CASES["few maps"]
-    best = preferred(kind, wide, vector_bits=512)[0]
+    best = preferred(kind, wide, target=Target(512))[0]
     assert best.first[1:] == (2, 3, 1)
     for sizes in (wide, narrow, CASES["line"], CASES["volume"]):
-        for option in preferred(kind, sizes, vector_bits=512):
+        for option in preferred(kind, sizes, target=Target(512)):
             first, second, result = shapes(kind, sizes)
             assert [sorted(o) for o in (option.first, option.second, option.result)] == [
                 list(range(len(s))) for s in (first, second, result)]

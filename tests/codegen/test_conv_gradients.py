@@ -68,8 +68,7 @@ def test_plans(case: str) -> None:
     """Points have all places on one axis where memory has; nothing is packed that may be read."""
     here = host(512, l2=_L2)
     kernel = Runnable("weight", CASES[case], *_operands(CASES[case]), here).kernel
-    plan = plan_convolution(kernel, vector_bits=here.vector_bits, l1=here.l1, l2=here.l2,
-                            l3=here.l3).parts[0]
+    plan = plan_convolution(kernel, here).parts[0]
     assert isinstance(plan, WeightPlan)
     assert not plan.packed_b
     assert plan.packed_a == (case == "few channels")
@@ -84,6 +83,5 @@ def test_near_operands_are_products() -> None:
     """What the second cache holds is not called; its gradients to many filters are products."""
     here = host(512, l2=1 << 22)
     kernel = Runnable("weight", CASES["point"], *_operands(CASES["point"]), here).kernel
-    plan = plan_convolution(kernel, vector_bits=here.vector_bits, l1=here.l1, l2=here.l2,
-                            l3=here.l3).parts[0]
+    plan = plan_convolution(kernel, here).parts[0]
     assert isinstance(plan, tuple) or plan.ahead == (0, 0)

@@ -23,6 +23,7 @@ from agnesi.codegen.kernels.gemm import (  # noqa: E402
 from agnesi.codegen.kernels.gemm.operands import element_bytes  # noqa: E402
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64  # noqa: E402
 from agnesi.codegen.llvm.instructions import prefetch  # noqa: E402
+from agnesi.core.target import Target  # noqa: E402
 
 Compiled = tuple[GemmPlan, Callable[..., None]]
 _KEEP: list[object] = []
@@ -90,8 +91,8 @@ def _produced(
 
 
 def _build(spec: GemmSpec, kind: str = "store", vector_bits: int = 512, **caches: int) -> Compiled:
-    chosen = plan(spec, vector_bits=vector_bits, **caches)
-    module = Module()
+    chosen = plan(spec, Target(vector_bits, **caches))
+    module = Module(Target(512))
     pointers = [("ptr noalias", name) for name in "abcx"]
     b = Builder(
         module,
@@ -246,7 +247,7 @@ def test_prologues(a_direct: bool, b_direct: bool, transposed: str) -> None:
 def test_blocks_of_k(transposed: str, a_direct: bool) -> None:
     spec = _layout(70, 50, 600, "a" in transposed, "b" in transposed, a_direct=a_direct)
     _check(spec, "bias_relu", cuts=(0.5,), l1=4096, l2=16384)
-    assert plan(spec, vector_bits=512, l1=4096, l2=16384).blocked
+    assert plan(spec, Target(512, l1=4096, l2=16384)).blocked
 
 
 def test_batches() -> None:
@@ -256,7 +257,7 @@ def test_batches() -> None:
 
 def test_transposed_result() -> None:
     spec = GemmSpec(30, 40, 50, c_strides=(1, 30))
-    assert plan(spec, vector_bits=512).swapped
+    assert plan(spec, Target(512)).swapped
     _check(spec, "bias_relu", cuts=(0.5,))
 
 
@@ -313,7 +314,7 @@ def test_matrices_that_come_from_memory(rows: int, columns: int) -> None:
         )
         _check(spec, "bias_relu", cuts=(0.3, 0.6), **caches)
     _check(GemmSpec(rows, columns, 150, batch=2), "update", cuts=(0.3, 0.6), **caches)
-    chosen = plan(GemmSpec(rows, columns, 150), vector_bits=512, **caches)
+    chosen = plan(GemmSpec(rows, columns, 150), Target(512, **caches))
     assert chosen.form == "stream" or chosen.blocked
     assert rows > 30 or len(chosen.panels[0].rows.sizes) == chosen.panels[0].rows.tiles == 1
 
@@ -322,7 +323,7 @@ def test_matrices_that_come_from_memory(rows: int, columns: int) -> None:
 def test_lines_along_k_that_clash(size: tuple[int, int, int]) -> None:
     """Few columns of B at once, for all of them lie in the same sets; A is laid out anew."""
     spec = _layout(*size, False, True)
-    chosen = plan(spec, vector_bits=512, l2=1 << 20)
+    chosen = plan(spec, Target(512, l2=1 << 20))
     assert chosen.form == "dot" and chosen.pack_a and chosen.panels[0].columns <= 6
     _check(spec, "update", cuts=(0.3, 0.6), l2=1 << 20)
 
@@ -330,7 +331,7 @@ def test_lines_along_k_that_clash(size: tuple[int, int, int]) -> None:
 def test_lines_of_few_rows_that_clash_are_packed() -> None:
     spec = GemmSpec(16, 256, 1024)
     caches = {"l1": 32768, "l2": 65536, "l3": 1 << 20}
-    assert plan(spec, vector_bits=512, **caches).pack_a
+    assert plan(spec, Target(512, **caches)).pack_a
     _check(spec, "update", cuts=(0.3, 0.6), **caches)
 
 
@@ -340,7 +341,7 @@ def test_large_matrices(transposed: str) -> None:
     in for size."""
     spec = _layout(530, 520, 800, "a" in transposed, "b" in transposed)
     caches = {"l1": 32768, "l2": 65536, "l3": 1 << 26}
-    chosen = plan(spec, vector_bits=512, **caches)
+    chosen = plan(spec, Target(512, **caches))
     assert chosen.blocked and chosen.calls and chosen.pack_a == ("a" in transposed)
     _check(spec, "update", cuts=(0.5,), **caches)
 
@@ -353,7 +354,7 @@ def test_strips(size: tuple[int, int, int], transposed: str, vector_bits: int) -
     """Large operands: lying along m they are packed in strips, along a long k read in place."""
     spec = _layout(*size, "a" in transposed, "b" in transposed)
     caches = {"l1": 8192, "l2": 16384, "l3": 1 << 26}
-    chosen = plan(spec, vector_bits=vector_bits, **caches)
+    chosen = plan(spec, Target(vector_bits, **caches))
     if "a" in transposed or size[2] > 1000:
         assert chosen.form == "strip" and chosen.pack_a == ("a" in transposed)
     _check(spec, "update", cuts=(0.3, 0.6), vector_bits=vector_bits, **caches)
@@ -368,7 +369,7 @@ def test_merged_chunks_of_strips(transposed: str) -> None:
     one, wherever its share begins."""
     spec = _layout(500, 70, 1300, "a" in transposed, "b" in transposed)
     caches = {"l1": 32768, "l2": 131072, "l3": 1 << 26}
-    chosen = plan(spec, vector_bits=512, **caches)
+    chosen = plan(spec, Target(512, **caches))
     assert chosen.form == "strip" and chosen.blocked
     assert chosen.column_groups == 1 and chosen.merged > 1 and chosen.units > 2
     for cuts in ((), (0.4,), (0.4, 0.7)):
@@ -384,13 +385,13 @@ def test_strips_of_whole_rows(transposed: str, columns: int, vector_bits: int) -
     towards a result that is far."""
     spec = _layout(1300, columns, 104, False, "b" in transposed)
     caches = {"l1": 32768, "l2": 1 << 17, "l3": 1 << 26}
-    chosen = plan(spec, vector_bits=vector_bits, **caches)
+    chosen = plan(spec, Target(vector_bits, **caches))
     assert chosen.form == "strip" and not chosen.pack_a and not chosen.blocked
     assert chosen.early and chosen.units > 2 and (chosen.column_groups == 1) == (columns < 800)
     for cuts in ((), (0.3, 0.7)):
         _check(spec, "bias_relu", cuts=cuts, vector_bits=vector_bits, **caches)
     apart = GemmSpec(1300, columns, 104, a_strides=(120, 1))
-    assert plan(apart, vector_bits=vector_bits, **caches).form == "tile"
+    assert plan(apart, Target(vector_bits, **caches)).form == "tile"
 
 
 @pytest.mark.share(2)
@@ -400,7 +401,7 @@ def test_short_sums_of_a_large_result(depth: int, transposed: str) -> None:
     """Row by row of tiles, which call the memory of the next one."""
     spec = _layout(203, 211, depth, "a" in transposed, "b" in transposed)
     caches = {"l1": 8192, "l2": 16384, "l3": 1 << 26}
-    chosen = plan(spec, vector_bits=512, **caches)
+    chosen = plan(spec, Target(512, **caches))
     assert chosen.form == "strip" and chosen.early
     for epilogue in ("update", "bias_relu"):
         _check(spec, epilogue, cuts=(0.3, 0.6), **caches)
@@ -414,7 +415,7 @@ def test_zeros_are_skipped(size: tuple[int, int, int], transposed: str) -> None:
     bits, dtype = (256, "float64") if "b" in transposed else (512, "float32")
     for zeros in ((0.5, 0.0), (0.0, 0.6)):
         spec = _layout(*size, "a" in transposed, "b" in transposed, zeros=zeros, dtype=dtype)
-        chosen = plan(spec, vector_bits=bits)
+        chosen = plan(spec, Target(bits))
         assert chosen.form == "skip" and chosen.swapped == (zeros[0] == 0)
         _check(spec, "update", cuts=(0.3, 0.6), vector_bits=bits)
 
@@ -423,17 +424,17 @@ def test_zeros_are_skipped(size: tuple[int, int, int], transposed: str) -> None:
 def test_zeros_are_skipped_along_a_turned_operand(depth: int) -> None:
     """Blocks of k are turned a few lines at a time: only the last one has others left over."""
     spec = _layout(246, 290, depth, False, True, zeros=(0.5, 0.0))
-    chosen = plan(spec, vector_bits=512)
+    chosen = plan(spec, Target(512))
     assert chosen.form == "skip" and chosen.k_block % 4 == 0
     _check(spec, "store")
 
 
 def test_zeros_are_skipped_in_batches() -> None:
     spec = GemmSpec(530, 211, 260, batch=2, c_strides=(1, 530), zeros=(0.4, 0.0))
-    assert plan(spec, vector_bits=512).turns
+    assert plan(spec, Target(512)).turns
     _check(spec, "bias_relu", cuts=(0.4,))
 
 
 def test_few_zeros_are_not_skipped() -> None:
     for size, share in (((512, 512, 512), 0.2), ((20, 9999, 512), 0.9)):
-        assert plan(GemmSpec(*size, zeros=(share, 0.0)), vector_bits=512).form != "skip"
+        assert plan(GemmSpec(*size, zeros=(share, 0.0)), Target(512)).form != "skip"

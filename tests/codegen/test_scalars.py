@@ -11,6 +11,7 @@ import agnesi as ag
 from agnesi.codegen.arithmetic import scalars
 from agnesi.codegen.llvm.builder import Builder, Module, Value
 from agnesi.core.ir.loops import BOOL_RESULTS
+from agnesi.core.target import Target
 from tests.codegen.scalar_kernels import Case, Compiled, compile_cases, feature_sets
 
 DTYPES = ["bool", "float16", "float32", "float64"]
@@ -264,7 +265,7 @@ def test_fma_rounds_once(integers) -> None:
 
 
 def _emit(name: str, dtype: str, type_: str) -> Value:
-    b = Builder(Module(), "f", [(type_, "x")])
+    b = Builder(Module(Target(512)), "f", [(type_, "x")])
     return scalars.emit(b, name, (dtype,), (b.parameters[0],))
 
 

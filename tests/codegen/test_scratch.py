@@ -14,6 +14,7 @@ import agnesi as ag
 from agnesi.codegen.llvm import scratch
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64
 from agnesi.codegen.llvm.typenames import nbytes
+from agnesi.core.target import Target
 from agnesi.runtime import machine, support
 
 LARGE = 3 * scratch.STACK
@@ -45,7 +46,7 @@ def test_bytes_of_types(type_, bytes_):
 
 
 def test_small_arrays_are_on_the_stack_alone():
-    b = function(Module(), "f")
+    b = function(Module(Target(512)), "f")
     for _ in range(4):
         b.alloca("float", scratch.STACK // 16)
     b.ret(i64(0))
@@ -54,7 +55,7 @@ def test_small_arrays_are_on_the_stack_alone():
 
 
 def test_the_stack_is_bounded_whatever_a_function_asks_for():
-    b = function(Module(), "f")
+    b = function(Module(Target(512)), "f")
     for i in range(100):
         b.alloca("i8", 1 + 64 * i)
     b.alloca("<8 x double>", LARGE)
@@ -66,7 +67,7 @@ def test_the_stack_is_bounded_whatever_a_function_asks_for():
 
 def test_every_return_gives_the_block_back():
     """A function with two returns, in a loop of another one that has a block of its own."""
-    module = Module()
+    module = Module(Target(512))
     inner = function(module, "inner")
     room = inner.alloca("i64", LARGE)
     inner.store(inner.parameters[0], inner.gep("i64", room, i64(LARGE - 1)))
@@ -95,7 +96,7 @@ def test_every_return_gives_the_block_back():
 
 
 def test_a_function_without_memory_returns_at_once():
-    b = function(Module(), "f")
+    b = function(Module(Target(512)), "f")
     room = b.alloca("i8", 1 << 60)
     b.store(const("i8", 1), room)
     b.ret(i64(5))

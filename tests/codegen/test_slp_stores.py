@@ -121,5 +121,5 @@ def test_triangles_and_diagonals(k):
 def test_indices_are_compared_in_short_lanes():
     f = ag.jit(lambda x: ag.triu(x))
     f(ag.ones((64, 64)))
-    lanes = machine.target().vector_bits // 8
+    lanes = machine.native().vector_bits // 8
     assert f"icmp sge <{lanes} x i32>" in f.ir()

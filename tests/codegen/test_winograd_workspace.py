@@ -22,8 +22,7 @@ def test_elements_of_squares_do_not_meet_in_few_sets_of_the_caches(kind, batch, 
     a, b = (np.sin(np.arange(np.prod(s)) * 0.7).reshape(s).astype(np.float32) for s in given)
     out, here = np.empty(result, np.float32), host(512)
     run = Runnable(kind, sizes, a, b, out, here)
-    (plan,) = plan_convolution(run.kernel, vector_bits=512, l1=here.l1, l2=here.l2,
-                               l3=here.l3).parts
+    (plan,) = plan_convolution(run.kernel, here).parts
     columns = plan.pitch if kind == "weight" else plan.width
     for squares, pitch in ((plan.source_tiles, plan.channel_pitch), (plan.tiles, columns)):
         assert squares * pitch * plan.itemsize % 1024

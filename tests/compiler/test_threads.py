@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.runtime import machine
+from agnesi.core.support import host
 
 RNG = np.random.default_rng(0)
 LONG = RNG.normal(size=1_000_003).astype("float32")
@@ -54,7 +54,7 @@ def test_equal_for_any_number_of_threads(name):
 def test_the_setting_counts_from_the_next_call_on():
     function, x = KERNELS["product"]
     compiled = ag.jit(function)
-    results, cores = [], machine.cores()
+    results, cores = [], host.cores()
     for most, count in [(0, cores), (1, 1), (2, min(2, cores)), (999, cores), (1, 1)]:
         with ag.config(threads=most):
             assert ag.get_num_threads() == count
@@ -69,7 +69,7 @@ def test_asking_for_threads_and_the_setting_agree():
         ag.set_num_threads(1)
         assert ag.config.threads == ag.get_num_threads() == 1
         ag.config.threads = 0
-        assert ag.get_num_threads() == machine.cores()
+        assert ag.get_num_threads() == host.cores()
     finally:
         ag.set_num_threads(before)
 

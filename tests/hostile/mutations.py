@@ -87,7 +87,7 @@ def attempt(folder: Path, whole: Entries, seeds: range) -> list[str]:
     failures = []
     for seed in seeds:
         done = changed(folder, whole, random.Random(seed))
-        machine.target.cache_clear()
+        machine.native.cache_clear()
         build.build.cache_clear()
         try:
             check(0)

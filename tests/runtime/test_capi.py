@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import llvmlite.binding
 import pytest
 
+from agnesi.core.target import Target
 from agnesi.runtime import capi, llvm
 
 
@@ -36,7 +37,7 @@ def test_a_newer_llvmlite_is_asked(monkeypatch):
     monkeypatch.setattr(llvmlite.binding.ffi, "lib", declared(SetTarget=[ctypes.c_void_p]))
     with pytest.raises(RuntimeError, match="declares other arguments of SetTarget: install an"):
         llvm._library.__wrapped__()
-    assert "@f" in llvm.texts(text, "", "", 1)[0]
+    assert "@f" in llvm.texts(text, Target(128), 1)[0]
 
 
 UNKNOWN = """define i32 @f(i1 %c) {
@@ -55,4 +56,4 @@ b:
 )
 def test_wrong_modules_raise(text, told):
     with pytest.raises(RuntimeError, match=told):
-        llvm.texts(text, "", "", 1)
+        llvm.texts(text, Target(128), 1)

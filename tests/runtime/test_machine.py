@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from agnesi.core.support import host
 from agnesi.core.support.config import config
 from agnesi.runtime import diskcache, elf, llvm, machine
 
@@ -62,7 +63,7 @@ def test_llvm_loader_agrees_where_ours_does_not_serve(monkeypatch):
 
 
 def test_a_module_that_was_begun_is_like_one_that_was_loaded(fresh_cache, monkeypatch):
-    begun = machine.Begun(IR)
+    begun = machine.Begun(IR, machine.native())
     check(begun.code)
     assert begun.code is begun.code
 
@@ -70,7 +71,7 @@ def test_a_module_that_was_begun_is_like_one_that_was_loaded(fresh_cache, monkey
         raise AssertionError("compiled again")
 
     monkeypatch.setattr(llvm.Team, "add", refuse)
-    check(machine.Begun(IR).code)
+    check(machine.Begun(IR, machine.native()).code)
 
 
 def test_every_load_has_its_own_data():
@@ -114,22 +115,22 @@ def test_unknown_function_is_reported():
 def test_many_modules_at_once():
     texts = [f"define i32 @f() {{\n  ret i32 {i}\n}}" for i in range(20)]
     one, several = (
-        llvm.Team(machine.target().cpu, machine.target().features, 1, threads).objects(texts)
+        llvm.Team(machine.native(), 1, threads).objects(texts)
         for threads in (1, 4)
     )
     assert one == several and len(set(one)) == 20
     with pytest.raises(RuntimeError, match="expected"):
-        llvm.Team(machine.target().cpu, "", 1, 4).objects([*texts, "wrong"])
+        llvm.Team(machine.native(), 1, 4).objects([*texts, "wrong"])
 
 
 def test_a_team_begins_before_all_is_known():
     interval = sys.getswitchinterval()
-    team = llvm.Team(machine.target().cpu, machine.target().features, 1, 2)
+    team = llvm.Team(machine.native(), 1, 2)
     texts = [f"define i32 @f() {{\n  ret i32 {i}\n}}" for i in range(6)]
     for text in texts[:4]:
         team.add(text)
     together = team.objects(texts)
-    alone = llvm.Team(machine.target().cpu, machine.target().features, 1, 1).objects(texts)
+    alone = llvm.Team(machine.native(), 1, 1).objects(texts)
     assert together == alone == team.objects(texts)
     team.add("wrong")
     with pytest.raises(RuntimeError, match="expected"):
@@ -164,13 +165,13 @@ def test_options_are_those_of_the_highest_level_and_go_when_nobody_generates(mon
 
 
 def test_target_is_read_from_the_cache_alike(fresh_cache):
-    machine.target.cache_clear()
-    first = machine.target()
-    machine.target.cache_clear()
+    machine.native.cache_clear()
+    first = machine.native()
+    machine.native.cache_clear()
     assert len(list(fresh_cache.iterdir())) == 1
-    assert machine.target() == first
+    assert machine.native() == first
     assert first.vector_bits in (128, 256, 512) and first.l1 <= first.l2
-    assert "prefer-256-bit" not in first.names
+    assert not first.has("prefer-256-bit")
 
 
 def test_second_process_runs_without_llvm(fresh_cache):
@@ -201,29 +202,29 @@ def test_works_without_cache():
 
 
 def test_cores_respects_the_bound():
-    assert machine.cores(1) == 1
-    assert machine.cores(0) == machine.cores(machine.MAX_THREADS) == machine.cores()
+    assert host.cores(1) == 1
+    assert host.cores(0) == host.cores(host.MAX_THREADS) == host.cores()
 
 
 def test_quota_of_the_control_group(tmp_path, monkeypatch):
     one, quota, period = (tmp_path / name for name in ("cpu.max", "quota", "period"))
-    monkeypatch.setattr(machine, "_QUOTAS", (str(one), str(quota), str(period)))
-    assert machine._quota(9) == 9
+    monkeypatch.setattr(host, "_QUOTAS", (str(one), str(quota), str(period)))
+    assert host._quota(9) == 9
     quota.write_text("300000\n")
     period.write_text("100000\n")
-    assert machine._quota(9) == 3
+    assert host._quota(9) == 3
     for text, expected in [("150000 100000", 2), ("max 100000", 9), ("50000 100000", 1)]:
         one.write_text(text)
-        assert machine._quota(9) == expected
+        assert host._quota(9) == expected
 
 
 def test_memory_is_what_the_control_group_leaves(tmp_path, monkeypatch):
-    everything = machine.memory()
+    everything = host.memory()
     limit = tmp_path / "memory.max"
-    monkeypatch.setattr(machine, "_MEMORY", (str(limit),))
+    monkeypatch.setattr(host, "_MEMORY", (str(limit),))
     for text, expected in [("max", None), (str(1 << 28), 1 << 28)]:
         limit.write_text(text)
-        assert machine.memory() == expected or (expected is None and machine.memory() >= everything)
+        assert host.memory() == expected or (expected is None and host.memory() >= everything)
 
 
 _SUM = """

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agnesi.core.support import host
 from agnesi.runtime import entry, machine, support, threads
 
 # Adds 1 to c[i] for every unit i; `%rounds` times.  `@nested` runs `@body` in every unit.
@@ -181,7 +182,7 @@ def test_workers_end_before_a_fork(code):
     assert after <= before and len(os.listdir("/proc/self/task")) == after + 3
 
 
-@pytest.mark.skipif(machine.cores() < 2, reason="with one processor there is nowhere to go")
+@pytest.mark.skipif(host.cores() < 2, reason="with one processor there is nowhere to go")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems give no masks")
 def test_workers_leave_the_processor_where_their_caller_works(code):
     """Both would take turns there.  The caller is moved there while its loops run."""

@@ -109,9 +109,9 @@ def test_common_units_are_compiled_and_loaded_once(fresh_cache, monkeypatch):
     compiled = []
     real = machine.compile_objects
 
-    def count(texts, optimize=1):
+    def count(texts, *settings):
         compiled.extend(texts)
-        return real(texts, optimize)
+        return real(texts, *settings)
 
     monkeypatch.setattr(machine, "compile_objects", count)
     first = machine.load(module(kernel("k0", ".t0", 11)))
@@ -186,7 +186,7 @@ def test_what_was_begun_ahead_is_not_made_again(fresh_cache, monkeypatch):
     monkeypatch.setattr(llvm.Generator, "object", count)
     functions = [kernel("k0", ".t0"), kernel("k1", ".t0", 4)]
     text = module(*functions)
-    ahead = machine.Ahead(1)
+    ahead = machine.Ahead(1, machine.native())
     for function in functions:
         ahead.add(function.rstrip("\n"), lambda: text[: text.index("define")].splitlines())
     assert run(machine.load(text, ahead=ahead)) == 28 and len(made) == 3

@@ -13,6 +13,7 @@ from agnesi.codegen.loops.nest import emit_nest, prepare
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import least
 from agnesi.core.ir.kernels import Block, Branch, Buffer, Carry, Kernel, Loop, Nest, Source
+from agnesi.core.target import Target
 
 #: Values of this size are kept in registers (or next to the stack) from turn to turn.
 _SMALL = 256
@@ -25,7 +26,7 @@ _FOREVER = 1 << 62
 Outer = Callable[[Buffer], Value]
 
 
-def inlined(kernel: Loop | Branch) -> dict[int, Nest]:
+def inlined(kernel: Loop | Branch, target: Target) -> dict[int, Nest]:
     """Kernels, by id, that are written into the code of the loop instead of being called."""
     found: dict[int, Nest] = {}
     left = _INLINE_ALL
@@ -33,16 +34,16 @@ def inlined(kernel: Loop | Branch) -> dict[int, Nest]:
         if not isinstance(inner, Nest):
             continue
         price = cost([s.value for s in written_out(inner).body])
-        if price <= min(left, _INLINE) and not prepare(inner).parallel:
+        if price <= min(left, _INLINE) and not prepare(inner, target).parallel:
             left -= price
             found[id(inner)] = inner
     return found
 
 
 def emit_control(b: Builder, kernel: Loop | Branch, steps: Sequence[Sequence[Step | None]],
-                 outer: Outer, run: Runner, vector_bits: int) -> None:
+                 outer: Outer, run: Runner) -> None:
     """Emit a loop or branch; ``outer`` gives the addresses of the buffers around it."""
-    emit = _Emitter(b, run, outer, vector_bits)
+    emit = _Emitter(b, run, outer)
     if isinstance(kernel, Loop):
         _Loop(emit, kernel, steps).write()
     else:
@@ -52,11 +53,10 @@ def emit_control(b: Builder, kernel: Loop | Branch, steps: Sequence[Sequence[Ste
 class _Emitter:
     """What loops and branches need to write blocks."""
 
-    def __init__(self, b: Builder, run: Runner, outer: Outer, vector_bits: int) -> None:
+    def __init__(self, b: Builder, run: Runner, outer: Outer) -> None:
         self.b = b
         self.run = run
         self.outer = outer
-        self.bits = vector_bits
 
     def block(self, block: Block, steps: Sequence[Step | None], base: Base) -> None:
         """Write a block's kernels."""
@@ -68,8 +68,8 @@ class _Emitter:
 
     def _inline(self, kernel: Kernel, base: Base) -> None:
         assert isinstance(kernel, Nest)
-        shape = prepare(written_out(kernel))
-        emit_nest(self.b, shape, lambda buffer: address(self.b, buffer, base), self.bits, i64(0),
+        shape = prepare(written_out(kernel), self.b.module.target)
+        emit_nest(self.b, shape, lambda buffer: address(self.b, buffer, base), i64(0),
                   self.b.size(shape.units))
 
     def at(self, source: Source, dtype_bytes: int, turn: Value | None = None) -> Value:

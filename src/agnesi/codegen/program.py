@@ -36,31 +36,13 @@ from agnesi.core.ir.kernels import (
 )
 from agnesi.core.support.policy import FAST_RUN, CompilePolicy
 from agnesi.core.support.record import record, replace
+from agnesi.core.target import Target
 
 Written = Callable[[str, Callable[[], list[str]]], None]
 _TASK = (("ptr", "places"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
 _CONTROL = (("ptr", "places"), ("ptr", "rt"))
-#: Multiply-adds from which a product is worth several threads.
-_PARALLEL_WORK = 600_000
 #: Units of a group of kernels, about: the parts in which threads share their work.
 _UNITS = 64
-
-
-@record
-class Machine:
-    """What code generation asks of the processor, and what a compilation takes its time for.
-
-    So many ``threads`` of ours share products that a library evaluates
-    (``core.ir.calls.gemm.Library``).
-    """
-
-    vector_bits: int
-    l1: int
-    l2: int
-    l3: int
-    features: frozenset[str] = frozenset()
-    policy: CompilePolicy = FAST_RUN
-    threads: int = 1
 
 
 @record
@@ -84,16 +66,20 @@ class Varying:
     arena_bytes: Size
 
 
-def emit_program(kernels: Sequence[Kernel], machine: Machine, varying: Varying | None = None,
+def emit_program(kernels: Sequence[Kernel], target: Target, policy: CompilePolicy = FAST_RUN, *,
+                 threads: int = 1, varying: Varying | None = None,
                  written: Written = lambda function, outside: None,
                  groups: Sequence[Any] = ()) -> tuple[str, list[Step]]:
     """The module's text, and how each kernel is run.
 
-    The body is ``i32 @body(ptr bufs, ptr rt)``; equal kernels share one function.  ``written`` is
+    The body is ``i32 @body(ptr bufs, ptr rt)``; equal kernels share one function.  So many
+    ``threads`` of ours share products that a library evaluates (``core.ir.calls.gemm.Library``).
+    ``written`` is
     told the function of each kernel as soon as there is one, and how to ask for the lines
     outside of functions then.  Kernels of one of the ``groups`` run at the same time.
     """
-    program = _Program(kernels, machine, varying.names if varying else (), written)
+    module = Module(target, policy)
+    program = _Program(kernels, module, threads, varying.names if varying else (), written)
     steps = [program.step(kernel) for kernel in kernels]
     _body(program, program.together(kernels, steps, groups), varying.slot if varying else 0)
     if varying:
@@ -104,12 +90,11 @@ def emit_program(kernels: Sequence[Kernel], machine: Machine, varying: Varying |
 class _Program:
     """The functions of one module; blocks inside of loops and branches are written through it."""
 
-    def __init__(self, kernels: Sequence[Kernel], machine: Machine,
+    def __init__(self, kernels: Sequence[Kernel], module: Module, threads: int,
                  sizes: Sequence[Extent], written: Written) -> None:
         self._written = written
         self._effort = Effort(kernels)
-        self.module = Module(machine.features, machine.policy)
-        self.machine = machine
+        self.module, self.threads = module, threads
         self.sizes = sizes
         self._known: dict[Hashable, Step] = {}
         self._alike: dict[Hashable, tuple[Step, list[tuple[int, int]]]] = {}
@@ -202,18 +187,18 @@ class _Program:
 
     def _task(self, kernel: Kernel) -> Step:
         conv = self._cut(kernel) if isinstance(kernel, Convolution) else None
-        hot = self.machine.policy.opt_level == 0 and conv is not None and not conv.tiled
+        hot = self.module.policy.opt_level == 0 and conv is not None and not conv.tiled
         b = Builder(self.module, self.module.fresh("k"), _TASK,
                     attributes=HOT if hot else "nounwind")
         _, begin, end, _ = b.parameters
         buffers = _places(kernel)
         pointer = self._addresses(b, buffers)
-        machine = self.machine
+        target = self.module.target
         spare: Any = 0
         units: Size
         if isinstance(kernel, Product):
             units = self._product(b, kernel, pointer, begin, end)
-            spare = _work(kernel) - _PARALLEL_WORK
+            spare = _work(kernel) - target.costs.product_multiply_adds
             parallel = guess(units) > 1 and (isinstance(spare, Extent) or spare > 0)
         elif conv is not None:
             from agnesi.codegen.kernels.conv import emit_convolution
@@ -224,20 +209,21 @@ class _Program:
         elif isinstance(kernel, Sparse):
             from agnesi.codegen.kernels.sparse import emit_sparse, plan_sparse
 
-            rows = plan_sparse(kernel, machine.vector_bits)
+            rows = plan_sparse(kernel, target)
             units, parallel, spare = rows.units, rows.parallel, rows.spare
             emit_sparse(b, rows, pointer, begin, end)
         else:
             assert isinstance(kernel, Nest)
-            shape = prepare(kernel)
+            shape = prepare(kernel, target)
             units, parallel, spare = shape.units, shape.parallel, shape.spare
-            emit_nest(b, shape, pointer, machine.vector_bits, begin, end)
+            emit_nest(b, shape, pointer, begin, end)
             if self._effort.little(shape.work):
                 b.attributes = LIGHT
         b.ret()
         name = self._added(b)
         if size := chunk(kernel, units):
             name = self._in_chunks(name, size)
+        parallel = parallel and target.threads > 1
         return Step(name, units, parallel, buffers, spare=spare)
 
     def _in_chunks(self, name: str, size: int) -> str:
@@ -254,15 +240,14 @@ class _Program:
     def _product(self, b: Builder, kernel: Product, pointer: Callable[[Buffer], Value],
                  begin: Value, end: Value) -> Size:
         """Emit the work of a product; in how many units."""
-        machine = self.machine
-        call = plan_call(kernel, machine.threads)
+        module = self.module
+        call = plan_call(kernel, self.threads)
         if call is not None:
-            emit_call(b, call, pointer, machine.vector_bits, begin, end)
+            emit_call(b, call, pointer, begin, end)
             return call.units
         from agnesi.codegen.kernels.product import emit_product, plan_product
 
-        cut = plan_product(kernel, vector_bits=machine.vector_bits, l1=machine.l1, l2=machine.l2,
-                           l3=machine.l3, policy=machine.policy)
+        cut = plan_product(kernel, module.target, module.policy)
         emit_product(b, kernel, cut, pointer, begin, end)
         return cut.units
 
@@ -275,26 +260,24 @@ class _Program:
         """How a convolution is cut."""
         from agnesi.codegen.kernels.conv import plan_convolution
 
-        machine = self.machine
-        return plan_convolution(kernel, vector_bits=machine.vector_bits, l1=machine.l1,
-                                l2=machine.l2, l3=machine.l3, policy=machine.policy,
-                                threads=machine.threads)
+        return plan_convolution(kernel, self.module.target, self.module.policy, self.threads)
 
     def _control(self, kernel: Loop | Branch) -> Step:
         from agnesi.codegen.control import emit_control, inlined
 
-        inside = inlined(kernel)
+        inside = inlined(kernel, self.module.target)
         with self._effort.inside(kernel):
             steps = [[None if id(k) in inside else self.step(k) for k in block.kernels]
                      for block in kernel.blocks()]
-            light = all(self._effort.little(prepare(k).work) for k in inside.values())
+            light = all(self._effort.little(prepare(k, self.module.target).work)
+                        for k in inside.values())
         b = Builder(self.module, self.module.fresh("k"), _CONTROL, "i32",
                     attributes=LIGHT if light else "nounwind")
         places, rt = b.parameters
         buffers = _places(kernel)
         b.give_sizes(places, len(buffers), self.sizes)
         run = Runner(b, rt, [s for inner in steps for s in inner if s is not None], self.sizes)
-        emit_control(b, kernel, steps, _given(b, places, buffers), run, self.machine.vector_bits)
+        emit_control(b, kernel, steps, _given(b, places, buffers), run)
         b.ret(Value("0", "i32"))
         return Step(self._added(b), 1, False, buffers, control=True)
 
@@ -304,14 +287,15 @@ class _Program:
 
         b = Builder(self.module, self.module.fresh("k"), _TASK)
         places, begin, end, _ = b.parameters
-        buffers, plan = _places(kernel), plan_walk(kernel)
+        buffers, plan = _places(kernel), plan_walk(kernel, self.module.target)
         symbols = tuple(self._symbols[s] for s in kernel.call.symbols)
         b.give_sizes(places, len(buffers) + len(symbols), self.sizes)
         functions = [b.load("ptr", b.gep("ptr", places, i64(len(buffers) + i)))
                      for i in range(len(symbols))]
         emit_walk(b, plan, _given(b, places, buffers), functions, begin, end)
         b.ret()
-        return Step(self._added(b), plan.units, plan.parallel, buffers, spare=plan.spare,
+        parallel = plan.parallel and self.module.target.threads > 1
+        return Step(self._added(b), plan.units, parallel, buffers, spare=plan.spare,
                     symbols=symbols)
 
     def _foreign(self, kernel: Foreign) -> Step:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.devices import register
 from agnesi.compiler.library import sorting
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.foreign import BEGINNERS, RESOLVERS
@@ -79,12 +80,6 @@ def _made(op: Op, types: Any) -> Callable[..., np.ndarray]:
     return call
 
 
-def _memory() -> int:
-    from agnesi.runtime import machine
-
-    return machine.memory()
-
-
 def _late(file: str, name: str) -> Callable[..., Any]:
     """A function of a file of ``library``, which is read when it is called first."""
     return lambda *args: getattr(import_module(f"agnesi.compiler.library.{file}"), name)(*args)
@@ -101,6 +96,13 @@ def _lend_library() -> None:
     BEGINNERS["generated"] = lambda name: compiles() and begun(name)
 
 
+def _execute(op: Op, xs: Any) -> Any:
+    """An operation on a device; the executor is loaded when there is one."""
+    from agnesi.compiler.devices.executor import execute
+
+    return execute(op, xs)
+
+
 def _stable(*args: Any) -> dict[Any, Any]:
     """What is differentiated in the place of unstable forms."""
     from agnesi.rewrite.derived import stable
@@ -111,7 +113,8 @@ def _stable(*args: Any) -> dict[Any, Any]:
 def lend() -> None:
     """Let operations use what stands above them."""
     LENT.run, LENT.each, LENT.native = run, each, native
-    LENT.compiles, LENT.memory = compiles, _memory
+    LENT.compiles, LENT.execute = compiles, _execute
     LENT.sort = sorting.sort
     LENT.stable = _stable
+    register()
     _lend_library()

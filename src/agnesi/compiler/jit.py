@@ -13,6 +13,7 @@ from agnesi.compiler.cfunction import CFunction, c_function
 from agnesi.compiler.compilation.compiled import Settings
 from agnesi.compiler.compilation.graph_serialization import check_named, named
 from agnesi.compiler.compilation.limits import byte_count
+from agnesi.compiler.devices.executor import call
 from agnesi.compiler.reports.compare import compared
 from agnesi.compiler.reports.report import Inspectable
 from agnesi.compiler.specialization.recorded import recorded
@@ -21,6 +22,7 @@ from agnesi.compiler.specialization.table import Versions
 from agnesi.compiler.tracing.decisions import OtherWayError
 from agnesi.compiler.tracing.reads import OnlyEagerError
 from agnesi.core.op import typed
+from agnesi.core.placed import PlacedTensor
 from agnesi.core.public import higher, keyworded
 from agnesi.core.support.config import STATE, config
 from agnesi.core.support.errors import TraceError, at
@@ -55,6 +57,8 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         self.name = getattr(function, "__name__", type(function).__name__)
         self.versions = Versions(self)
         self._used: Version | None = None
+        #: Programs for devices, by arguments.
+        self._placed: dict[Any, Any] = {}
         #: The version that the last recorded call took.
         self._noted: Version | None = None
         self.call_directly(self.dispatch)
@@ -98,6 +102,8 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         """
         leaves: Sequence[Any]
         leaves, tree = flatten((args, keywords))
+        if any([isinstance(v, PlacedTensor) for v in leaves]) and not is_tracing():
+            return call(self.function, self.settings, self.name, leaves, tree, self._placed)
         if not config.compiles or _stays_eager(leaves):
             return self.function(*args, **keywords)
         if self.mode == "compare":

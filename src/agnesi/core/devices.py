@@ -1,17 +1,18 @@
-"""The only device, as an object: equal to its name, with PyTorch's attributes."""
+"""Devices as objects: equal to their names, with PyTorch's attributes."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from agnesi.core.backend import DEVICES
 from agnesi.core.support.errors import at, shown
 
-#: The name of the only device.
+#: The name of the host, on which tensors are made.
 NAME = "cpu"
 
 
 class device(str):  # noqa: N801 - used as a function
-    """The place where all tensors are, "cpu": a string with PyTorch's attributes.
+    """The place where tensors are, "cpu": a string with PyTorch's attributes.
 
     As a block, ``with ag.device("cpu"):``, it changes nothing.
 
@@ -25,7 +26,7 @@ class device(str):  # noqa: N801 - used as a function
     Attributes
     ----------
     type : str
-        "cpu".
+        Its name.
     index : int or None
         As it was given.
 
@@ -52,24 +53,24 @@ class device(str):  # noqa: N801 - used as a function
     def __new__(cls, type: Any, index: int | None = None) -> device:
         name, colon, number = type.partition(":") if isinstance(type, str) else ("", "", "")
         place = (int(number) if number.isdecimal() else number) if colon else index
-        if name != NAME or place not in (None, 0):
+        if name not in (NAME, *DEVICES) or place not in (None, 0):
             given = ", ".join(map(shown, (type,) if index is None else (type, index)))
             raise ValueError(at(f"there is one device, {NAME!r}, and not {given}"))
-        made = super().__new__(cls, NAME)
+        made = super().__new__(cls, name)
         made.index = None if place is None else 0
         return made
 
     @property
     def type(self) -> str:
         """What kind of device it is."""
-        return NAME
+        return str(self)
 
     def __repr__(self) -> str:
         place = "" if self.index is None else f", index={self.index}"
-        return f"device(type={NAME!r}{place})"
+        return f"device(type={str(self)!r}{place})"
 
     def __getnewargs__(self) -> tuple[str, int | None]:  # type: ignore[override]
-        return NAME, self.index
+        return str(self), self.index
 
     def __enter__(self) -> device:
         return self
@@ -78,5 +79,5 @@ class device(str):  # noqa: N801 - used as a function
         pass
 
 
-#: The only device.
+#: The host.
 DEVICE = device(NAME)

@@ -268,6 +268,8 @@ def symbolic(op: Op, xs: tuple[Tensor, ...]) -> Tensor:
     if op.outputs > 1:
         raise TypeError(f"{op.name} has {op.outputs} results: use apply_many")
     for x in xs:
+        if x._placed:
+            return LENT.execute(op, xs)
         if x._lazy and (found := x.through(op, xs)) is not None:  # type: ignore[attr-defined]
             return found
     t = symbol(make_node(op, xs))

@@ -34,7 +34,8 @@ def begins_program(args: Iterable[Any]) -> bool:
     for x in args:
         if isinstance(x, (list, tuple)) and x:
             x = x[0]
-        if x.data is None if isinstance(x, Tensor) else isinstance(x, Dim) and is_open(x):
+        if (x.data is None and not x._placed if isinstance(x, Tensor)
+                else isinstance(x, Dim) and is_open(x)):
             mode = MODE.get()
             return mode.symbolic in (None, NAMED) and mode.placing and is_declaring()
     return False

@@ -77,6 +77,8 @@ class Tensor(metaclass=_Listed):
     #: Whether it stands for elements under a mask, on which operations may work as they lie among
     #: the others (``ops/indexing/masked.py``).
     _lazy = False
+    #: Whether its elements are in the memory of a device (``core/placed.py``).
+    _placed = False
     __slots__ = (
         "__weakref__", "_grad", "_name", "_version", "_view", "data", "node", "requires_grad",
     )

@@ -25,6 +25,7 @@ class Tensor:
     name: str | None
     _grad: Any
     _lazy: builtins.bool
+    _placed: builtins.bool
     _view: Any
     _version: list[Any] | None
     _name: str | None

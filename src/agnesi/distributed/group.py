@@ -15,6 +15,7 @@ from agnesi.compiler.library import collectives as native
 from agnesi.core.ir.foreign import REASONS
 from agnesi.core.support.errors import CollectiveError, at, location, user_where
 from agnesi.core.support.forks import at_fork
+from agnesi.core.support.host import cores
 from agnesi.distributed import locks, memory
 from agnesi.distributed.memory import Segment
 
@@ -61,7 +62,7 @@ class Group:
         self._native: Any = native.Group(
             base=ctypes.addressof(self._anchor), rank=rank, size=self.segment.size, slot=s.slot,
             slots=s.slots, checker=_address(self._checker), mail=s.letter, mails=s.mails,
-            spins=_SPINS if size <= (os.cpu_count() or 1) else 0,
+            spins=_SPINS if size <= cores() else 0,
             mpi=0 if mpi is None else ctypes.addressof(mpi))
         self._hold()
         native.install(self.number, self._native)

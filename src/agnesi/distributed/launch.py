@@ -15,6 +15,7 @@ from typing import IO, Any
 from agnesi.core.integers import is_integer
 from agnesi.core.support.config import inherited
 from agnesi.core.support.errors import at
+from agnesi.core.support.host import cores
 from agnesi.distributed import world
 from agnesi.distributed.memory import GIVEN_UP, REASON, REASON_BYTES, Segment, open_segment
 
@@ -125,7 +126,7 @@ class _Job:
         self.lock = threading.Lock()
         self.readers: list[threading.Thread] = []
         self.processes: list[subprocess.Popen[bytes]] = []
-        share = threads or max(1, (os.cpu_count() or 1) // size)
+        share = threads or max(1, cores() // size)
         preset = inherited()
         more = {} if threads is None and "AGNESI_NUM_THREADS" in preset else {
             "AGNESI_NUM_THREADS": str(share)}

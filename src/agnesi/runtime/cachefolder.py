@@ -13,10 +13,10 @@ import io
 import os
 import stat
 import struct
-import sys
 from collections.abc import Iterator
 from typing import Any
 
+from agnesi.core.support import host
 from agnesi.core.support.config import cache_home, config
 from agnesi.core.support.undo import Block
 
@@ -43,10 +43,10 @@ def path() -> str:
     """
     folder = config.cache_dir
     if not folder:
-        if sys.platform == "win32":
+        if host.SYSTEM == "win32":
             place = os.path.join("~", "AppData", "Local")
         else:
-            place = os.path.join("~", *(["Library", "Caches"] if sys.platform == "darwin"
+            place = os.path.join("~", *(["Library", "Caches"] if host.SYSTEM == "darwin"
                                         else [".cache"]))
         folder = os.path.join(cache_home() or os.path.expanduser(place), "agnesi")
     if not os.path.isabs(folder):  # as it is where nobody knows the home folder

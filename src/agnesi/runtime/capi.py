@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import os
-import sys
 from types import SimpleNamespace
 from typing import Any
 
+from agnesi.core.support import host
 from agnesi.core.support.forks import unforked
 
 _FILES = {"win32": "llvmlite.dll", "darwin": "libllvmlite.dylib"}
@@ -74,7 +74,7 @@ class Library:
 
     @unforked()
     def __init__(self, folder: str) -> None:
-        path = os.path.join(folder, "binding", _FILES.get(sys.platform, "libllvmlite.so"))
+        path = os.path.join(folder, "binding", _FILES.get(host.SYSTEM, "libllvmlite.so"))
         _open(path)
         self.c: Any = SimpleNamespace()
         for library, table in ((ctypes.CDLL(path), LONG), (ctypes.PyDLL(path), SHORT)):

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import platform
 import struct
-import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
+from agnesi.core.support import host
 from agnesi.core.support.forks import unforked
 
-SUPPORTED = sys.platform == "linux" and platform.machine() == "x86_64" and sys.maxsize > 1 << 32
+SUPPORTED = host.SYSTEM == "linux" and host.ARCHITECTURE == "x86_64" and host.WIDE
 
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")

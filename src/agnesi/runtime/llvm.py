@@ -17,6 +17,7 @@ from agnesi.core.support.forks import at_fork, unforked
 from agnesi.core.support.undo import Block
 
 if TYPE_CHECKING:
+    from agnesi.core.target import Target
     from agnesi.runtime.capi import Library
 
 _EXPORTS = (
@@ -175,8 +176,8 @@ class Team:
     level 0 for those all of whose functions are marked as ``"light"``.
     """
 
-    def __init__(self, cpu: str, features: str, optimize: int, threads: int) -> None:
-        self._target = cpu, features
+    def __init__(self, target: Target, optimize: int, threads: int) -> None:
+        self._target = target
         self._optimize = optimize
         self._threads = threads
         self._lock = threading.Lock()
@@ -229,7 +230,7 @@ class Team:
                 try:
                     level = _level(text, self._optimize)
                     if level not in generators:
-                        generators[level] = Generator(*self._target, level)
+                        generators[level] = Generator(self._target, level)
                     self._made[text] = generators[level].object(text)
                 except BaseException as error:
                     self._errors.append(error.with_traceback(None))
@@ -254,18 +255,19 @@ def _level(text: str, optimize: int) -> int:
 
 
 class Generator:
-    """LLVM's generator of code for a processor, at a level of :func:`agnesi.runtime.machine.load`.
+    """LLVM's generator of code for a target, at a level of :func:`agnesi.runtime.machine.load`.
 
     Each thread needs one of its own.
     """
 
-    def __init__(self, cpu: str, features: str, optimize: int) -> None:
+    def __init__(self, target: Target, optimize: int) -> None:
         self._llvm, self._optimize, self._machine = library(), optimize, None
         told, c = self._llvm.told, self._llvm.c
         self._triple = told(c.GetDefaultTargetTriple)[1].encode()
         self._machine = c.CreateTargetMachine(
-            self._llvm.made(c.GetTargetFromTriple, self._triple), self._triple, cpu.encode(),
-            features.encode(), 2 if optimize else 0, b"pic", b"small", 0, 0, b"",
+            self._llvm.made(c.GetTargetFromTriple, self._triple), self._triple,
+            target.cpu.encode(), target.features.encode(), 2 if optimize else 0, b"pic", b"small",
+            0, 0, b"",
         )
         if not self._machine:
             raise RuntimeError(f"LLVM makes no code for {self._triple.decode()}")
@@ -332,10 +334,10 @@ class Generator:
         c.DisposePipelineTuningOptions(options)
 
 
-def texts(text: str, cpu: str, features: str, optimize: int) -> tuple[str, str]:
+def texts(text: str, target: Target, optimize: int) -> tuple[str, str]:
     """A module after LLVM's passes, and its assembly."""
     with _At(optimize):
-        return Generator(cpu, features, optimize).texts(text)
+        return Generator(target, optimize).texts(text)
 
 
 class Loaded:

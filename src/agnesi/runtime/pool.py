@@ -6,13 +6,13 @@ import contextlib
 import ctypes
 import functools
 import math
-import os
 import threading
 from typing import Any
 
 import numpy as np
 
-from agnesi.runtime import machine, support
+from agnesi.core.support import host
+from agnesi.runtime import support
 
 _KEPT, _LIMIT, _HITS, _MISSES, _LIVE, _PEAK, _BOUND = range(1, 8)
 #: Bytes of a block that is worth a thread, and of the smallest page.
@@ -65,7 +65,7 @@ def prepare(size: int) -> threading.Thread | None:
     with one core, where memory is bounded, where it matters which processor writes first, and
     while the native module is not there yet.
     """
-    if size < _LARGE or machine.cores() < 2 or not support.loaded() or not _uniform():
+    if size < _LARGE or host.cores() < 2 or not support.loaded() or not host.uniform_memory():
         return None
     bound, kept = (support.variable("pool", at).value for at in (_BOUND, _LIMIT))
     if bound or size > kept:
@@ -79,11 +79,6 @@ def _touch(size: int) -> None:
     # Where there is no memory, whoever wants it will say so.
     with contextlib.suppress(MemoryError):
         empty((size,), "uint8")[::_PAGE] = 0  # gives Python's lock away
-
-
-def _uniform() -> bool:
-    """Whether all memory is equally far from all processors, as far as the system tells."""
-    return not os.path.exists("/sys/devices/system/node/node1")
 
 
 def give_back(address: int) -> None:

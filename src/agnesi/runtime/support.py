@@ -11,7 +11,6 @@ import contextvars
 import ctypes
 import functools
 import os
-import platform
 import sys
 import threading
 from _queue import Empty, SimpleQueue
@@ -25,6 +24,7 @@ import numpy as np
 from agnesi.core.ir.foreign import RESOLVERS
 from agnesi.core.ir.kernels import ELSEWHERE
 from agnesi.core.ir.node import next_serial
+from agnesi.core.support import host
 from agnesi.core.support.config import LENT, config
 from agnesi.core.support.forks import at_fork
 from agnesi.runtime import machine
@@ -32,7 +32,7 @@ from agnesi.runtime import machine
 SUPPORTED = (
     sys.implementation.name == "cpython"
     and sys.byteorder == "little"
-    and sys.maxsize > 1 << 32
+    and host.WIDE
     and "free-threading" not in sys.version
 )
 POOLED_BYTES = 16384
@@ -119,7 +119,7 @@ def native() -> machine.Code:
     _set_main_thread(code)
     LENT.threads = functools.partial(_use_threads, code)
     LENT.threads(config.threads)
-    ctypes.c_int64.from_address(code.address("pool") + 16).value = machine.memory() // _KEPT_SHARE
+    ctypes.c_int64.from_address(code.address("pool") + 16).value = host.memory() // _KEPT_SHARE
     call = functools.partial(functools.partial, _call, code)
     at_fork(call("threads_stop"), call("threads_resume"), functools.partial(_after_fork, code))
     _immortal(code)
@@ -158,10 +158,10 @@ def _compiled(optimize: int = 1) -> machine.Code:
 
 def source(waiting: str = "") -> str:
     """The IR text; ``waiting`` names another file than this platform's own to wait with."""
-    kind = platform.machine()
+    kind = host.ARCHITECTURE
     if not waiting:
-        known = sys.platform == "linux" and kind in _CALLS
-        waiting = "linux" if known else "windows" if sys.platform == "win32" else "posix"
+        known = host.SYSTEM == "linux" and kind in _CALLS
+        waiting = "linux" if known else "windows" if host.SYSTEM == "win32" else "posix"
     values = {
         "spins": str(_SPINS),
         "yields": str(_RESTING),
@@ -274,7 +274,7 @@ def _call(code: machine.Code, name: str) -> None:
 
 
 def _use_threads(code: machine.Code, most: int) -> None:
-    ctypes.c_int64.from_address(code.address("thread_count")).value = machine.cores(most)
+    ctypes.c_int64.from_address(code.address("thread_count")).value = host.cores(most)
 
 
 def _set_main_thread(code: machine.Code) -> None:
@@ -297,7 +297,7 @@ def _immortal(thing: object) -> None:
 
 def relaxing() -> str:
     """The function that tells the core that a loop is waiting."""
-    intrinsic = _RELAX.get(platform.machine())
+    intrinsic = _RELAX.get(host.ARCHITECTURE)
     if intrinsic is None:
         return "\ndefine internal void @relax() nounwind {\n  ret void\n}\n"
     name, parameter = intrinsic.split("(")

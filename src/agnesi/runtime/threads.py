@@ -5,8 +5,8 @@ from __future__ import annotations
 from agnesi.core.integers import is_integer
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import at, typed
+from agnesi.core.support.host import MAX_THREADS
 from agnesi.runtime import support
-from agnesi.runtime.machine import MAX_THREADS
 
 
 def set_num_threads(count: int) -> None:

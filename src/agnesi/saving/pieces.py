@@ -11,10 +11,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from agnesi.core.support.host import cores
 from agnesi.saving.header import PIECE
 
 #: Threads that read and sum up: more wait for the same memory.
-THREADS = min(4, os.cpu_count() or 1)
+THREADS = min(4, cores())
 #: Bytes that are read at once: they stay in a core's cache until they are summed up.
 SIP = 1 << 18
 

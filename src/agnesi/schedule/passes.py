@@ -112,9 +112,10 @@ def schedule(request: Request) -> Program:
     """
     program = Program(request, schedule, in_stages(toposort(request.outputs)))
     verifier = _Verifier(request) if config.verify else None
+    exclude = request.exclude | request.target.exclude
     for step in PASSES:
         program.begin(step.name)
-        if step.name not in request.exclude:
+        if step.name not in exclude:
             program = step.run(program)
             if verifier is not None:
                 verifier.after(program, step.name)

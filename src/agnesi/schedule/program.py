@@ -11,6 +11,7 @@ from agnesi.core.ir.kernels import Buffer, Kernel
 from agnesi.core.ir.node import Node
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.record import field, struct
+from agnesi.core.target import Target
 from agnesi.schedule.dependence import Dependence
 
 #: ``prefers(kind, sizes, itemsize=)``: what a convolution costs, with the orders of its operands
@@ -28,6 +29,8 @@ class Request:
         The results.
     leaves : dict
         The buffer of every leaf, by node id.
+    target : Target
+        What code is made for.
     prefers : callable, optional
         What convolutions cost with which orders of axes in memory.
     library : Library
@@ -54,6 +57,7 @@ class Request:
 
     outputs: Sequence[Node]
     leaves: dict[int, Buffer]
+    target: Target
     prefers: Prefers | None = None
     library: Library = field(default_factory=Library)
     replaced: Mapping[int, Buffer] = field(default_factory=dict)

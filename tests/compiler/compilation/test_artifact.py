@@ -24,7 +24,7 @@ print(*(m for m in sys.argv[1:] if m in sys.modules))
     ids=["empty", "bool", "complex"],
 )
 def test_recipes_come_back(constant):
-    recipe = Recipe("text", [1], [constant, np.arange(3)], [0], {1: 0}, 5, True, optimize=0)
+    recipe = Recipe("key", "text", [1], [constant, np.arange(3)], [0], {1: 0}, 5, True, optimize=0)
     found = Recipe.unpacked(recipe.packed())
     assert (found.text, found.states, found.reused, found.optimize) == ("text", [1], {1: 0}, 0)
     for one, other in zip(recipe.constants, found.constants, strict=True):

@@ -38,7 +38,7 @@ def _close(found, expected, dtype):
 
 
 @pytest.mark.skipif(
-    machine.target().vector_bits < 512,
+    machine.native().vector_bits < 512,
     reason="with 16 vector registers these layers are not worth Winograd's transforms",
 )
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

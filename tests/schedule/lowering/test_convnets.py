@@ -11,6 +11,7 @@ from agnesi.core.expansion import expanded
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.kernels import Buffer, Callback, Convolution, Nest
 from agnesi.core.ir.node import Node
+from agnesi.core.target import Target
 from agnesi.schedule.passes import schedule
 from agnesi.schedule.program import Request
 
@@ -139,8 +140,8 @@ def kernels(function, *shapes):
             leaves[id(node)] = Buffer(tuple(node.shape), node.dtype, "constant", node=node)
     from agnesi.codegen.kernels.conv import preferred
 
-    prefers = lambda *a, **k: preferred(*a, vector_bits=512, **k)  # noqa: E731
-    return schedule(Request(graph.outputs, leaves, prefers)).kernels
+    prefers = lambda *a, **k: preferred(*a, target=Target(512), **k)  # noqa: E731
+    return schedule(Request(graph.outputs, leaves, Target(512), prefers)).kernels
 
 
 def block(x, w, v, b):

@@ -14,6 +14,7 @@ from agnesi import symbolic as T
 from agnesi.compiler.compilation.limits import byte_count
 from agnesi.core.ir.kernels import Buffer, Nest, Store
 from agnesi.core.ir.loops import Affine, Axis, call, load
+from agnesi.core.target import Costs
 from agnesi.nn.functional import dropout
 from agnesi.ops.random.generators import Generator
 from agnesi.schedule.memory.rematerialize import Remaker
@@ -156,7 +157,7 @@ def test_a_long_chain_is_planned_in_seconds():
     for t in range(n):
         kernels.append(kernel(values[n + 1 + t], values[n + t], values[n - t]))
     values[0].role, values[-1].role = "argument", "output"
-    remaker = Remaker(kernels, {}, lambda kernel, old, new: True)
+    remaker = Remaker(kernels, {}, lambda kernel, old, new: True, Costs())
     start = time.process_time()
     assert remaker.shrink(n * size * 4 // 6) <= n * size * 4 // 6
     assert time.process_time() - start < 20

@@ -12,6 +12,7 @@ from agnesi.api.tensor.host import exported
 from agnesi.core import devices
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import MOST_AXES
+from agnesi.core.placed import place_of
 from agnesi.core.public import DEVICE, on_host, told
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import PACKAGE, at
@@ -96,8 +97,8 @@ def __array_namespace_info__() -> Info:  # noqa: N807
 
 # -- devices ----------------------------------------------------------------------------------
 def device(self: Tensor) -> devices.device:
-    """Where the elements are: always "cpu"."""
-    return devices.DEVICE
+    """Where the elements are: "cpu", or the device that they were moved to."""
+    return devices.device(place_of(self)) if self._placed else devices.DEVICE
 
 
 def on_another(self: Tensor) -> bool:
@@ -106,8 +107,8 @@ def on_another(self: Tensor) -> bool:
 
 
 def is_cpu(self: Tensor) -> bool:
-    """Whether the elements are in the computer's memory: always."""
-    return True
+    """Whether the elements are in the computer's memory, and not on a device."""
+    return not self._placed
 
 
 @told

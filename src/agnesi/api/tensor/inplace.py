@@ -55,7 +55,8 @@ def update(name: str, function: Method, shown: str) -> Method:
 
     def method(self: Tensor, *others: Any, **keywords: Any) -> Tensor:
         if operator and (MODE.get().fixed
-                         or (self.data is None and (self.weak or is_declaring()))):
+                         or (self.data is None and not self._placed
+                             and (self.weak or is_declaring()))):
             result: Tensor = function(self, *others, **keywords)
             return result  # numbers and expressions never change: it is the name that does
         if writer is not None and not keywords and self.dtype.kind in kinds:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from agnesi.core.backend import DEVICES
 from agnesi.core.dispatch import apply
 from agnesi.core.op import typed
+from agnesi.core.placed import moved, place_of
 from agnesi.core.public import is_device, on_host, public, told
 from agnesi.core.support import dtypes
 from agnesi.core.support.dtypes import as_dtype
@@ -292,9 +294,10 @@ def tile(self: Tensor, *reps: Any) -> Tensor:
 # -- dtypes ---------------------------------------------------------------------------------
 def to(self: Tensor, *target: Any, dtype: Any = None, device: Any = None, copy: bool = False,
        non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """The values as another dtype, or as that of another tensor; the tensor itself if it is so.
+    """The values as another dtype, as that of another tensor, or on another device; the tensor
+    itself if it is so.
 
-    The only device is "cpu", which is accepted; how memory is copied or lies says nothing here.
+    How memory is copied or lies says nothing here.
 
     Parameters
     ----------
@@ -303,7 +306,7 @@ def to(self: Tensor, *target: Any, dtype: Any = None, device: Any = None, copy: 
     dtype : dtype, optional
         The dtype, by name.
     device : str, optional
-        Only "cpu".
+        "cpu", or one of those in ``compiler/devices``.
     copy : bool
         Whether to copy where nothing changes.
     non_blocking : bool
@@ -322,8 +325,17 @@ def to(self: Tensor, *target: Any, dtype: Any = None, device: Any = None, copy: 
         If several dtypes are given.
     ValueError
         For another device.
+    DeviceError
+        If gradients would have to flow from one device to another.
+
     """
-    on_host(device)
+    place = next((d for d in (device, *target) if isinstance(d, str) and d in (
+        "cpu", *DEVICES)), None)
+    if place is not None and place != place_of(self):
+        self, copy = moved(self, place), False
+    target = tuple([t for t in target if t is not place])
+    if device is not place:
+        on_host(device)
     kinds = [t for t in target if type(t) is not bool and t is not None and not is_device(t)]
     if len(kinds) > 1:
         raise TypeError(at(f"to() takes one dtype or tensor, not {len(kinds)}"))

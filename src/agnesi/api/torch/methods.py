@@ -12,6 +12,7 @@ from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import assign
 from agnesi.core.op import typed
+from agnesi.core.placed import moved
 from agnesi.core.public import public, told
 from agnesi.core.support.dtypes import as_dtype, name_of
 from agnesi.core.support.errors import GradientError, at
@@ -23,7 +24,7 @@ from agnesi.ops.base.convert import as_tensor, cast
 
 # -- devices ----------------------------------------------------------------------------------
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself: all tensors are in the computer's memory.
+    """The tensor in the computer's memory: itself, or a copy from a device.
 
     Parameters
     ----------
@@ -33,9 +34,9 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     Returns
     -------
     Tensor
-        The tensor itself.
+        The tensor itself where it is there.
     """
-    return self
+    return moved(self, "cpu")
 
 
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None

@@ -13,7 +13,7 @@ def extend(b: Builder, value: Value) -> Value:
     if scalar(value.type) == "bfloat":
         return _extend_short(b, value)
     single = vector("float", width(value.type))
-    if not b.module.features.isdisjoint(_NATIVE):
+    if b.module.target.has_any(_NATIVE):
         return b.cast("fpext", value, single)
     short = b.cast("bitcast", value, vector("i16", width(value.type)))
     bits = Lane(b, b.cast("zext", short, vector("i32", width(value.type))))
@@ -46,7 +46,7 @@ def truncate(b: Builder, value: Value, kind: str) -> Value:
     if kind == "bfloat":
         return _truncate_short(b, value)
     half = vector("half", width(value.type))
-    if not b.module.features.isdisjoint(_NATIVE):
+    if b.module.target.has_any(_NATIVE):
         return b.cast("fptrunc", value, half)
     bits = Lane(b, value).bits()
     size = bits & 0x7FFFFFFF

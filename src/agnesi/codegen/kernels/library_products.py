@@ -206,7 +206,7 @@ def _covers(stride: int, size: Size) -> bool:
     return isinstance(size, int) and stride >= size
 
 
-def emit_call(b: Builder, call: Call, pointer: Callable[[Buffer], Value], vector_bits: int,
+def emit_call(b: Builder, call: Call, pointer: Callable[[Buffer], Value],
               begin: Value, end: Value) -> None:
     """Emit the calls for work units [begin, end), and what becomes of sums behind them."""
     # One table of 64 bits each: of letters and 32-bit integers the low part comes first.
@@ -223,7 +223,7 @@ def emit_call(b: Builder, call: Call, pointer: Callable[[Buffer], Value], vector
     else:
         b.call("void", external(HOLD))
     if isinstance(call.epilogue, Lines):
-        _emit_lines(b, call, call.epilogue, given, pointer, vector_bits, begin, end)
+        _emit_lines(b, call, call.epilogue, given, pointer, begin, end)
     else:
         _emit_whole(b, call, call.epilogue, given, pointer, begin, end)
     if call.shared:
@@ -257,8 +257,7 @@ def _emit_whole(b: Builder, call: Call, epilogue: Summed, given: list[Value],
 
 
 def _emit_lines(b: Builder, call: Call, lines: Lines, given: list[Value],
-                pointer: Callable[[Buffer], Value], vector_bits: int, begin: Value,
-                end: Value) -> None:
+                pointer: Callable[[Buffer], Value], begin: Value, end: Value) -> None:
     """Some lines of sums at a time, and then their epilogue."""
     sums = b.alloca(call.type, lines.sums.size)
     alpha, beta = (b.module.table(call.type, [x]) for x in (1.0, 0.0))
@@ -269,8 +268,8 @@ def _emit_lines(b: Builder, call: Call, lines: Lines, given: list[Value],
         first, second = operands[0], _line(b, call, operands[1], loop.index)
         _gemm(b, call, given, (alpha, first), second, (beta, sums))
         around = dict(zip(call.product.axes, [*turns, loop.index], strict=False))
-        emit_nest(b, lines.shape, lambda x: sums if x is lines.sums else pointer(x), vector_bits,
-                  i64(0), here, {**around, lines.first: loop.index})
+        emit_nest(b, lines.shape, lambda x: sums if x is lines.sums else pointer(x), i64(0), here,
+                  {**around, lines.first: loop.index})
 
 
 def _gemm(b: Builder, call: Call, given: list[Value], scaled: tuple[Value, Value], second: Value,

@@ -24,13 +24,13 @@ from agnesi.core.ir.extents import guess
 from agnesi.core.ir.kernels import Buffer, Matrix, Product, walk
 from agnesi.core.ir.loops import Affine, Axis, load
 from agnesi.core.support.policy import FAST_RUN, CompilePolicy
+from agnesi.core.target import Target
 
 _LONG = 40
 _LINE = 64
 
 
-def plan_product(product: Product, *, vector_bits: int, l1: int, l2: int, l3: int,
-                 policy: CompilePolicy = FAST_RUN) -> GemmPlan:
+def plan_product(product: Product, target: Target, policy: CompilePolicy = FAST_RUN) -> GemmPlan:
     """How the product is cut into tiles and work units."""
     batch, m, n, k = map(guess, product.sizes)
     i, j = product.axes[-2:]
@@ -46,8 +46,7 @@ def plan_product(product: Product, *, vector_bits: int, l1: int, l2: int, l3: in
         steps=() if is_static((*steps[0], *steps[1])) else steps, zeros=product.zeros,
     )
     long = cost([s.value for s in product.body]) > _LONG
-    return plan(spec, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3, long_epilogue=long,
-                policy=policy)
+    return plan(spec, target, long_epilogue=long, policy=policy)
 
 
 def _steps(strides: Sequence[Any], sizes: tuple[int, int]) -> tuple[Any, Any]:
@@ -80,7 +79,7 @@ def emit_product(b: Builder, product: Product, cut: GemmPlan,
         for s in product.body:
             scope.store(s.buffer, s.offset, s.value)
 
-    swept = _swept(product, at_i if cut.swapped else at_j)
+    swept = _swept(product, at_i if cut.swapped else at_j, b.module.target)
 
     def call(b: Builder, batch: Value, i: Value, j: Value, rows: int, columns: int) -> None:
         scope = root.inside({**places(b, batches, batch), at_i: i, at_j: j})
@@ -103,11 +102,11 @@ def emit_product(b: Builder, product: Product, cut: GemmPlan,
     emit_gemm(b, cut, operands, begin, end, scratch)
 
 
-def _swept(product: Product, along: Axis) -> list[tuple[Buffer, Affine]]:
+def _swept(product: Product, along: Axis, target: Target) -> list[tuple[Buffer, Affine]]:
     """What the epilogue reads, or writes through the caches, line by line: buffers, and where."""
     at = set(product.axes[-2:])
     loads = [e.param for e in walk([s.value for s in product.body]) if e.op == "load"]
-    stores = [(s.buffer, s.offset) for s in product.body if not streams(s.buffer)]
+    stores = [(s.buffer, s.offset) for s in product.body if not streams(s.buffer, target)]
     places = dict.fromkeys([*stores, *loads])
     return [
         (buffer, place) for buffer, place in places

@@ -14,6 +14,7 @@ from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import Extent, guess
 from agnesi.core.ir.kernels import Buffer, Sparse
 from agnesi.core.support.record import record
+from agnesi.core.target import Target
 
 _TYPES = {"float32": "float", "float64": "double", "int32": "i32", "int64": "i64"}
 #: Vectors in a tile, and sums that are under way at a time, to hide how long each addition takes.
@@ -22,8 +23,6 @@ _TILE, _SUMS = 8, 4
 _LONG, _MANY = 32, 16
 #: How many entries ahead of those in use memory is called for.
 _AHEAD = 256
-#: Multiply-adds from which rows are worth several threads.
-_PARALLEL_WORK = 200_000
 
 
 @record
@@ -42,16 +41,16 @@ class SparsePlan:
         return guess(self.units) > 1 and (isinstance(self.spare, Extent) or self.spare > 0)
 
 
-def plan_sparse(kernel: Sparse, vector_bits: int) -> SparsePlan:
+def plan_sparse(kernel: Sparse, target: Target) -> SparsePlan:
     """The cut of a kernel; sums do not depend on it."""
     second = kernel.inputs[1]
     columns = second.shape[1]
-    wide = 1 if columns == 1 else vector_bits // 8 // second.dtype.itemsize
+    wide = 1 if columns == 1 else target.lanes(second.dtype.itemsize)
     vectors = 1 if isinstance(columns, Extent) else min(_TILE, -(-columns // wide) or 1)
     units: Size = kernel.inputs[3].shape[0] - 1
     if kernel.kind == "csc_product":
         units = (columns + (wide * vectors - 1)) // (wide * vectors)
-    spare = kernel.inputs[2].shape[0] * columns - _PARALLEL_WORK
+    spare = kernel.inputs[2].shape[0] * columns - target.costs.sparse_multiply_adds
     return SparsePlan(kernel, units, spare, wide, vectors)
 
 

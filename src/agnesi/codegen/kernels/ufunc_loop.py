@@ -18,10 +18,9 @@ from agnesi.core.ir.extents import Extent, guess
 from agnesi.core.ir.foreign import Walk
 from agnesi.core.ir.kernels import Buffer, Foreign
 from agnesi.core.support.record import record
+from agnesi.core.target import Target
 
 _BLOCK = 256
-#: Elements from which blocks are worth several threads.
-_PARALLEL = 4096
 
 
 @record
@@ -48,14 +47,15 @@ class WalkPlan:
         return guess(self.units) > 1 and (isinstance(self.spare, Extent) or self.spare > 0)
 
 
-def plan_walk(kernel: Foreign) -> WalkPlan:
+def plan_walk(kernel: Foreign, target: Target) -> WalkPlan:
     """The loops around the calls."""
     axes = _axes(kernel)
     blocks = (axes[0].size + (_BLOCK - 1)) // _BLOCK
     units = blocks
     for axis in axes[1:]:
         units = units * axis.size
-    return WalkPlan(kernel, axes, blocks, units, kernel.results[0].size - _PARALLEL)
+    spare = kernel.results[0].size - target.costs.called_elements
+    return WalkPlan(kernel, axes, blocks, units, spare)
 
 
 def _axes(kernel: Foreign) -> tuple[Axis, ...]:

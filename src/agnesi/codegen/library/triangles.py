@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64
+from agnesi.core.target import Target
 
 #: A complex number: its parts.
 Pair = tuple[Value, Value]
@@ -17,14 +18,14 @@ Pair = tuple[Value, Value]
 NEAR, DEGREE, MOST = 0.25, 8, 200
 
 
-def triangles_module(kind: str) -> str:
+def triangles_module(kind: str, target: Target) -> str:
     """The module for "rootm" or "logm"; its function is ``main``.
 
     ``main(ptr triangle, ptr result, i64 n)`` gives the root, ``main(ptr triangle, ptr result,
     ptr room, i64 n)`` the logarithm but for its diagonal.  Matrices lie column by column, ``room``
     is for two of them.
     """
-    module = Module()
+    module = Module(target)
     _write_less(Builder(module, "take_off", [
         ("ptr", "column"), ("ptr", "other"), ("double", "re"), ("double", "im"), ("i64", "n"),
     ]))

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from agnesi.codegen.llvm.literals import literal
 from agnesi.codegen.llvm.values import Value
 from agnesi.core.ir.dims import Size
 from agnesi.core.support.policy import FAST_RUN, CompilePolicy
+from agnesi.core.target import Target
 
 
 class Module:
     """The text of one LLVM module: functions, declarations, read-only tables.
 
-    Emitters may rely on ``features`` of the target (LLVM's names), and ask ``policy``.
+    Emitters ask ``target`` what there is, and ``policy`` what the compilation takes its time for.
     """
 
-    def __init__(self, features: Iterable[str] = (), policy: CompilePolicy = FAST_RUN) -> None:
-        self.features = frozenset(features)
+    def __init__(self, target: Target, policy: CompilePolicy = FAST_RUN) -> None:
+        self.target = target
         self.policy = policy
         self._functions: dict[str, str] = {}
         self._declarations: dict[str, str] = {}

@@ -23,9 +23,8 @@ from agnesi.core.ir.extents import guess, is_some
 from agnesi.core.ir.kernels import Buffer, Store, axes_in, walk
 from agnesi.core.ir.loops import Affine, Axis, Expr, fresh_axes, load
 
-#: Elements of a block along the lanes, and of one across them at most; bytes of all that are filled
-#: at a time, which leave room in the first cache for what is read and written.
-BLOCK, _ACROSS, _CLOSE = 64, 64, 16 << 10
+#: Elements of a block along the lanes, and of one across them at most.
+BLOCK, _ACROSS = 64, 64
 #: Blocks of a nest at most; turns of both loops, and elements of the nest, at least.
 _READS, _TURNS, _ELEMENTS = 4, 4, 1 << 15
 #: Rows of the squares that are turned in registers, and bytes of one at most where it has more.
@@ -98,7 +97,7 @@ def _blocks(nest: Any, scope: Scope, across: tuple[Value, Value]) -> None:
     places = Affine(0, {shape.across: BLOCK, shape.along: 1, first_across: -BLOCK,
                         first_along: -1})
     reads, kept = _reads([*walk(_values(nest))], shape.along, shape.across), {}
-    wide = _wide(reads)
+    wide = _wide(reads, b.module.target.costs.near_bytes)
     for v in reads:
         room = Buffer((wide * BLOCK,), np.dtype(v.param[0].dtype), ROW)
         nest.rows[room] = b.alloca(memory_type(v.dtype), wide * BLOCK)
@@ -126,9 +125,9 @@ def _blocks(nest: Any, scope: Scope, across: tuple[Value, Value]) -> None:
         inner.kept = {}
 
 
-def _wide(reads: Sequence[Expr]) -> int:
-    """Elements of blocks across the lanes, so that all of them are close."""
-    fitting = _CLOSE // (BLOCK * sum([_ITEM[v.dtype] for v in reads]))
+def _wide(reads: Sequence[Expr], near_bytes: int) -> int:
+    """Elements of blocks across the lanes, so that all of them are in the first cache."""
+    fitting = near_bytes // (BLOCK * sum([_ITEM[v.dtype] for v in reads]))
     return min(_ACROSS, 1 << fitting.bit_length() - 1)
 
 

@@ -18,9 +18,8 @@ from agnesi.core.ir.extents import is_some
 from agnesi.core.ir.kernels import Buffer, Store, reductions, walk
 from agnesi.core.ir.loops import Axis, Expr, call, const, load
 
-#: Bytes of what is summed from which it comes from afar; of a row, so that it is not in registers
-#: as a whole; and of the sums that are kept close, in the first cache.
-_FAR, _ROW, _CLOSE = 1 << 19, 2 << 10, 16 << 10
+#: Bytes of a row from which it is not in registers as a whole.
+_ROW = 2 << 10
 
 
 def store_along(nest: Any, scope: Scope, along: Axis, stores: list[Store]) -> None:
@@ -36,11 +35,13 @@ def _sums(scope: Scope, values: Sequence[Expr], along: Axis) -> list[Expr]:
     """Sums over the same axes, for each lane, of what lies in rows that come from afar."""
     found = [v for v in reductions(values) if _is_far(scope, v, along)]
     first = [v for v in found if v.param[1] == found[0].param[1]]
-    close = sum(_ITEM[v.dtype] for v in first) * along.extent <= _CLOSE
+    near_bytes = scope.b.module.target.costs.near_bytes
+    close = sum(_ITEM[v.dtype] for v in first) * along.extent <= near_bytes
     return first if close else []
 
 
 def _is_far(scope: Scope, value: Expr, along: Axis) -> bool:
+    costs = scope.b.module.target.costs
     bound, known = value.param[1], scope.axes.keys() | {along}
     if along not in value.free or not value.free <= known or scope.has(value):
         return False
@@ -51,7 +52,7 @@ def _is_far(scope: Scope, value: Expr, along: Axis) -> bool:
         return False
     rows = [v for v in inside if v.op == "load" and along in v.free]
     return all(v.param[1].terms.get(along) == 1 for v in rows) and any(
-        isinstance(v.param[0].nbytes, int) and v.param[0].nbytes >= _FAR
+        isinstance(v.param[0].nbytes, int) and v.param[0].nbytes >= costs.far_row_bytes
         and not v.free.isdisjoint(bound) for v in rows
     )
 

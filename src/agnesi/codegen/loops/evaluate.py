@@ -27,12 +27,11 @@ from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import guess, is_some
 from agnesi.core.ir.kernels import Buffer, bound_in, walk
 from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, fresh_axis
+from agnesi.core.target import Target
 
-#: Size from which results are written past the caches: more than they hold.
-STREAM_BYTES = 16 << 20
-#: Bytes from one turn of a sum to the next from which the processor does not see what comes, in
-#: buffers from a size; and how many turns to look ahead.
-_FAR, _FAR_BYTES, _TURNS_AHEAD = 2048, 1 << 20, 4
+#: Bytes from one turn of a sum to the next from which the processor does not see what comes; and
+#: how many turns to look ahead.
+_FAR, _TURNS_AHEAD = 2048, 4
 #: The role of rows of a nest's own, which have room for the lanes behind their end.
 ROW = "row"
 _MEMORY = {"bool": "i8"}
@@ -65,9 +64,9 @@ def memory_type(dtype: str) -> str:
     return _MEMORY.get(dtype) or scalars.register(dtype)
 
 
-def streams(buffer: Buffer) -> bool:
+def streams(buffer: Buffer, target: Target) -> bool:
     """Whether what is written there should go past the caches, where stores are aligned."""
-    return buffer.role == "output" and guess(buffer.nbytes) >= STREAM_BYTES
+    return buffer.role == "output" and guess(buffer.nbytes) >= target.costs.stream_bytes
 
 
 Addresses = Callable[[Buffer], Value]
@@ -355,7 +354,7 @@ class Scope:
         """Whether a store should go past the caches: a big result, every vector aligned."""
         bytes_ = self.lanes * _ITEM[buffer.dtype.name]
         return (
-            streams(buffer) and not self.rereads
+            streams(buffer, self.b.module.target) and not self.rereads
             and bytes_ % 64 == 0
             and all(isinstance(c, int) and c * _ITEM[buffer.dtype.name] % 64 == 0
                     for a, c in at.terms.items() if a is not self.along)
@@ -419,7 +418,7 @@ class Scope:
             size, step = _ITEM[value.dtype], at.terms.get(axis, 0)
             if not isinstance(step, int) or abs(step) * size < _FAR or self.step(at) != 1:
                 continue
-            if guess(buffer.nbytes) < _FAR_BYTES:
+            if guess(buffer.nbytes) < self.b.module.target.costs.ahead_bytes:
                 continue
             first = self.address(value.dtype, buffer, at)
             for line in range(0, self.lanes * size, 64):

@@ -25,12 +25,11 @@ from agnesi.core.ir.kernels import Buffer, Nest, Store, reductions, walk
 from agnesi.core.ir.lanes import reduced_along
 from agnesi.core.ir.loops import Affine, Axis, Expr, load
 from agnesi.core.support.record import struct
+from agnesi.core.target import Costs, Target
 
-_ROW_BYTES = 128 << 10
 #: Elements along the lanes in a unit of work; where loops around the lanes are run for each; and
 #: where each is a sum.
 _BLOCK, _NARROW, _SUMS = 2048, 64, 128
-_PARALLEL_WORK = 400_000
 #: Instructions from which a loop's body is written once, with a mask for the last turn.
 _LONG = 300
 #: Scalar operations that a sum takes in without rounding them.
@@ -53,6 +52,7 @@ class Shape:
     ordered: frozenset[Axis]
     block: int = _BLOCK
     across: Axis | None = None
+    costs: Costs = Costs()
 
     @property
     def outer(self) -> list[Axis]:
@@ -67,15 +67,16 @@ class Shape:
     @property
     def spare(self) -> Any:
         """By how much it is worth several threads."""
-        return self.work - _PARALLEL_WORK
+        return self.work - self.costs.nest_operations
 
 
-def prepare(nest: Nest) -> Shape:
+def prepare(nest: Nest, target: Target) -> Shape:
     """Choose the loops of a nest."""
+    costs = target.costs
     axes, stores, ordered, along, across = loops_of(nest)
     outer = [a for a in axes if a is not along]
     work = total_work(stores)
-    if ordered and guess(work) >= _PARALLEL_WORK:
+    if ordered and guess(work) >= costs.nest_operations:
         outer.sort(key=lambda a: a in ordered)
     sums = any(s.value.reduces for s in stores)
     block = _NARROW if outer else _SUMS if sums else _BLOCK
@@ -83,22 +84,22 @@ def prepare(nest: Nest) -> Shape:
         block //= 2
     if outer and outer[0] not in ordered:
         units = outer[0].extent
-    elif along is not None and (not outer or guess(work) >= _PARALLEL_WORK):
+    elif along is not None and (not outer or guess(work) >= costs.nest_operations):
         units = (along.extent + (block - 1)) // block
     else:
         units = 1
     loops = (*outer, along) if along is not None else tuple(outer)
     block = BLOCK if across else block
-    return Shape(loops, stores, along, units, work, ordered, block, across)
+    return Shape(loops, stores, along, units, work, ordered, block, across, costs)
 
 
-def emit_nest(b: Builder, shape: Shape, pointer: Callable[[Buffer], Value], vector_bits: int,
-              begin: Value, end: Value, around: Mapping[Axis, Value] | None = None) -> None:
+def emit_nest(b: Builder, shape: Shape, pointer: Callable[[Buffer], Value], begin: Value,
+              end: Value, around: Mapping[Axis, Value] | None = None) -> None:
     """Emit work units [begin, end) of a nest into the current function.
 
     ``around`` has the indices of loops that are there already.
     """
-    nest = _Nest(b, shape, vector_bits)
+    nest = _Nest(b, shape)
     root = Scope(b, lambda buffer: nest.rows.get(buffer) or pointer(buffer), around or {})
     root.rereads = bool(shape.ordered)
     values = nest._values(shape.stores)
@@ -107,10 +108,10 @@ def emit_nest(b: Builder, shape: Shape, pointer: Callable[[Buffer], Value], vect
 
 
 class _Nest:
-    def __init__(self, b: Builder, shape: Shape, vector_bits: int) -> None:
+    def __init__(self, b: Builder, shape: Shape) -> None:
         self.b = b
         self.shape = shape
-        self.bits = vector_bits
+        self.target = b.module.target
         self.stores = shape.stores
         self.rows: dict[Buffer, Value] = {}
         #: The blocks along the lanes that are run, where they are what is shared out.
@@ -203,6 +204,8 @@ class _Nest:
         turns: what is left goes through as many.
         """
         native = self._native(values)
+        if not self.target.has_vectors:
+            return native
         price = cost(values)
         sums = any(axis in v.free for v in reductions(values))
         wide = native * ((8 if sums else 4) if price <= 12 else 2 if price <= 120 else 1)
@@ -222,7 +225,7 @@ class _Nest:
         below = [*walk(list(values))]
         sizes = [_ITEM[v.dtype] for v in below if v.op not in unseen]
         floats = [_ITEM[v.dtype] for v in below if "float" in v.dtype]
-        return max(1, self.bits // (8 * max(*(floats or sizes or [4]), 4)))
+        return self.target.lanes(max(*(floats or sizes or [4]), 4))
 
     def _lane_loop(self, scope: Scope, axis: Axis, values: Sequence[Expr],
                    span: tuple[Value, Value] | None,
@@ -279,7 +282,7 @@ class _Nest:
         registers for them exist.
         """
         module = self.b.module
-        if "avx512vl" not in module.features:
+        if not module.target.has("avx512vl"):
             return False
         if cost(values) >= _LONG:
             return True
@@ -436,7 +439,7 @@ class _Nest:
         rows = []
         for value in mine:
             longest = most(axis.extent)
-            if longest is None or longest * _ITEM[value.dtype] > _ROW_BYTES:
+            if longest is None or longest * _ITEM[value.dtype] > self.target.costs.row_bytes:
                 continue
             if value in later and is_heavy(value.op) and not scope.has(value):
                 row = Buffer((axis.extent,), np.dtype(value.dtype), ROW)
@@ -446,7 +449,7 @@ class _Nest:
 
     def keep(self, row: Buffer, length: int) -> None:
         """Make room for a row, and for the lanes of a last turn."""
-        most = length + 8 * self.bits // 32
+        most = length + 8 * self.target.lanes(4)
         self.rows[row] = self.b.alloca(scalars.register(row.dtype.name), most)
 
 

@@ -18,6 +18,7 @@ from agnesi.codegen.llvm.builder import (
     vector,
     width,
 )
+from agnesi.core.target import Target
 
 _MANTISSA = {"float": 23, "double": 52}
 _BIAS = {"float": 127, "double": 1023}
@@ -52,17 +53,17 @@ class Lane:
         return self.element == "double"
 
     @property
-    def features(self) -> frozenset[str]:
-        return self.b.module.features
+    def target(self) -> Target:
+        return self.b.module.target
 
     @property
     def fused(self) -> bool:
         """Whether the target has a fused multiply-add."""
-        return not self.features.isdisjoint(("fma", "neon"))
+        return self.target.has_any(("fma", "neon"))
 
     @property
     def avx512(self) -> bool:
-        return self.fused and self.features.issuperset(("avx512f", "avx512dq"))
+        return self.fused and self.target.has("avx512f", "avx512dq")
 
     @property
     def mantissa(self) -> int:

@@ -13,7 +13,7 @@ _NATIVE = frozenset(("sse4.1", "avx", "avx2", "avx512f", "neon"))
 
 def _rounded(name: str, x: Lane) -> Lane | None:
     """The target's own rounding, None if LLVM would call a library for it."""
-    if x.features.isdisjoint(_NATIVE):
+    if not x.target.has_any(_NATIVE):
         return None
     return Lane(x.b, x.b.intrinsic(name, x.v))
 

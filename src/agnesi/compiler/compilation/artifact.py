@@ -19,6 +19,8 @@ class Recipe:
 
     Attributes
     ----------
+    key : str
+        That of the backend that made it.
     text : str
         The module; its body takes arguments, states, constants, results and the arena, in order.
     states : list of int
@@ -46,6 +48,7 @@ class Recipe:
         Functions that the body calls in Python; a recipe with any is not kept on disk.
     """
 
+    key: str
     text: str
     states: list[int]
     constants: list[np.ndarray]

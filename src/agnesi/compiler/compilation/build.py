@@ -7,11 +7,11 @@ apart; and equal contents are the same build wherever and whenever it was instal
 from __future__ import annotations
 
 import os
-import sys
 import time
 from functools import cache
 
 from agnesi.core import STARTED
+from agnesi.core.support import host
 from agnesi.runtime import diskcache
 
 _SETTLED = 2.0
@@ -74,7 +74,7 @@ def _are_told_apart(files: Files) -> bool:
     it is the one at which the file was written here.  In images of file systems it is what the
     build says, in whole seconds, and on Windows that of the file's creation.
     """
-    return sys.platform != "win32" and all(found.st_ctime_ns % _SECOND for _, found in files)
+    return host.SYSTEM != "win32" and all(found.st_ctime_ns % _SECOND for _, found in files)
 
 
 def _digest(kept: bytes) -> str:

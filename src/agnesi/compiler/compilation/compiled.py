@@ -12,12 +12,14 @@ import numpy as np
 
 from agnesi.compiler.binding.call_adapter import MISSED
 from agnesi.compiler.compilation.artifact import Recipe
+from agnesi.compiler.compilation.backends import chosen
 from agnesi.compiler.compilation.build import build
 from agnesi.compiler.compilation.failures import check_elements, failures, oversize, widest
 from agnesi.compiler.compilation.fingerprint import fingerprint
 from agnesi.compiler.compilation.limits import told
-from agnesi.compiler.compilation.pipeline import Bound, Clock, Scheduled, check_writeable
+from agnesi.compiler.compilation.pipeline import Call, Clock, Scheduled, check_writeable
 from agnesi.compiler.compilation.products import library
+from agnesi.core.backend import Backend, Bound
 from agnesi.core.dispatch import touch
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.interpret import interpret
@@ -151,6 +153,7 @@ class Compiled:
     anew: bool = False
     bound: Bound | None = None
     run: Any = None
+    on: Backend | None = None
     clock: Clock = field(default_factory=Clock)
 
     @no_gc()
@@ -168,6 +171,11 @@ class Compiled:
             self.recipe = self._kept_recipe()
             self.bind()
         self._choose()
+
+    @cached_property
+    def backend(self) -> Backend:
+        """What makes its code and runs it: the one it was given, or that of ``config.target``."""
+        return self.on or chosen()
 
     # -- stages ---------------------------------------------------------------------------
     @cached_property
@@ -210,7 +218,7 @@ class Compiled:
             check_elements(self.optimised)
             made = Scheduled(
                 self.optimised, self.live, self.returned, self.updates, self.donated, self.clock,
-                limit, self.settings.saved, self.policy, self._excluded()[1],
+                self.backend, limit, self.settings.saved, self.policy, self._excluded()[1],
             )
         except OversizeError as error:
             raise MemoryError(at(f"{self.name}: {oversize(error)}", error.node.where)) from None
@@ -231,7 +239,8 @@ class Compiled:
         from agnesi.runtime import diskcache, support
 
         known = self.known
-        if known is not None and known.recipe is not None and known.strides == self._strides():
+        if (known is not None and known.recipe is not None
+                and known.recipe.key == self.backend.key() and known.strides == self._strides()):
             return known.recipe
         name = self._cache_name()
         kept = diskcache.load(name, Recipe.unpacked) if name and not self.anew else None
@@ -248,7 +257,7 @@ class Compiled:
 
     def _cache_name(self) -> str:
         """The recipe's name in the disk cache; empty where it cannot be kept."""
-        from agnesi.runtime import diskcache, machine
+        from agnesi.runtime import diskcache
 
         text = None
         if config.cache and not _own_rules() and build():
@@ -265,7 +274,7 @@ class Compiled:
                 self.settings.memory_limit, self.settings.saved, self.settings.numbers)
         strides = [t.data.strides for t in self.live]
         return diskcache.key(
-            "recipe", build(), repr(machine.target()), text, repr(rest), repr(strides)
+            "recipe", build(), self.backend.key(), text, repr(rest), repr(strides)
         )
 
     def told(self, rewritten: bool = False) -> Known:
@@ -288,13 +297,15 @@ class Compiled:
             for n, w in zip(self.graph.outputs[: self.returned], self.wrap, strict=True)
         ]
         made: Scheduled | None = self.__dict__.get("scheduled")
-        self.bound = Bound(
-            self.recipe, self.graph, self.live, self.arguments, outputs, result=self.result,
-            slow=self.slow, guards=self.guards, watched=self.watched,
-            written=[t for t, _ in self.updates], name=self.name,
-            clock=self.clock, own_scratch=self.settings.own_scratch,
-            ahead=None if made is None else made.ahead,
-        )
+        code = self.backend.load(self.recipe.text, optimize=self.recipe.optimize,
+                                 ahead=None if made is None else made.ahead)
+        self.clock.mark("machine code")
+        self.bound = self.backend.bind(code, Call(
+            self.recipe, self.graph, self.live, self.arguments, outputs, self.result,
+            [t for t, _ in self.updates], self.name, self.slow, self.guards, self.watched,
+            self.settings.own_scratch,
+        ))
+        self.clock.mark("entry")
         if made is not None and made.memory is not None:
             made.memory.join()
         self.strides = self._strides()
@@ -343,7 +354,7 @@ class Compiled:
             self.run = self._in_place
             self.overwrites = tuple(self.recipe.reused.values())
         else:
-            self.run = self.bound.native
+            self.run = self.bound.launch
 
     # -- running --------------------------------------------------------------------------
     def _in_place(self, *args: Any) -> Any:
@@ -355,7 +366,7 @@ class Compiled:
             and any(np.may_share_memory(a, b) for b in (*args[:i], *args[i + 1 :])) else a
             for i, a in enumerate(args)
         )
-        made = iter(self.bound.native(*args) or ())
+        made = iter(self.bound.launch(*args) or ())
         results = tuple(
             _shaped(args[reused[i]], node.shape) if i in reused else next(made)
             for i, node in enumerate(self.graph.outputs[: self.returned])

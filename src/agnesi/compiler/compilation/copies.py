@@ -92,7 +92,7 @@ def packed(known: Known, live: list[Tensor]) -> bytes:
     recipe = None if known.recipe is None else known.recipe.packed()
     try:
         graph = pickle.dumps(graph)
-        return pickle.dumps((build(), graph, _machine(), recipe, known.strides))
+        return pickle.dumps((build(), graph, recipe, known.strides))
     except (pickle.PicklingError, AttributeError, TypeError):
         return b""  # operations that cannot be found by name: found out again where it is loaded
 
@@ -101,12 +101,11 @@ def unpacked(data: bytes, live: list[Tensor]) -> Known | None:
     """What :func:`packed` wrote; None where this version of the library cannot use it."""
     if not data:
         return None
-    version, graph, machine, recipe, strides = pickle.loads(data)
+    version, graph, recipe, strides = pickle.loads(data)
     if not version or version != build():
         return None
-    fits = recipe is not None and machine == _machine()
     optimised = _graph(pickle.loads(graph), live)
-    ready = Recipe.unpacked(recipe) if fits else None
+    ready = None if recipe is None else Recipe.unpacked(recipe)
     return Known(optimised, ready if ready is not None and ready.works() else None, strides)
 
 
@@ -140,13 +139,3 @@ def _leaf_of(row: Any, live: list[Tensor]) -> Any:
     shape, dtype, requires_grad = row.kind
     t = live[row.place]
     return Node(None, (), shape, dtype, requires_grad=requires_grad, handle=lambda: t, name=t._name)
-
-
-def _machine() -> Any:
-    """What a recipe depends on beside its graph and the library: this processor."""
-    try:
-        from agnesi.runtime import machine
-
-        return repr(machine.target())
-    except ImportError:
-        return None

@@ -7,14 +7,15 @@ import numpy as np
 from agnesi.core.ir.calls.gemm import Library
 from agnesi.core.ir.foreign import RESOLVERS
 from agnesi.core.support.config import config
+from agnesi.core.support.host import cores
 from agnesi.ops.linalg.library import counts, has, symbol
-from agnesi.runtime import machine, support
+from agnesi.runtime import support
 
 
 def library() -> Library:
     """What evaluates matrix products where the policy says so."""
     kinds = [d for d in map(np.dtype, ("float32", "float64")) if has("gemm", d)]
-    threads = machine.cores(config.threads)
+    threads = cores(config.threads)
     told = threads == 1 or (not config.lapack and counts() is not None)
     return Library({d.name: symbol("gemm", d) for d in kinds}, threads if told else 0)
 

@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable
 from importlib import import_module
 
+from agnesi.core.target import Target
 from agnesi.runtime import machine
 
 #: Where the text of a module is made, by the library's name: a file of ``codegen``, a function.
@@ -27,8 +28,9 @@ _MAKERS = {
 @functools.cache
 def _begun(library: str, name: str) -> machine.Begun:
     file, function = _MAKERS[library]
-    make: Callable[[str], str] = getattr(import_module(f"agnesi.codegen.{file}"), function)
-    return machine.Begun(make(name))
+    make: Callable[[str, Target], str] = getattr(import_module(f"agnesi.codegen.{file}"), function)
+    target = machine.native()
+    return machine.Begun(make(name, target), target)
 
 
 def begin(library: str, name: str) -> bool:

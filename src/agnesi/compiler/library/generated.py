@@ -20,19 +20,19 @@ _tables: dict[str, np.ndarray] = {}
 @functools.cache
 def _begun(name: str) -> machine.Begun:
     kind, dtype, n, columns, options, units, room = name.split(" ")
-    sizes, bits = (int(n), int(columns)), machine.target().vector_bits
+    sizes, target = (int(n), int(columns)), machine.native()
     if kind in ("fft", "rfft", "columns"):
         text, table = fourier_module(
-            kind, dtype, *sizes, options == "i", int(units), int(room), bits)
+            kind, dtype, *sizes, options == "i", int(units), int(room), target)
         _tables[name] = table
-        return machine.Begun(text)
+        return machine.Begun(text, target)
     if kind in ("rootm", "logm"):
-        return machine.Begun(triangles_module(kind))
+        return machine.Begun(triangles_module(kind, target), target)
     if kind == "halves":
-        return machine.Begun(halves_module(options == "t", int(room)))
+        return machine.Begun(halves_module(options == "t", int(room), target), target)
     if kind == "factored":
-        return machine.Begun(factored_module(dtype, int(n), options, bits))
-    return machine.Begun(systems_module(kind, dtype, *sizes, options, int(units), bits))
+        return machine.Begun(factored_module(dtype, int(n), options, target), target)
+    return machine.Begun(systems_module(kind, dtype, *sizes, options, int(units), target), target)
 
 
 @functools.cache
@@ -45,7 +45,7 @@ def _code(name: str) -> machine.Code:
 
 def begin(name: str) -> bool:
     """Begin to compile a function that will be wanted; False where it cannot run."""
-    if name.startswith("halves") and "avx512bf16" not in machine.target().names:
+    if name.startswith("halves") and not machine.native().has("avx512bf16"):
         return False
     _begun(name)
     return True

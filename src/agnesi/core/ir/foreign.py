@@ -213,6 +213,11 @@ def address(symbol: str) -> int | None:
     return None if resolve is None else resolve(name)
 
 
+def kind(symbol: str) -> str:
+    """The kind of kernels that call ``library:function`` (``core.target.KINDS``)."""
+    return "generated" if symbol.partition(":")[0] in BEGINNERS else "foreign"
+
+
 def there(symbol: str) -> bool:
     """Whether there is the function ``library:function``; nobody waits for it to be compiled."""
     library, _, name = symbol.partition(":")

@@ -35,6 +35,8 @@ class Lent:
     compiles: Callable[[], bool] = staticmethod(lambda: False)
     #: An array's values in order or their places, or None: ``sort(x, axis, descending, places)``.
     sort: Callable[..., np.ndarray | None] = staticmethod(lambda x, axis, descending, places: None)
+    #: The result of an operation on the device of its operands: ``execute(op, xs)``.
+    execute: Callable[..., Any] = staticmethod(lambda op, xs: None)
     #: A condition that is looked at once the effects before it in the trace are done.
     behind_effects: Callable[[Any], Any] = staticmethod(lambda condition: condition)
     #: The operands of an operation, with Python numbers among them as tensors where it takes those.
@@ -58,8 +60,6 @@ class Lent:
     turn: Callable[[Any], Any] = nullcontext
     #: What gives gradients of a declared expression: ``gradients(y)(wrt)``; None for all else.
     gradients: Callable[[Any], Any] = staticmethod(lambda y: None)
-    #: Bytes of memory that this process may use.
-    memory: Callable[[], int] = staticmethod(lambda: 4 << 30)
 
 
 LENT = Lent()
@@ -111,6 +111,10 @@ class Config:
     lapack : str
         Where linear algebra finds BLAS and LAPACK: "" is the library that NumPy has loaded, a file
         another one, "none" none (see ``agnesi.linalg.backend``).
+    target : str
+        What functions that are compiled from now on are made for: "native", the processor with its
+        vectors and threads, or "scalar", the same with one lane and one thread, and loops in the
+        place of tiles: many times slower, a reference when compiled results are in doubt.
     seed : int or None
         Where the default generator of random numbers begins, if it is set before the first draw;
         None takes the system's entropy.

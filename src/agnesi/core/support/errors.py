@@ -86,6 +86,10 @@ class UnusedInputError(ValueError):
     """Nothing that a compiled function computes depends on one of its inputs."""
 
 
+class DeviceError(RuntimeError):
+    """A device cannot do this, or what lies on another one was used without being moved."""
+
+
 class CollectiveError(RuntimeError):
     """Processes that work together do not agree, or one is missing; the text shows all sides."""
 

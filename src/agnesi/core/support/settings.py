@@ -54,6 +54,7 @@ VARIABLES: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
     ("conv_weight", "AGNESI_CONV_WEIGHT", str),
     ("conv_exclude", "AGNESI_CONV_EXCLUDE", str),
     ("lapack", "AGNESI_LAPACK", str),
+    ("target", "AGNESI_TARGET", str),
     ("seed", "AGNESI_SEED", int),
     ("threads", "OMP_NUM_THREADS", _openmp_bound),
     ("threads", "AGNESI_NUM_THREADS", int),
@@ -75,6 +76,7 @@ DEFAULTS: dict[str, Any] = {
     "conv_weight": "",
     "conv_exclude": "",
     "lapack": "",
+    "target": "native",
     "seed": None,
     "threads": 0,
 }
@@ -89,6 +91,7 @@ CHOICES = {
     "default_float": ("float16", "float32", "float64"),
     "symbolic_float": ("float16", "float32", "float64"),
     "algebra": ("exact", "real"),
+    "target": ("native", "scalar"),
     "optimizer": ("None", "fast_compile", "fast_run"),
     "save_dtype": ("", "float16", "bfloat16", "float32"),
 }

@@ -19,6 +19,7 @@ import numpy as np
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import Op, typed
 from agnesi.core.support.config import LENT, config
+from agnesi.core.support.host import memory
 from agnesi.ops.convolution.conv_by import Direct, Fourier, Reference, Unfolded, kind_of
 
 ALGORITHMS: dict[str, Callable[[Any], Op]] = {
@@ -145,7 +146,7 @@ def _timed(op: Any, xs: Any) -> str:
     arrays = [np.asarray(rng.random(x.shape), x.dtype) for x in xs]
     spent = {}
     for name in candidates(op, xs):
-        if name == "unfold" and _columns_bytes(op, xs) > LENT.memory() // 4:
+        if name == "unfold" and _columns_bytes(op, xs) > memory() // 4:
             _log("%s: unfold is left out, its columns take too much memory", op.name)
             continue
         spent[name] = _seconds(ALGORITHMS[name](op), arrays)

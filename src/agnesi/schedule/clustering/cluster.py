@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agnesi.core.ir.node import Node
-from agnesi.schedule.clustering.node_facts import Facts, is_product, weight
+from agnesi.schedule.clustering.node_facts import Facts, weight
 
 #: Clusters that all questions about one cluster may look at, on average: planning stays linear.
 _LOOKS = 64
@@ -76,7 +76,7 @@ class Cluster:
     @property
     def regions(self) -> bool:
         """Whether its value is computed from one that is made of regions."""
-        return self.product is not None and not is_product(self.product)
+        return self.product is not None and self.product.op.template not in ("matmul", "conv")
 
     def fill(self, roots: Sequence[Node], users: set[Cluster]) -> None:
         """Let it fill more roots, which others use: those have lower ranks (``Order.below``)."""

@@ -14,6 +14,7 @@ from typing import Any
 from agnesi.core.ir.costs import is_heavy, price
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.node import Node
+from agnesi.core.target import Target
 from agnesi.schedule.clustering.cluster import Cluster, Order, present
 from agnesi.schedule.clustering.decisions import waiting
 from agnesi.schedule.clustering.horizontal_fusion import SWEPT
@@ -63,7 +64,7 @@ _DEAR_OFTEN, _OFTEN, _SMALLEST = 5, 256, 8
 def fuse(program: Program) -> Program:
     """Compute values where they are used, but for those that get memory."""
     request = program.request
-    plan = program.plan = Plan(program.order, request.outputs, request.inner)
+    plan = program.plan = Plan(program.order, request.outputs, request.target, request.inner)
     plan.fuse()
     program.count(sum([n.op is not None and id(n) not in plan.root for n in program.order]))
     return program
@@ -71,7 +72,8 @@ def fuse(program: Program) -> Program:
 
 def unfused(program: Program) -> Plan:
     """The plan where every value has memory and a kernel of its own."""
-    plan = Plan(program.order, program.request.outputs, program.request.inner, apart=True)
+    request = program.request
+    plan = Plan(program.order, request.outputs, request.target, request.inner, apart=True)
     plan.keep_all()
     return plan
 
@@ -95,12 +97,12 @@ class Plan:
     are the body of a loop, ``apart`` that each value is to have a kernel of its own.
     """
 
-    def __init__(self, order: Sequence[Node], outputs: Iterable[Node],
+    def __init__(self, order: Sequence[Node], outputs: Iterable[Node], target: Target,
                  inner: bool = False, apart: bool = False) -> None:
         self.root: dict[int, Cluster] = {}
         self.clusters: list[Cluster] = []
         self._ranks = Order()
-        self._facts = facts_of(order)
+        self._facts = facts_of(order, target)
         self._must = {id(flat_source(n)) for n in outputs}
         #: Decisions that come before what may fail, by the ids of nodes.
         self._waiting = waiting(order)

@@ -11,6 +11,7 @@ from agnesi.core.ir.kernels import row_major
 from agnesi.core.ir.loops import divides
 from agnesi.core.ir.node import Node
 from agnesi.core.support.dtypes import name_of
+from agnesi.core.target import Target
 from agnesi.schedule.clustering.convolutions import is_convolution
 
 
@@ -57,9 +58,12 @@ def is_empty(node: Node) -> bool:
     return ours and (op is None or op.outputs == 1)
 
 
-def is_product(node: Node) -> bool:
-    """Whether the compiler has a kernel with an epilogue for this node."""
-    return (is_convolution(node) or _is_matmul(node)) and lowerable(node)
+def is_product(node: Node, target: Target) -> bool:
+    """Whether a target has a kernel with an epilogue for this node."""
+    return (
+        (target.supports("convolution") and is_convolution(node))
+        or (target.supports("product") and _is_matmul(node))
+    ) and lowerable(node)
 
 
 def _is_matmul(node: Node) -> bool:
@@ -105,7 +109,7 @@ class Facts:
     axes: tuple[int, ...]
 
 
-def facts_of(order: Iterable[Node]) -> dict[int, Facts]:
+def facts_of(order: Iterable[Node], target: Target) -> dict[int, Facts]:
     """The facts of nodes, makers first, by their ids."""
     found: dict[int, Facts] = {}
     weights: dict[Any, int] = {}
@@ -117,7 +121,7 @@ def facts_of(order: Iterable[Node]) -> dict[int, Facts]:
         known.axes, known.source = (), node
         if op is not None:
             known.lowers = lowers = lowerable(node)
-            known.product = lowers and bool(op.template) and is_product(node)
+            known.product = lowers and bool(op.template) and is_product(node, target)
             known.axes = op.reduction(*node.inputs)
             if lowers and _moves(node):
                 known.movement, known.source = True, found[id(node.inputs[0])].source

@@ -7,19 +7,20 @@ from collections.abc import Callable
 import numpy as np
 
 from agnesi.core.ir.dims import is_static
-from agnesi.core.ir.foreign import Call, there
+from agnesi.core.ir.foreign import Call, kind, there
 from agnesi.core.ir.kernels import Buffer, Foreign
 from agnesi.core.ir.node import Node
+from agnesi.core.target import Target
 
 
 def foreign(root: Node, inputs: list[Buffer], results: list[Buffer],
-            copied: Callable[[Node], Buffer]) -> Foreign | None:
-    """The C function that evaluates an operation; None where there is none for it here.
+            copied: Callable[[Node], Buffer], target: Target) -> Foreign | None:
+    """The C function that evaluates an operation; None where the target has none for it.
 
     ``copied`` gives the memory of an operand's copy in one piece.
     """
     call = root.op.foreign(*root.inputs) if root.op.foreign is not None else None
-    if call is None or not all(map(there, call.symbols)):
+    if call is None or not all(target.supports(kind(s)) and there(s) for s in call.symbols):
         return None
     if any(is_static(b.shape) and not b.size for b in (*inputs, *results)):
         return None

@@ -8,6 +8,7 @@ from agnesi.core.ir.foreign import Call
 from agnesi.core.ir.kernels import Buffer, Kernel, Matrix, Nest, Store, row_major
 from agnesi.core.ir.loops import Axis, Expr
 from agnesi.core.ir.node import Node
+from agnesi.core.target import Target
 from agnesi.schedule.iteration_space import axes_of, point
 from agnesi.schedule.lowering.foreign import foreign
 
@@ -27,7 +28,7 @@ def loaded(value: Expr, axes: Sequence[Axis], shape: Sequence[int], whole: bool)
     return Matrix(buffer, offset.const, strides)
 
 
-def called(root: Node, result: Buffer, element: Element) -> list[Kernel]:
+def called(root: Node, result: Buffer, element: Element, target: Target) -> list[Kernel]:
     """The kernels of an operation that a function does, which could be loops, too.
 
     There are none where an operand or the result does not lie in memory in one piece.
@@ -44,7 +45,7 @@ def called(root: Node, result: Buffer, element: Element) -> list[Kernel]:
             if found is None or found.offset:
                 return []
         given.append(result if found is None else found.buffer)
-    kernel = foreign(root, given, [result], lambda node: result)
+    kernel = foreign(root, given, [result], lambda node: result, target)
     if kernel is None:
         return []
     before = [] if call.over is None else _copied(root, root.inputs[call.over], result, element)

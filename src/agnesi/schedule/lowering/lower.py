@@ -24,9 +24,10 @@ from agnesi.core.ir.kernels import (
 from agnesi.core.ir.loops import Affine, At, Axis, Expr, Read
 from agnesi.core.ir.node import Node
 from agnesi.core.support.dtypes import name_of
+from agnesi.core.support.errors import DeviceError, at
 from agnesi.schedule.clustering.cluster import Cluster
 from agnesi.schedule.clustering.clustering import CONTROL, Plan, unfused
-from agnesi.schedule.clustering.convolutions import is_convolution, sizes_of
+from agnesi.schedule.clustering.convolutions import sizes_of
 from agnesi.schedule.clustering.layout import by_memory, channels_last, strides_in, turned
 from agnesi.schedule.clustering.node_facts import (
     flat_source,
@@ -62,7 +63,7 @@ class _Lowering:
         self.program = program
         self.plan = plan
         self.clusters = plan.present()
-        self.library = program.request.library
+        self.library, self.target = program.request.library, program.request.target
         self.prefers, self.orders = program.prefers, program.orders
         self.buffers: dict[int, Buffer] = dict(program.leaves)
         self._repeats = Repeats(program, plan.root, self.buffers, self._buffer, self.orders)
@@ -155,6 +156,7 @@ class _Lowering:
             flag = flat_source(node.inputs[node.op.condition])
             if flag.op is not None and id(flag) not in self.plan.root:
                 continue  # nobody needs what it guards
+            self._require("control", node)
             known = self._checks.setdefault(id(flag), [])
             kind, text = node.op.failure(*node.inputs)
             if not any(isinstance(c, Check) and c.text == text for c in known):
@@ -226,14 +228,14 @@ class _Lowering:
             self._regions(cluster)
         elif cluster.product is None:
             self._repeats.emit(cluster, self._nest)
-        elif is_convolution(cluster.product):
+        elif cluster.product.op.template == "conv":
             self._convolution(cluster)
         else:
             self._repeats.emit(cluster, self._product)
 
     def _called(self, root: Node) -> bool:
         """Whether a function does the operation, from here on."""
-        kernels = called(root, self._buffer(root), self._element)
+        kernels = called(root, self._buffer(root), self._element, self.target)
         self.program.buffers += [b for k in kernels if isinstance(k, Foreign) for b in k.scratch]
         self.program.kernels += kernels
         return bool(kernels)
@@ -295,9 +297,12 @@ class _Lowering:
             self.program.buffers += results
             self._items(root, results)
         copied = lambda node: self._strided(node, True).buffer  # noqa: E731
-        native = sparse(root, inputs, results, copied) or foreign(root, inputs, results, copied)
+        native = sparse(root, inputs, results, copied, self.target) or foreign(
+            root, inputs, results, copied, self.target)
         if isinstance(native, Foreign):
             self.program.buffers += native.scratch
+        if native is None:
+            self._require("callback", root)
         self.program.kernels.append(
             native or Callback([root], op=root.op, inputs=inputs, results=results)
         )
@@ -309,8 +314,16 @@ class _Lowering:
             return buffer
         return self._strided(node, True).buffer
 
+    def _require(self, kind: str, node: Node) -> None:
+        """Refuse a node whose kernel would be of a kind that the target has no code for."""
+        if not self.target.supports(kind):
+            have = ", ".join(sorted(self.target.kinds))
+            raise DeviceError(at(f"{node.op.name} takes a kernel of the kind {kind!r}, and the "
+                                 f"target {self.target.name!r} has code for {have}", node.where))
+
     def _control(self, root: Node) -> None:
         """A loop or branch: a kernel with kernels inside."""
+        self._require("control", root)
         from agnesi.schedule.lowering.loops import Maker, carried
 
         if root.op.outputs > 1:
@@ -330,8 +343,8 @@ class _Lowering:
         """The program of a body."""
         ours = self.program.request
         inner = self.program.schedule(
-            Request(outputs, leaves, ours.prefers, ours.library, inner=True, carried=carried,
-                    exclude=ours.exclude))
+            Request(outputs, leaves, ours.target, ours.prefers, ours.library, inner=True,
+                    carried=carried, exclude=ours.exclude))
         self.program.counts.update(inner.counts)
         return inner
 

@@ -185,7 +185,7 @@ def _limited(program: Program, limit: int) -> list[Kernel]:
     outside = sum(b.nbytes for b in _table(program, program.kernels))
     remaker = Remaker(program.kernels, program.shared, lambda kernel, old, new: (
         _same(old, new) and overwrites_safely(kernel, old, new)
-    ))
+    ), program.request.target.costs)
 
     def arena(kernels: Sequence[Kernel]) -> int:
         spans = _lifetimes(kernels, traffic)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from agnesi.core.ir.costs import price
 from agnesi.core.ir.kernels import Buffer, Convolution, Kernel, Nest, Product, walk
 from agnesi.core.support.record import field, struct
+from agnesi.core.target import Costs
 from agnesi.schedule.buffer_substitution import swappable, swapped
 from agnesi.schedule.memory.arena import rounded
 
@@ -24,8 +25,6 @@ _TRIED, _GIVEN_UP = 6, 48
 _LONG, _WORK = 300, 2_000_000
 #: How often room is made for gaps between buffers.
 _CORRECTIONS = 6
-#: Bytes moved and multiply-adds done in the time of a scalar operation, about.
-_BYTES, _MULTIPLY_ADDS = 4, 8
 
 
 @struct
@@ -52,10 +51,13 @@ class Remaker:
         Results that take over the memory of a state.
     takes : callable
         ``takes(kernel, old, new)``: whether a kernel may write ``new`` over ``old``.
+    costs : Costs
+        What the target takes its time for.
     """
 
     def __init__(self, kernels: Sequence[Kernel], shared: Mapping[Buffer, Buffer],
-                 takes: Callable[[Kernel, Buffer, Buffer], bool]) -> None:
+                 takes: Callable[[Kernel, Buffer, Buffer], bool],
+                 costs: Costs) -> None:
         self.kernels = kernels
         self.takes = takes
         self.splits: dict[Buffer, list[int]] = {}
@@ -85,7 +87,7 @@ class Remaker:
             for b in reads:
                 if b in self.readers:
                     self.readers[b].append(k)
-        self.costs = {b: _cost(kernels[k], b) for b, k in self.writer.items()}
+        self.costs = {b: _cost(kernels[k], b, costs) for b, k in self.writer.items()}
         self._bytes = {
             b: rounded(b.nbytes) for touched in self.touches for bs in touched for b in bs
             if b.role == "temporary"
@@ -345,10 +347,10 @@ def _excess(profile: Sequence[int], goal: int) -> int:
     return sum(alive - goal for alive in profile if alive > goal)
 
 
-def _cost(kernel: Kernel, b: Buffer) -> float:
+def _cost(kernel: Kernel, b: Buffer, costs: Costs) -> float:
     """What it takes to run a kernel for one of its buffers, in scalar operations, about."""
     values = [s.value for s in kernel.stores() if s.buffer is b]
-    work: float = b.nbytes / _BYTES
+    work: float = b.nbytes / costs.bytes_per_operation
     for value in walk(values):
         points = 1
         for axis in value.free:
@@ -356,9 +358,9 @@ def _cost(kernel: Kernel, b: Buffer) -> float:
         work += points * price(value.op) if value.op != "load" else points * 0.5
     if isinstance(kernel, Product):
         batch, m, n, k = kernel.sizes
-        work += batch * m * n * k / _MULTIPLY_ADDS
+        work += batch * m * n * k / costs.multiply_adds_per_operation
     if isinstance(kernel, Convolution):
-        work += _multiply_adds(kernel) / _MULTIPLY_ADDS
+        work += _multiply_adds(kernel) / costs.multiply_adds_per_operation
     return work
 
 

@@ -15,12 +15,13 @@ from typing import Any
 
 from agnesi.core.ir.dims import is_static, product
 from agnesi.core.ir.kernels import Buffer, Kernel, Nest, Product
+from agnesi.core.target import Target
 from agnesi.schedule.evaluation_counts import below, instructions, loops_of
 from agnesi.schedule.program import Group, Program
 
-#: Instructions of a member, at least; of a group, at least; of a nest, and multiply-adds of a
-#: product, at most: from there on it has work enough for threads alone.
-_LEAST, _ENOUGH, _NEST, _PRODUCT = 20_000, 1_500_000, 400_000, 4_000_000
+#: Instructions of a member, at least; of a group, at least; and multiply-adds of a product, at
+#: most: from there on it has work enough for threads alone.
+_LEAST, _ENOUGH, _PRODUCT = 20_000, 1_500_000, 4_000_000
 #: Instructions for an element that a nest touches, of which few take more.
 _DEAR = 40
 #: Kernels to look through for members, and bytes that those write which move forward, at most.
@@ -34,6 +35,8 @@ def group_independent(program: Program) -> Program:
     """
     request = program.request
     if request.inner or request.saved or request.limit is not None or len(program.kernels) < 2:
+        return program
+    if request.target.threads < 2:
         return program
     traffic = [_Traffic(program, kernel) for kernel in program.kernels]
     left = deque(traffic)
@@ -62,7 +65,7 @@ class _Traffic:
         self.kernel = kernel
         self.reads = {_owner(b, program.shared) for b in (*reads, *kernel.waits)}
         self.writes = {_owner(b, program.shared) for b in writes}
-        self.work = _work(kernel)
+        self.work = _work(kernel, program.request.target)
 
     @property
     def moves(self) -> bool:
@@ -96,13 +99,14 @@ def _owner(buffer: Buffer, shared: dict[Buffer, Buffer]) -> Buffer:
     return buffer
 
 
-def _work(kernel: Kernel) -> int:
+def _work(kernel: Kernel, target: Target) -> int:
     """The instructions of a kernel that may share threads with others; 0 for any other one."""
     found: Any
     if isinstance(kernel, Product):
         found, most = 0 if kernel.symbol else product(kernel.sizes), _PRODUCT
     elif isinstance(kernel, Nest):
-        found, most = kernel.answer(_work, lambda: _instructions(kernel)), _NEST
+        found = kernel.answer(_work, lambda: _instructions(kernel))
+        most = target.costs.nest_operations
     else:
         return 0
     return found if is_static((found,)) and _LEAST <= found < most else 0

@@ -19,8 +19,8 @@ from agnesi.schedule.program import Program
 
 #: How places are kept.
 _PLACE = np.dtype(np.int64)
-#: Copies of the places; bytes of one of them, at most; terms in all and for each place, at least.
-_COPIES, _BYTES, _LEAST, _OFTEN = 4, 8 << 10, 64, 4
+#: Copies of the places; terms in all and for each place, at least.
+_COPIES, _LEAST, _OFTEN = 4, 64, 4
 #: Kernels to look through for one that computes the same places.
 _NEAR = 100
 
@@ -28,8 +28,9 @@ _NEAR = 100
 def privatize(program: Program) -> Program:
     """Let sums into a few places use copies of those."""
     result: list[Kernel] = []
+    most = program.request.target.costs.private_bytes
     for kernel in program.kernels:
-        if isinstance(kernel, Nest) and _is_sums(kernel):
+        if isinstance(kernel, Nest) and _is_sums(kernel, most):
             found, new, made = _spread(kernel)
             result += [k for k in found if not _is_taken_in(k, result)]
             result += new
@@ -41,8 +42,9 @@ def privatize(program: Program) -> Program:
     return program
 
 
-def _is_sums(nest: Nest) -> bool:
-    """Whether a nest along one axis, in order, adds to many times fewer places."""
+def _is_sums(nest: Nest, most: int) -> bool:
+    """Whether a nest along one axis, in order, adds to many times fewer places, of ``most`` bytes
+    together."""
     if len(nest.axes) != 1 or not nest.ordered:
         return False
     sizes: list[Any] = [nest.axes[0].extent, *(s.buffer.size for s in nest.body)]
@@ -52,7 +54,7 @@ def _is_sums(nest: Nest) -> bool:
     terms = [v for s in nest.body for v in (*s.value.args[1:], *s.offset.atoms)]
     return (
         len(targets) == len(nest.body) and len({b.dtype for b in targets}) == 1
-        and sum(b.nbytes for b in targets) <= _BYTES
+        and sum(b.nbytes for b in targets) <= most
         and sizes[0] >= max(_LEAST, _OFTEN * max(sizes[1:]))
         and all(map(_is_sum, nest.body))
         and targets.isdisjoint(buffers_of(terms))

@@ -17,20 +17,18 @@ from agnesi.core.ir.extents import divides, guess
 from agnesi.core.ir.kernels import Buffer, Kernel, Nest, Store, axes_in, row_major, walk
 from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, fresh_axes, load
 from agnesi.core.support.record import replace
+from agnesi.core.target import Costs
 from agnesi.schedule.iteration_space import axes_of, point
 from agnesi.schedule.lowering.kernel_templates import Again
 from agnesi.schedule.program import Program
 
-#: Bytes of what is summed, from which reading it again costs more than adding on the way, and of
-#: the sums of a part, at most: they stay in the second cache.
-_BIG, _WIDE = 1 << 20, 128 << 10
 #: Parts at most, and rows in one of them at least.
 _PARTS, _ROWS = 32, 8
 
 
 def fuse_sums(program: Program) -> Program:
     """Let sums of rows be taken by the kernels that write them."""
-    sums = _Sums(program.kernels)
+    sums = _Sums(program.kernels, program.request.target.costs)
     parts = [part for part in sums.parts.values() if part is not None]
     program.kernels = sums.kernels
     program.buffers += parts
@@ -39,7 +37,8 @@ def fuse_sums(program: Program) -> Program:
 
 
 class _Sums:
-    def __init__(self, kernels: Sequence[Kernel]) -> None:
+    def __init__(self, kernels: Sequence[Kernel], costs: Costs) -> None:
+        self._costs = costs
         self.parts: dict[Buffer, Buffer | None] = {}
         self._makers: dict[Buffer, Nest] = {}
         self._cut: dict[int, list[Any]] = {}
@@ -51,14 +50,15 @@ class _Sums:
             if isinstance(kernel, Nest) and not kernel.ordered:
                 kernel = self._reading(kernel)
                 for b in buffers:
-                    if writers[b] == 1 and _is_big(b):
+                    if writers[b] == 1 and _is_big(b, costs):
                         self._makers[b] = kernel
             result.append(kernel)
         self.kernels = [new for kernel in result for new in self._cut.get(id(kernel), [kernel])]
 
     def _reading(self, kernel: Nest) -> Nest:
         """A kernel that leaves its sums to those that write the rows, as far as that can be."""
-        parts = {rows: self._part(rows) for rows in _summed(kernel) if rows in self._makers}
+        costs = self._costs
+        parts = {rows: self._part(rows) for rows in _summed(kernel, costs) if rows in self._makers}
         taken = {rows: part for rows, part in parts.items() if part is not None}
         if not taken:
             return kernel
@@ -66,8 +66,8 @@ class _Sums:
         def made() -> list[Any]:
             axes = {*kernel.axes, *axes_in(kernel.body)}
             change = Substitution({}, {
-                total: _sum_of(taken[rows], place, axes) for total, rows, place in _sums_of(kernel)
-                if rows in taken
+                total: _sum_of(taken[rows], place, axes)
+                for total, rows, place in _sums_of(kernel, costs) if rows in taken
             })
             return [replace(kernel, body=[replace(s, value=change(s.value)) for s in kernel.body])]
 
@@ -79,29 +79,29 @@ class _Sums:
             self.parts[rows] = None
             maker = self._makers[rows]
             new = [] if id(maker) in self._cut else (
-                self._again(maker, [rows], [], lambda: _cut(maker, rows)))
+                self._again(maker, [rows], [], lambda: _cut(maker, rows, self._costs)))
             if new:
                 self._cut[id(maker)] = new
                 self.parts[rows], = new[0].writes()
         return self.parts[rows]
 
 
-def _summed(kernel: Nest) -> list[Buffer]:
+def _summed(kernel: Nest, costs: Costs) -> list[Buffer]:
     """The big buffers whose rows a kernel adds up."""
     if kernel.like is None:
-        return [rows for _, rows, _ in _sums_of(kernel)]
+        return [rows for _, rows, _ in _sums_of(kernel, costs)]
     buffers = kernel.like.buffers
     return [buffers[i] for i in kernel.answer(
-        _summed, lambda: [buffers.index(rows) for _, rows, _ in _sums_of(kernel)]
+        _summed, lambda: [buffers.index(rows) for _, rows, _ in _sums_of(kernel, costs)]
     )]
 
 
-def _sums_of(kernel: Nest) -> list[tuple[Expr, Buffer, Affine]]:
+def _sums_of(kernel: Nest, costs: Costs) -> list[tuple[Expr, Buffer, Affine]]:
     """The sums of all rows of big buffers in a kernel: those, and the place of an element."""
     values = [s.value for s in kernel.body if s.value.reduces]
     found = [(total, *total.args[0].param) for total in walk(values) if _is_sum(total)]
     return [(total, rows, place) for total, rows, place in found
-            if _is_big(rows) and _is_over_rows(rows, place, total)]
+            if _is_big(rows, costs) and _is_over_rows(rows, place, total)]
 
 
 def _is_sum(value: Expr) -> bool:
@@ -112,8 +112,9 @@ def _is_sum(value: Expr) -> bool:
     )
 
 
-def _is_big(buffer: Buffer) -> bool:
-    return buffer.contiguous and guess(buffer.nbytes) >= _BIG and is_static(buffer.shape[-1:])
+def _is_big(buffer: Buffer, costs: Costs) -> bool:
+    large = buffer.contiguous and guess(buffer.nbytes) >= costs.reread_bytes
+    return large and is_static(buffer.shape[-1:])
 
 
 def _is_over_rows(rows: Buffer, place: Affine, total: Expr) -> bool:
@@ -129,7 +130,7 @@ def _is_whole(buffer: Buffer, place: Affine, axes: Sequence[Axis]) -> bool:
     return place == Affine(0, steps) and math.prod(extents) == buffer.size
 
 
-def _cut(nest: Nest, rows: Buffer) -> list[Nest]:
+def _cut(nest: Nest, rows: Buffer, costs: Costs) -> list[Nest]:
     """A nest that adds up the rows which it writes to a buffer, behind the one that clears sums.
 
     Nothing where it cannot.
@@ -138,7 +139,7 @@ def _cut(nest: Nest, rows: Buffer) -> list[Nest]:
     written = [s for s in nest.body if s.buffer is rows]
     if len(written) != 1 or not _is_whole(rows, written[0].offset, axes):
         return []
-    count = _parts(axes, rows.dtype.itemsize)
+    count = _parts(axes, rows.dtype.itemsize, costs)
     if not count:
         return []
     first, *rest, column = axes
@@ -155,10 +156,10 @@ def _cut(nest: Nest, rows: Buffer) -> list[Nest]:
             replace(nest, axes=(axis, *inner, *rest, column), body=body, ordered=ordered)]
 
 
-def _parts(axes: Sequence[Axis], itemsize: int) -> int:
+def _parts(axes: Sequence[Axis], itemsize: int, costs: Costs) -> int:
     """How many parts rows are cut into, along the first axis; 0 if they are not."""
     *sizes, columns = [a.extent for a in axes]
-    if not sizes or not is_static((columns,)) or columns * itemsize > _WIDE:
+    if not sizes or not is_static((columns,)) or columns * itemsize > costs.sums_bytes:
         return 0
     if len(sizes) > 1:
         few = is_static(sizes[:1]) and sizes[0] <= _PARTS

@@ -19,8 +19,8 @@ from agnesi.core.support.record import replace
 from agnesi.schedule.lowering.kernel_templates import Again
 from agnesi.schedule.program import Program
 
-#: Elements from which a reduction is worth threads, and results that they could not share.
-_MUCH, _LITTLE = 400_000, 128
+#: Results that threads could not share.
+_LITTLE = 128
 #: Parts at most; for very large ones, parts of about so many elements (8 ms, so that signals are
 #: seen between them), and how many parts then.
 _PARTS, _PART_ELEMENTS, _MOST_PARTS = 16, 1 << 24, 1 << 16
@@ -29,10 +29,10 @@ _KEPT = ("float32", "float64", "int32", "int64", "bool")
 
 def split_reductions(program: Program) -> Program:
     """Cut large reductions in parts, which get memory."""
-    again = Again()
+    again, least = Again(), program.request.target.costs.nest_operations
     result: list[Kernel] = []
     for kernel in program.kernels:
-        new = again(kernel, (), (), partial(_cut, kernel)) if _has_little(kernel) else []
+        new = again(kernel, (), (), partial(_cut, kernel, least)) if _has_little(kernel) else []
         for first in new[:-1]:
             program.buffers += first.writes()
             program.count()
@@ -49,13 +49,17 @@ def _has_little(kernel: Kernel) -> TypeGuard[Nest]:
     return is_static(sizes) and math.prod(sizes) <= _LITTLE
 
 
-def _cut(kernel: Nest) -> list[Any]:
-    """Kernels that reduce the parts, and the same kernel without that; nothing if it has none."""
+def _cut(kernel: Nest, least: int) -> list[Any]:
+    """Kernels that reduce the parts, and the same kernel without that; nothing if it has none.
+
+    Reductions of ``least`` elements are worth threads.
+    """
     known: dict[Expr, Expr] = {}
     made: dict[Any, Nest] = {}
     taken = {*kernel.axes, *axes_in(kernel.body)}
     for value in walk([s.value for s in kernel.body]):
-        split = _split(value) if value.free <= {*kernel.axes} else None  # else it is inside another
+        inside = not value.free <= {*kernel.axes}  # of another one
+        split = None if inside else _split(value, least)
         if split is None:
             continue
         axes = tuple(a for a in kernel.axes if a in value.free)
@@ -71,13 +75,13 @@ def _cut(kernel: Nest) -> list[Any]:
     return [*made.values(), replace(kernel, body=body)]
 
 
-def _split(value: Expr) -> tuple[Axis, int] | None:
+def _split(value: Expr, least: int) -> tuple[Axis, int] | None:
     """The axis along which a large reduction is cut, and into how many parts."""
     if value.op != "reduce" or value.dtype not in _KEPT:
         return None
     bound = value.param[1]
     sizes = [a.extent for a in (*bound, *value.free)]
-    if not is_static(sizes) or math.prod(sizes) < _MUCH:
+    if not is_static(sizes) or math.prod(sizes) < least:
         return None
     if any(v.op in ("reduce", "steps") for v in walk(value.args)):
         return None

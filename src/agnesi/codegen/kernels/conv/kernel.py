@@ -17,7 +17,7 @@ from agnesi.codegen.kernels.conv.rowsplan import RowsPlan, plan_rows
 from agnesi.codegen.kernels.conv.weight_pixels_plan import PlacesPlan, plan_places
 from agnesi.codegen.kernels.conv.weightplan import WeightPlan, plan_weight
 from agnesi.codegen.kernels.gemm import GemmPlan
-from agnesi.codegen.kernels.gemm.costs import Machine
+from agnesi.codegen.kernels.gemm.costs import Machine, machine_for
 from agnesi.codegen.kernels.library_products import Call, emit_call, plan_call
 from agnesi.codegen.kernels.product import emit_product, plan_product
 from agnesi.codegen.llvm.builder import Builder, Value, i64
@@ -28,6 +28,7 @@ from agnesi.core.ir.extents import Extent, guess
 from agnesi.core.ir.kernels import Convolution, Product
 from agnesi.core.support.policy import FAST_RUN, CompilePolicy
 from agnesi.core.support.record import record
+from agnesi.core.target import Target
 
 if TYPE_CHECKING:
     from agnesi.codegen.kernels.conv.depthwiseplan import DepthwisePlan
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
 P = TypeVar("P", bound="WinogradPlan")
 _LONG = 40
-_PARALLEL_WORK = 600_000
 _BYTES = {"float32": 4, "float64": 8}
 
 
@@ -51,7 +51,7 @@ class ConvPlan:
     kernel: Convolution
     work: Any
     parts: tuple[Part, ...]
-    vector_bits: int
+    target: Target
 
     @property
     def units(self) -> Size:
@@ -73,24 +73,21 @@ class ConvPlan:
     @property
     def spare(self) -> Any:
         """By how much it is worth several threads."""
-        return self.work - _PARALLEL_WORK
+        return self.work - self.target.costs.product_multiply_adds
 
 
 def _units(part: Part) -> Size:
     return part[1].units if isinstance(part, tuple) else part.units
 
 
-def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
-                     l3: int, policy: CompilePolicy = FAST_RUN, threads: int = 1) -> ConvPlan:
+def plan_convolution(kernel: Convolution, target: Target, policy: CompilePolicy = FAST_RUN,
+                     threads: int = 1) -> ConvPlan:
     """How a convolution is cut into tiles and work units; ``policy`` may ask for little code.
 
     So many ``threads`` of ours share what a library does.
     """
     dtype = kernel.total.dtype.name
-    itemsize = _BYTES[dtype]
-    registers = 32 if vector_bits == 512 else 16
-    machine = Machine(max(1, vector_bits // (8 * itemsize)), itemsize, registers, l1, l2, l3,
-                      policy.code_weight, policy.shared_kernels)
+    machine = machine_for(target, _BYTES[dtype], policy)
     long = policy.short_epilogues or cost([s.value for s in kernel.body]) > _LONG
     type_ = memory_type(dtype)
     dense = [weight_part(kernel)] if kernel.kind == "weight" else dense_parts(kernel)
@@ -101,15 +98,13 @@ def plan_convolution(kernel: Convolution, *, vector_bits: int, l1: int, l2: int,
         if alone is not None:
             parts.append(alone)
         elif product is not None:
-            cut = plan_call(product, threads) or plan_product(
-                product, vector_bits=vector_bits, l1=l1, l2=l2, l3=l3)
+            cut = plan_call(product, threads) or plan_product(product, target)
             parts.append(cut if isinstance(cut, Call) else (product, cut))
         elif kernel.kind == "weight":
             parts.append(_plan_weight(part, type_, machine))
         else:
             parts.append(_plan_dense(part, type_, machine, long))
-    return ConvPlan(kernel, sum(d.actual_work for d in dense), tuple(parts),
-                    vector_bits)
+    return ConvPlan(kernel, sum(d.actual_work for d in dense), tuple(parts), target)
 
 
 def _plan_alone(dense: Dense, type_: str, machine: Machine, weight: bool,
@@ -194,7 +189,7 @@ def emit_convolution(b: Builder, plan: ConvPlan, pointer: Callable[[Builder], Ad
             continue
         if isinstance(part, Call):
             with b.when(b.icmp("slt", low, high)):
-                emit_call(b, part, here, plan.vector_bits, low, high)
+                emit_call(b, part, here, low, high)
             continue
         file, name = part.emitter.split(":")  # what is not chosen is not loaded
         emitter = getattr(import_module(f"agnesi.codegen.kernels.conv.{file}"), name)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from agnesi.core.ir.convsizes import ConvSizes
 from agnesi.core.ir.extents import guess
 from agnesi.core.support.record import record, replace
+from agnesi.core.target import Target
 
 _COPIED = 0.3  # cycles to bring one element into the order that the tiles read
 _SQUARES = 1.35  # time of a multiplication in another basis
@@ -38,14 +39,14 @@ class Layouts:
     cycles: float
 
 
-def preferred(kind: str, sizes: ConvSizes, *, vector_bits: int,
+def preferred(kind: str, sizes: ConvSizes, *, target: Target,
               itemsize: int = 4) -> tuple[Layouts, ...]:
     """The combinations worth considering, the fastest first.
 
     ``kind`` is that of :class:`agnesi.core.ir.kernels.Convolution`.  Orders that are not listed
     work too; they cost about as much as the slowest that is.
     """
-    lanes = max(1, vector_bits // (8 * itemsize))
+    lanes = target.lanes(itemsize)
     if open_ := sizes.open:
         sizes = replace(sizes, image=tuple(map(guess, sizes.image)),
                         places=tuple(map(guess, sizes.places)))

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from agnesi.codegen.kernels.gemm.spec import GemmSpec
 from agnesi.codegen.kernels.gemm.tiling import Panel, Piece, Rows, pieces_of
-from agnesi.core.support.policy import FAST_RUN
+from agnesi.core.support.policy import FAST_RUN, CompilePolicy
 from agnesi.core.support.record import record
+from agnesi.core.target import Target
 
 _TURNED = 0.45  # cycles to pack one element that lies the other way
 _TURNED_FAR = 0.75  # one that comes from memory
@@ -23,7 +24,7 @@ TALL = 16  # rows of a tile that is one vector wide: a line of a turned A
 
 @record
 class Machine:
-    """What the planner knows of the processor, and what code may cost.
+    """What the planner knows of a target, for elements of one size, and what code may cost.
 
     ``code`` is the share of the run time as which each accumulator counts, ``shared`` says that
     convolutions share functions.
@@ -42,6 +43,12 @@ class Machine:
     def unit(self) -> float:
         """Cycles of one full vector instruction: two 256-bit ones start in each cycle."""
         return 1.0 if self.registers == 32 else 0.5
+
+
+def machine_for(target: Target, itemsize: int, policy: CompilePolicy) -> Machine:
+    """A target, for elements of so many bytes."""
+    return Machine(target.lanes(itemsize), itemsize, target.registers, target.l1, target.l2,
+                   target.l3, policy.code_weight, policy.shared_kernels)
 
 
 @record

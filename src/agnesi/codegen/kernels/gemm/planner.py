@@ -12,6 +12,7 @@ from agnesi.codegen.kernels.gemm.costs import (
     best_tiles,
     line_cost,
     lines_apart,
+    machine_for,
     open_tiles,
     pack_cost,
     tall_tiles,
@@ -32,6 +33,7 @@ from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.extents import Extent, least, most
 from agnesi.core.support.policy import FAST_COMPILE, FAST_RUN, CompilePolicy
 from agnesi.core.support.record import replace
+from agnesi.core.target import Target
 
 _SPILL_FROM = 256  # k from which the detour of a tile through scratch costs nothing
 _CALLS_FROM = 64  # k from which a tile takes longer than memory
@@ -58,16 +60,12 @@ _UNITS = 32  # work units to aim for, so that shares among threads are even
 
 def plan(
     spec: GemmSpec,
+    target: Target,
     *,
-    vector_bits: int,
-    l1: int = 32 << 10,
-    l2: int = 512 << 10,
-    l3: int = 8 << 20,
-    registers: int | None = None,
     long_epilogue: bool = False,
     policy: CompilePolicy = FAST_RUN,
 ) -> GemmPlan:
-    """Plan a product for a machine with these vectors, cache sizes and vector registers.
+    """Plan a product for the vectors, cache sizes and vector registers of a target.
 
     ``long_epilogue`` says that the epilogue is much code (an ``exp``, say), so that it should be
     written out once for each panel and not once for each accumulator; a ``policy`` may ask for
@@ -76,14 +74,12 @@ def plan(
     Examples
     --------
     >>> from agnesi.codegen.kernels.gemm import GemmSpec, plan
-    >>> chosen = plan(GemmSpec(60, 500, 784), vector_bits=512)
+    >>> from agnesi.core.target import Target
+    >>> chosen = plan(GemmSpec(60, 500, 784), Target(512))
     >>> chosen.form, chosen.pack_a, chosen.pack_b
     ('tile', False, False)
     """
-    if registers is None:
-        registers = 32 if vector_bits == 512 else 16
-    lanes = max(1, vector_bits // (8 * spec.itemsize))
-    machine = Machine(lanes, spec.itemsize, registers, l1, l2, l3, policy.code_weight)
+    machine = machine_for(target, spec.itemsize, policy)
     if max(spec.zeros) >= ZEROS and (found := skipping(spec, machine)) is not None:
         return found
     swapped = _better_transposed(spec)

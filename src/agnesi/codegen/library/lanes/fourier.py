@@ -29,6 +29,7 @@ from agnesi.codegen.library.lanes.tables import Table, pairs, radices
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64
 from agnesi.codegen.llvm.register_tiles import TYPES, Tiles, transposed
 from agnesi.core.support.roots import roots
+from agnesi.core.target import Target
 
 Load = Callable[[Value], Complex]
 Store = Callable[[Value, Complex], None]
@@ -258,8 +259,8 @@ class _Fourier(Tiles):
         b.store(b.fsub(first, last), self.number(result, i64(1)))
 
 
-def _lanes(dtype: str, n1: int, n2: int, vector_bits: int) -> int:
-    lanes = vector_bits // 8 // TYPES[dtype][1]
+def _lanes(dtype: str, n1: int, n2: int, target: Target) -> int:
+    lanes = target.lanes(TYPES[dtype][1])
     while n1 > 1 and lanes > min(n1, n2):
         lanes //= 2
     return lanes
@@ -268,11 +269,11 @@ def _lanes(dtype: str, n1: int, n2: int, vector_bits: int) -> int:
 class _Plan:
     """A transform of ``n1 * n2`` complex numbers, as a function of a module."""
 
-    def __init__(self, dtype: str, n1: int, n2: int, vector_bits: int) -> None:
+    def __init__(self, dtype: str, n1: int, n2: int, target: Target) -> None:
         self.dtype, self.n1, self.n2 = dtype, n1, n2
-        self.full = vector_bits // 8 // TYPES[dtype][1]
-        self.lanes = _lanes(dtype, n1, n2, vector_bits)
-        self.module, self.table = Module(), Table(dtype)
+        self.full = target.lanes(TYPES[dtype][1])
+        self.lanes = _lanes(dtype, n1, n2, target)
+        self.module, self.table = Module(target), Table(dtype)
         longest = 6 * max(n1, n2) * self.lanes
         middle = 2 * n1 * n2 if n1 > 1 else 0
         #: Numbers of room that it works in, a multiple of what a vector holds.
@@ -371,14 +372,14 @@ class _Plan:
 
 
 def fourier_module(kind: str, dtype: str, n1: int, n2: int, inverse: bool, units: int, room: int,
-                   vector_bits: int) -> tuple[str, np.ndarray]:
+                   target: Target) -> tuple[str, np.ndarray]:
     """The text of ``main(x, y, room, rows, factor)``, and of ``shared``, if any, and its table.
 
     ``kind`` is "fft", for rows of ``n1 * n2`` complex numbers; "rfft", for twice as many real
     numbers and half of their spectrum; or "columns" of ``n2`` complex numbers, where there are at
     least ``n1``.  The latter take more numbers: see ``_Plan``.
     """
-    plan = _Plan(dtype, n1, n2, vector_bits)
+    plan = _Plan(dtype, n1, n2, target)
     if kind == "fft":
         plan.write(inverse, "main")
     elif kind == "columns":

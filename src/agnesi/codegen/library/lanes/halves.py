@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64, lanes
 from agnesi.codegen.llvm.task import task
+from agnesi.core.target import Target
 
 #: Lanes, vectors and rows of a tile of results, and rows of the second matrix that are packed.
 _LANES, _VECTORS, _ROWS, _DEPTH = 16, 3, 8, 512
@@ -132,14 +133,14 @@ def _mask(b: Builder, count: Value) -> Value:
     return b.icmp("slt", _NUMBERS, b.splat(count, _LANES))
 
 
-def halves_module(turned: bool, room: int) -> str:
+def halves_module(turned: bool, room: int, target: Target) -> str:
     """The text of ``shared(table, begin, end, thread)``: strips of columns of products.
 
     The table: two matrices, the result (float32), room (``room`` bytes a thread's unit), then how
     many of them there are, rows, columns, inner size, and units.  The second matrix may be
     ``turned``: its transpose lies there.
     """
-    module = Module()
+    module = Module(target)
     b = task(module, "shared")
     table, begin, end, _ = b.parameters
     a, c, result, given = (b.load("ptr", b.gep("i64", table, i64(i))) for i in range(4))

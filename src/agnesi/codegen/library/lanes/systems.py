@@ -12,6 +12,7 @@ from collections.abc import Callable
 from agnesi.codegen.library.lanes.shared import COUNT, Step, write_shared
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64, vector
 from agnesi.codegen.llvm.register_tiles import TYPES, Tiles
+from agnesi.core.target import Target
 
 Place = Value | int
 
@@ -147,7 +148,7 @@ class _Systems(Tiles):
 
 
 def systems_module(kind: str, dtype: str, n: int, columns: int, options: str, units: int,
-                   vector_bits: int) -> str:
+                   target: Target) -> str:
     """The text of the function ``main`` for matrices of ``n`` rows, and of ``shared``, if any.
 
     ========== ================================================================= ==============
@@ -160,10 +161,10 @@ def systems_module(kind: str, dtype: str, n: int, columns: int, options: str, un
     cholesky   matrices, factors, where there are such
     ========== ================================================================= ==============
     """
-    lanes = vector_bits // 8 // TYPES[dtype][1]
+    lanes = target.lanes(TYPES[dtype][1])
     names = {"solve": "abxf", "inv": "axf", "diagonal": "axf", "triangle": "abx",
              "cholesky": "axf"}[kind]
-    module = Module()
+    module = Module(target)
     b = Builder(module, "main", [*(("ptr", name) for name in names), ("i64", "count")],
                 internal=False)
     given = dict(zip(names, b.parameters, strict=False))
@@ -188,17 +189,17 @@ def systems_module(kind: str, dtype: str, n: int, columns: int, options: str, un
     return str(module)
 
 
-def factored_module(dtype: str, n: int, options: str, vector_bits: int) -> str:
+def factored_module(dtype: str, n: int, options: str, target: Target) -> str:
     """The text of ``main(factors, pivots, b, x, matrices, rows)``: right-hand sides in the lanes.
 
     Factors and pivots are those of ``ops/linalg/lapack.py``'s ``getrf``; every matrix has as many
     right-hand sides, which are rows of ``b``.  Options: t(ransposed), and w(ide) pivots of 64 bits.
     """
-    module = Module()
+    module = Module(target)
     names = [*(("ptr", name) for name in ("lu", "pivots", "b", "x")), ("i64", "many"), ("i64", "k")]
     b = Builder(module, "main", names, internal=False)
     lu, pivots, given, result, many, k = b.parameters
-    s = _Systems(b, dtype, vector_bits // 8 // TYPES[dtype][1], n)
+    s = _Systems(b, dtype, target.lanes(TYPES[dtype][1]), n)
     x = s.tile(n)
     with b.loop(i64(0), many) as matrix:
         block = b.mul(matrix.index, b.mul(k, i64(n)))

@@ -10,6 +10,7 @@ from agnesi.codegen.library.rowwise.places import Places
 from agnesi.codegen.llvm.builder import Module, Value, i64
 from agnesi.codegen.llvm.instructions import prefetch
 from agnesi.codegen.llvm.task import share, task
+from agnesi.core.target import Target
 
 #: A line of the cache, and lines at a time.
 _LINE, _MANY = 64, 4
@@ -18,14 +19,14 @@ _VECTOR = f"<{_LINE // 4} x i32>"
 LEAST = 4 * _LINE
 
 
-def blocks_module(name: str) -> str:
+def blocks_module(name: str, target: Target) -> str:
     """The module for ``name``: the dtype of places, and "past" where results pass the caches.
 
     Its function ``run`` does what that of ``take_module`` does, with blocks for elements; behind
     the units, the table has the bytes of a block.
     """
     places, *past = name.split()
-    module = Module()
+    module = Module(target)
     b = task(module)
     _Blocks(b, "i8", places, False).write_blocks(bool(past))
     return str(module)

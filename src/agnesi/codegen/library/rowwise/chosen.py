@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from agnesi.codegen.llvm.builder import Builder, Module, Value, i64
 from agnesi.codegen.llvm.task import task
+from agnesi.core.target import Target
 
 #: Elements of a block, and those that the table knows about.
 _BLOCK, _GROUP = 64, 8
@@ -16,14 +17,14 @@ _MANY = 8
 _FALSE = Value("false", "i1")
 
 
-def chosen_module(name: str) -> str:
+def chosen_module(name: str, target: Target) -> str:
     """The module for bools.
 
     Its function ``run`` does its one unit of work, as kernels do; the table has the addresses of
     bools and of int64 places, the number of bools, and that of places.
     """
     assert name == "bool"
-    module = Module()
+    module = Module(target)
     _Chosen(task(module)).write()
     return str(module)
 

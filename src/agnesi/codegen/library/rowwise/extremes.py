@@ -20,6 +20,7 @@ from agnesi.codegen.llvm.builder import (
 )
 from agnesi.codegen.llvm.task import TYPES, share, task
 from agnesi.codegen.loops.evaluate import IDENTITY
+from agnesi.core.target import Target
 
 #: Bytes of a vector, and vectors at a time.
 _VECTOR, _MANY = 64, 4
@@ -27,14 +28,14 @@ _VECTOR, _MANY = 64, 4
 _BLOCK = 1024
 
 
-def extremes_module(name: str) -> str:
+def extremes_module(name: str, target: Target) -> str:
     """The module for ``name``: "maximum" or "minimum", and a dtype.
 
     Its function ``run`` does units of work, as kernels do; the table has the addresses of elements
     and of int64 results, elements of a row, the number of rows, and that of units.
     """
     kind, dtype = name.split()
-    module = Module()
+    module = Module(target)
     _Extremes(task(module), kind, dtype).write()
     return str(module)
 

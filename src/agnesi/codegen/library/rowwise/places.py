@@ -22,6 +22,7 @@ from agnesi.codegen.llvm.builder import (
 )
 from agnesi.codegen.llvm.instructions import prefetch
 from agnesi.codegen.llvm.task import TYPES, share, task
+from agnesi.core.target import Target
 
 #: Rows at a time, and places.
 _ROWS, _LANES = 4, 16
@@ -34,7 +35,7 @@ _FAR = 1 << 19
 _Line = tuple[Value, Value]
 
 
-def take_module(name: str) -> str:
+def take_module(name: str, target: Target) -> str:
     """The module for ``name``: the bytes of an element, and the dtype of places.
 
     Its function ``run`` does units of work, as kernels do; the table has the addresses of elements,
@@ -42,17 +43,17 @@ def take_module(name: str) -> str:
     out of range; then the number of rows, elements of a row, places, and units.
     """
     size, places = name.split()
-    module = Module()
+    module = Module(target)
     b = task(module)
     Places(b, f"i{8 * int(size)}", places, False).write()
     return str(module)
 
 
-def add_module(name: str) -> str:
+def add_module(name: str, target: Target) -> str:
     """The same for ``name``, the dtypes of elements and places: rows of results have ``n``
     elements, those of the first operand, which are added to them, ``m``."""
     dtype, places = name.split()
-    module = Module()
+    module = Module(target)
     Places(task(module), TYPES[dtype], places, True).write()
     return str(module)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64, lanes, vector
 from agnesi.codegen.llvm.task import TYPES, share, task
+from agnesi.core.target import Target
 
 _NEUTRAL = {"add": -0.0, "multiply": 1.0}
 _NAMES = {"add": ("fadd", "add"), "multiply": ("fmul", "mul")}
@@ -16,14 +17,14 @@ _NAMES = {"add": ("fadd", "add"), "multiply": ("fmul", "mul")}
 _VECTOR, _MANY = 64, 4
 
 
-def running_module(name: str) -> str:
+def running_module(name: str, target: Target) -> str:
     """The module for ``name``: a kind, a dtype, and perhaps the word "reverse".
 
     Its function ``run`` does units of work, as kernels do; the table has the addresses of elements
     and results, elements of a row, the number of rows, and that of units.
     """
     kind, dtype, *reverse = name.split()
-    module = Module()
+    module = Module(target)
     _Running(task(module), kind, dtype, bool(reverse)).write()
     return str(module)
 

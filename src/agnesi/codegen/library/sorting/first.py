@@ -11,17 +11,18 @@ from agnesi.codegen.library.sorting.rows import FIELDS, PLACE_BITS, Rows, Spec
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64, lanes, suffix, vector
 from agnesi.codegen.llvm.task import share, task
 from agnesi.core.ir.calls.sorting import BLOCK
+from agnesi.core.target import Target
 
 _LANES = 16
 
 
-def first_module(name: str) -> str:
+def first_module(name: str, target: Target) -> str:
     """The module for ``name``, a dtype whose keys have 32 bits.
 
     Its function ``run`` is told what sorts are told, and how many places are wanted; rows lie one
     behind the other.
     """
-    module, spec = Module(), Spec(name, True)
+    module, spec = Module(target), Spec(name, True)
     write_passes(Builder(module, "sort_digits", [("ptr", "here"), ("ptr", "there"), ("i64", "n")],
                          "ptr"), "i64", PLACE_BITS)
     _First(task(module), spec).write()

@@ -21,6 +21,7 @@ from agnesi.codegen.library.sorting.rows import PLACE_BITS, Rows, Spec, write_ze
 from agnesi.codegen.llvm.builder import Builder, Loop, Module, Value, i64, vector
 from agnesi.codegen.llvm.task import share, task
 from agnesi.core.ir.calls.sorting import GROUP, SIDE_BY_SIDE, VECTOR
+from agnesi.core.target import Target
 
 #: Rows from which they are sorted side by side.
 _SEVERAL = 4
@@ -28,12 +29,12 @@ _SEVERAL = 4
 _ALONE = {4: 1 << 16, 8: 1 << 13}
 
 
-def sort_module(name: str) -> str:
+def sort_module(name: str, target: Target) -> str:
     """The text of the module for ``name``, a dtype: for values, or with the word "places" for
     those."""
     dtype, *places = name.split()
     spec = Spec(dtype, bool(places))
-    module = Module()
+    module = Module(target)
     lanes = VECTOR // spec.bytes
     if spec.fits:
         Network(module, vector(spec.type, lanes)).write()

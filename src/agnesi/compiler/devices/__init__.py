@@ -1,0 +1,51 @@
+"""Devices: what programs can be compiled for and run on, each in a folder of its own.
+
+In: kernels, memory, arguments. Out: code, arrays, results (``core.backend.Backend``).
+What must hold: a new device is a folder here and a line in the table below.
+
+A *target* (``core/target.py``) is what code depends on: features and vector width of a processor,
+sizes of its caches, how many threads share a kernel, which kinds of kernels there is code for, and
+what work costs.  The scheduler, the emitters and LLVM are given it, and it belongs to the key of
+the compile cache; ``core/support/host.py`` alone asks the system about the machine.  A product or
+convolution without a kernel of its own is a loop nest; what a target has no code for is refused by
+name.  A *backend* makes code for a target and runs it.  The folder ``cpu`` has two: "native", and
+"scalar", with one lane, one thread and loops in the place of tiles, which shares little with the
+native one and so tells in which of them a mistake is.
+
+A tensor whose elements are on another device (``core/placed.py``) has a ``Storage`` in the place of
+an array.  Dispatch hands operations on it to the executor (``executor.py``), which compiles them
+for the device, one by one or as a jitted function; whatever else looks for its elements fails and
+tells to copy.
+
+To add one: a folder with a module ``backend`` and a function in it that gives one, whose arrays
+have the folder's name as their ``device``, and a line in the table.  ``Target.kinds`` says what
+there is code for, ``Target.exclude`` names passes that count on what the code does not do.  One
+more backend of ``cpu`` is also a choice of ``target`` in ``core/support/settings.py``.
+"""
+
+from __future__ import annotations
+
+import functools
+from importlib import import_module
+
+from agnesi.core.backend import BACKENDS, DEVICES, Backend
+
+#: Where the backend of each name is made: a module of this folder, and a function there.  The
+#: folder has the name of the device.
+_PLACES = {
+    "native": "cpu.backend:native",
+    "scalar": "cpu.backend:scalar",
+}
+
+
+def _made(place: str) -> Backend:
+    module, _, name = place.partition(":")
+    found: Backend = getattr(import_module(f"{__name__}.{module}"), name)()
+    return found
+
+
+def register() -> None:
+    """Let the library find all backends by name; none is loaded yet."""
+    DEVICES[:] = {place.partition(".")[0] for place in _PLACES.values()} - {"cpu"}
+    for name, place in _PLACES.items():
+        BACKENDS[name] = functools.cache(functools.partial(_made, place))

@@ -1,0 +1,76 @@
+"""Programs on the processor: LLVM's code, arrays of NumPy's, calls through the native entry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Thread
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.compilation.pipeline import Call
+from agnesi.compiler.devices.cpu.bound import Bound
+from agnesi.core.support.record import replace
+from agnesi.core.target import Target
+from agnesi.runtime import machine, pool
+
+
+class Cpu:
+    """A processor that runs code for a target."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+
+    def key(self) -> str:
+        """The target, with all that code depends on."""
+        return str(self.target)
+
+    def emit(self, kernels: Sequence[Any], *, ahead: machine.Ahead,
+             **keywords: Any) -> tuple[str, list[Any]]:
+        """One module: a function for each kind of kernel, and the body that runs them in order."""
+        from agnesi.codegen.program import emit_program
+
+        return emit_program(kernels, self.target, written=ahead.add, **keywords)
+
+    def begin(self, optimize: int) -> machine.Ahead:
+        """Threads that compile functions while others are written."""
+        return machine.Ahead(optimize, self.target)
+
+    def load(self, text: str, *, optimize: int, ahead: machine.Ahead | None = None) -> machine.Code:
+        """Machine code from the disk cache, or made now."""
+        return machine.load(text, optimize=optimize, target=self.target, ahead=ahead)
+
+    def bind(self, code: machine.Code, call: Call) -> Bound:
+        """A builtin function that reads arrays without Python."""
+        return Bound(code, call)
+
+    def allocate(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """An array in the buffer pool."""
+        return pool.empty(shape, dtype.name)
+
+    def prepare(self, nbytes: int) -> Thread | None:
+        """A thread that lets the system find the pages."""
+        return pool.prepare(nbytes)
+
+    def copy(self, source: np.ndarray, target: np.ndarray) -> None:
+        """Copy within the host's memory."""
+        np.copyto(target, source)
+
+    def synchronize(self) -> None:
+        """Nothing is left running behind a call."""
+
+
+def native() -> Cpu:
+    """The processor of this process, with all that it has."""
+    return Cpu(machine.native())
+
+
+def scalar() -> Cpu:
+    """The same processor as any one of its architecture: one lane, one thread, loops for products.
+
+    It shares as little as possible with the code for the native target, so that results which
+    differ tell of a mistake in either.
+    """
+    target = replace(machine.native(), vector_bits=0, cpu="", features="", name="scalar", threads=1,
+                     kinds=frozenset(("nest", "sparse", "control", "foreign", "callback")))
+    return Cpu(target)

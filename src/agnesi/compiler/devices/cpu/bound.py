@@ -1,0 +1,136 @@
+"""Machine code bound to the present memory of its live tensors, behind the native entry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.binding.aliasing import pairs
+from agnesi.compiler.binding.call_adapter import missed
+from agnesi.compiler.compilation.failures import raiser
+from agnesi.compiler.compilation.pipeline import Call, check_writeable, is_dense
+from agnesi.core.ir.dims import is_static
+from agnesi.core.support.cached import cached_property
+from agnesi.core.support.config import config
+from agnesi.core.support.record import replace
+from agnesi.core.tensor import Tensor
+from agnesi.runtime import entry
+from agnesi.runtime.callbacks import Callbacks
+from agnesi.runtime.machine import Code
+from agnesi.runtime.watched import lying
+
+_IN_BUFFERS = ("array", "float", "int", "bool")
+#: How native code reads tensors and makes new ones.
+_WRAPPER = entry.Wrapper(
+    Tensor, "data", required={"requires_grad": False},
+    fresh={"node": None, "requires_grad": False, "_grad": None, "_view": None,
+           "_version": None, "_name": None},
+    counter="_version",
+)
+
+
+class Bound:
+    """Machine code bound to the present memory of its live tensors.
+
+    Attributes
+    ----------
+    launch : builtin function
+        For arguments that Python has made ready; anything else is an error.
+    direct : builtin function or None
+        For the user's own calls: looks at the guards, and hands what does not fit to ``slow``.
+    asked : builtin function or None
+        The same, which answers ``MISSED`` to what does not fit.
+    """
+
+    def __init__(self, code: Code, call: Call) -> None:
+        self.code = code
+        recipe, live, written, graph = call.recipe, call.live, call.written, call.graph
+        back = None
+        if recipe.callbacks:
+            back = Callbacks(recipe.callbacks)
+        changed = {id(t) for t in written if isinstance(t, Tensor)}
+        self.states = [
+            entry.State(live[i].data, live[i], "data", id(live[i]) in changed,
+                        lying(live[i].data))
+            for i in recipe.states
+        ]
+        arrays = [s.array for s in self.states]
+        check_writeable(written)
+        spec = entry.EntrySpec(
+            arguments=_marked(call.arguments, written),
+            outputs=tuple(entry.Out(*call.outputs[i]) for i in recipe.results),
+            result="tuple" if recipe.reused else call.result,  # type: ignore[arg-type]
+            arena_bytes=recipe.arena_bytes,
+            release_gil=recipe.long,
+            scratch=entry.Scratch() if call.own_scratch else None,
+            sizes=graph.extents,
+        )
+        common: dict[str, Any] = {
+            "failed": raiser(recipe, graph, call.name, back.failed if back else _unexpected,
+                             bool(written)),
+            "states": self.states,
+            "constants": recipe.constants, "wrapper": _WRAPPER, "callback": back,
+            "foreign": recipe.foreign, "name": call.name,
+        }
+        #: Whether Python decides by what it computes: a call may turn out to be another's.
+        self.decides = any(n.op is not None and n.op.name == "decided" for n in graph.outputs)
+        self.launch = entry.bind(self.code, spec, slow=missed if self.decides else _unfit, **common)
+        self.direct = None
+        apart = self._apart(written, call.arguments, arrays)
+        whole = not apart or all(
+            is_dense(a.shape, [s // a.itemsize for s in a.strides]) for a in arrays
+        )
+        if call.slow is not None and not recipe.reused and whole:
+            guards = [*call.guards, entry.Guard(config, "_compiles", True)]
+            self._bind = partial(
+                entry.bind, self.code, spec, guards=guards, watched=call.watched, apart=apart,
+                **common
+            )
+            self.direct = self._bind(slow=call.slow)
+
+    def _apart(self, written: Sequence[Tensor | int], arguments: Sequence[Any],
+               arrays: Sequence[np.ndarray]) -> list[tuple[int, int, int, int]]:
+        """Buffers that must not overlap for the direct call."""
+        sizes = [_bytes_of(a, i) for i, a in enumerate(arguments) if a.kind in _IN_BUFFERS]
+        states = {id(s.owner): len(sizes) + i for i, s in enumerate(self.states)}
+        places = [t if isinstance(t, int) else states[id(t)] for t in written]
+        return pairs(places, sizes, arrays)
+
+    @cached_property
+    def asked(self) -> Any:
+        return None if self.direct is None else self._bind(slow=missed)
+
+    def present(self) -> bool:
+        """Whether all live tensors have the memory that the code knows."""
+        return all(
+            s.owner.data is s.array and lying(s.array) == s.lies
+            and (s.array.flags.writeable or not s.written) for s in self.states
+        )
+
+
+def _bytes_of(argument: Any, place: int) -> int:
+    """An argument's bytes, or -1 less its place where only the call knows them."""
+    if argument.kind != "array":
+        return 0
+    if not is_static(argument.shape):
+        return -1 - place
+    return math.prod(argument.shape) * np.dtype(argument.dtype).itemsize
+
+
+def _marked(arguments: Sequence[Any], written: Sequence[Tensor | int]) -> tuple[Any, ...]:
+    """The arguments' records, with those marked that the code writes."""
+    places = [i for i, a in enumerate(arguments) if a.kind in _IN_BUFFERS]
+    changed = {places[t] for t in written if isinstance(t, int)}
+    return tuple(replace(a, written=True) if i in changed else a for i, a in enumerate(arguments))
+
+
+def _unfit(*args: Any) -> Any:
+    raise RuntimeError("compiled code refused arguments that were made ready for it")
+
+
+def _unexpected(code: int) -> Any:
+    raise RuntimeError(f"compiled code stopped with code {code}")

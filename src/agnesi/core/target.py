@@ -1,0 +1,145 @@
+"""What code is made for, as a value: a processor or device, its sizes, and what work costs there.
+
+Scheduling, code generation, the compiler and the runtime are given a target and ask nothing else
+about the machine (``core/support/host.py`` alone looks at the one that this process runs on).  A
+target belongs to the key of everything that is kept for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from agnesi.core.support.cached import cached_property
+from agnesi.core.support.host import MAX_THREADS
+from agnesi.core.support.record import record
+
+#: Kinds of kernels that a target may have code for (``core.ir.kernels``).  Without one of its own,
+#: a product or convolution is a loop nest.  "foreign" are functions of C libraries, "generated"
+#: those that the library makes for a dtype (sorts, running sums, transforms), "callback" is Python.
+KINDS = frozenset((
+    "nest", "product", "convolution", "sparse", "control", "foreign", "generated", "callback"))
+
+
+@record
+class Costs:
+    """From how much work something pays on a target.
+
+    Attributes
+    ----------
+    nest_operations, product_multiply_adds, sparse_multiply_adds, called_elements : int
+        Work of a kernel from which several threads are worth waking: scalar operations of a loop
+        nest, multiply-adds of a product or convolution and of a sparse product, elements of a
+        universal function.
+    stream_bytes : int
+        Size of a result from which it is written past the caches.
+    near_bytes : int
+        What stays in the first cache beside what a loop reads and writes.
+    row_bytes : int
+        Bytes of a row that is kept between two sweeps of a loop nest, at most.
+    far_row_bytes, ahead_bytes : int
+        Size of a buffer from which its rows come from beyond the caches, so that sums are taken row
+        by row; and from which reads far apart are prefetched.
+    reread_bytes, sums_bytes : int
+        Size of rows from which summing them on the way costs less than reading them again, and of
+        the sums of a part, which stay in the second cache.
+    private_bytes : int
+        Size of an accumulator of which loops keep several copies, at most.
+    bytes_per_operation, multiply_adds_per_operation : int
+        Bytes moved, and multiply-adds done, in the time of a scalar operation.
+    """
+
+    nest_operations: int = 400_000
+    product_multiply_adds: int = 600_000
+    sparse_multiply_adds: int = 200_000
+    called_elements: int = 4096
+    stream_bytes: int = 16 << 20
+    near_bytes: int = 16 << 10
+    row_bytes: int = 128 << 10
+    far_row_bytes: int = 1 << 19
+    ahead_bytes: int = 1 << 20
+    reread_bytes: int = 1 << 20
+    sums_bytes: int = 128 << 10
+    private_bytes: int = 8 << 10
+    bytes_per_operation: int = 4
+    multiply_adds_per_operation: int = 8
+
+
+@record
+class Target:
+    """A processor or device, as far as code depends on it.
+
+    Attributes
+    ----------
+    vector_bits : int
+        Width of the vectors that kernels use; 0 where code has one lane.
+    l1, l2, l3 : int
+        Bytes of the data caches seen by one core.
+    cpu, features : str
+        LLVM's names: the processor, and ``+a,-b,...``.
+    name : str
+        That of the target, for messages.
+    threads : int
+        Threads that may share the work of a kernel, at most.
+    kinds : frozenset of str
+        Kinds of kernels that there is code for, of :data:`KINDS`.
+    costs : Costs
+        From how much work something pays.
+    exclude : frozenset of str
+        Passes of the scheduler that count on what its code does not do: "memory_reuse", say, on
+        loops that read a row before they write it.
+
+    Examples
+    --------
+    >>> from agnesi.core.target import Target
+    >>> wide = Target(512, features="+fma,-sse4a")
+    >>> wide.lanes(4), wide.registers, wide.has("fma"), wide.has("sse4a")
+    (16, 32, True, False)
+    """
+
+    vector_bits: int
+    l1: int = 32 << 10
+    l2: int = 512 << 10
+    l3: int = 8 << 20
+    cpu: str = ""
+    features: str = ""
+    name: str = "native"
+    threads: int = MAX_THREADS
+    kinds: frozenset[str] = KINDS
+    costs: Costs = Costs()
+    exclude: frozenset[str] = frozenset()
+
+    @cached_property
+    def _present(self) -> frozenset[str]:
+        return frozenset([f[1:] for f in self.features.split(",") if f.startswith("+")])
+
+    def has(self, *features: str) -> bool:
+        """Whether all of these features are there, by LLVM's names."""
+        return self._present.issuperset(features)
+
+    def has_any(self, features: Collection[str]) -> bool:
+        """Whether one of these features is there."""
+        return not self._present.isdisjoint(features)
+
+    def lanes(self, itemsize: int) -> int:
+        """Elements of so many bytes in a vector; 1 where there are no vectors."""
+        return max(1, self.vector_bits // (8 * itemsize))
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether code has more than one lane."""
+        return self.vector_bits > 0
+
+    @property
+    def registers(self) -> int:
+        """Vector registers of a core."""
+        return 32 if self.vector_bits == 512 else 16
+
+    def supports(self, kind: str) -> bool:
+        """Whether there is code for kernels of this kind."""
+        return kind in self.kinds
+
+    def __str__(self) -> str:
+        """All that code depends on, as it stands in the key of what is kept."""
+        sizes = self.vector_bits, self.l1, self.l2, self.l3, self.threads
+        return repr((self.name, self.cpu, self.features, sizes, sorted(self.kinds), self.costs,
+                     sorted(self.exclude)))
