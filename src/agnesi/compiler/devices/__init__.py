@@ -35,6 +35,7 @@ from agnesi.core.backend import BACKENDS, DEVICES, Backend
 _PLACES = {
     "native": "cpu.backend:native",
     "scalar": "cpu.backend:scalar",
+    "emulated": "emulated.backend:emulated",
 }
 
 
