@@ -14,12 +14,13 @@ NAME = "cpu"
 class device(str):  # noqa: N801 - used as a function
     """The place where tensors are, "cpu": a string with PyTorch's attributes.
 
-    As a block, ``with ag.device("cpu"):``, it changes nothing.
+    Besides, "emulated" is a device for tests of programs, with a memory of its own (see
+    :meth:`Tensor.to`).  As a block, ``with ag.device("cpu"):``, it changes nothing.
 
     Parameters
     ----------
     type : str or device
-        "cpu", or "cpu:0".
+        "cpu", or "cpu:0"; "emulated".
     index : int, optional
         Only 0: there is one.
 

@@ -103,6 +103,8 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
 def apply_many(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
     """Like :func:`apply` for operations with several results."""
     if MODE.get().trace is not None or any(x.data is None for x in xs):
+        if any(x._placed for x in xs):
+            return LENT.execute(op, xs)
         parent = make_node(op, xs)
         return tuple(symbol(item_of(parent, i)) for i in range(op.outputs))
     try:

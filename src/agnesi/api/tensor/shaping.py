@@ -306,7 +306,7 @@ def to(self: Tensor, *target: Any, dtype: Any = None, device: Any = None, copy: 
     dtype : dtype, optional
         The dtype, by name.
     device : str, optional
-        "cpu", or one of those in ``compiler/devices``.
+        "cpu", or "emulated": a device for tests, which runs loop nests in a memory of its own.
     copy : bool
         Whether to copy where nothing changes.
     non_blocking : bool
@@ -327,6 +327,13 @@ def to(self: Tensor, *target: Any, dtype: Any = None, device: Any = None, copy: 
         For another device.
     DeviceError
         If gradients would have to flow from one device to another.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.ones(3).to("emulated")
+    >>> (x + 1).device, (x + 1).to("cpu")
+    (device(type='emulated'), tensor([2., 2., 2.]))
 
     """
     place = next((d for d in (device, *target) if isinstance(d, str) and d in (

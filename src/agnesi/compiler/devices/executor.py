@@ -12,7 +12,7 @@ from agnesi.compiler.compilation.compiled import Compiled, Settings
 from agnesi.compiler.tracing.closing import closed
 from agnesi.compiler.tracing.trace import Trace, stand_in, tracing
 from agnesi.core.backend import BACKENDS, Storage
-from agnesi.core.dispatch import current, node_of_type
+from agnesi.core.dispatch import current, item_of, node_of_type
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.node import Node, next_serial
 from agnesi.core.op import Op, typed
@@ -28,15 +28,14 @@ Type = tuple[tuple[int, ...], np.dtype]
 _KEPT = 512
 
 
-def execute(op: Op, xs: Sequence[Tensor]) -> Tensor:
-    """The result of an operation, on the device of its operands."""
+def execute(op: Op, xs: Sequence[Tensor]) -> Any:
+    """The result of an operation, on the device of its operands; a tuple where it has several."""
     device = _device(xs)
     if STATE.recording and op.differentiable and any(x.requires_grad for x in xs):
         raise DeviceError(at(f"{op.name}: gradients on the device {device!r} are computed inside "
                              "of a jitted function"))
-    made: Tensor = _of_op(device, op, tuple([(x.shape, x.dtype) for x in xs]))(
-        *[_memory(x, device) for x in xs])
-    return made
+    run = _of_op(device, op, tuple([(x.shape, x.dtype) for x in xs]))
+    return run(*[_memory(x, device) for x in xs])
 
 
 def call(function: Callable[..., Any], settings: Settings, name: str, leaves: Sequence[Any],
@@ -73,7 +72,10 @@ def _memory(x: Tensor, device: str) -> Storage:
 def _of_op(device: str, op: Op, types: tuple[Type, ...]) -> Callable[..., Any]:
     inputs = tuple([Node(None, (), shape, dtype) for shape, dtype in types])
     node = node_of_type(op, inputs, op.infer(*inputs), None)
-    return _program(device, Settings(), op.name, FunctionGraph(inputs, [node]))
+    if op.outputs == 1:
+        return _program(device, Settings(), op.name, FunctionGraph(inputs, [node]))
+    items = [item_of(node, i) for i in range(op.outputs)]
+    return _program(device, Settings(), op.name, FunctionGraph(inputs, items), "tuple")
 
 
 def _of_function(device: str, function: Callable[..., Any], settings: Settings, name: str,
