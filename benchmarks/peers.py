@@ -19,7 +19,7 @@ THREAD_VARIABLES = (
     "PJRT_NPROC",
 )
 
-RELEASED = ("numpy", "llvmlite", "scipy", "torch", "jax", "jaxlib", "pytensor", "numexpr")
+RELEASED = ("numpy", "llvmlite", "scipy", "torch", "jax", "jaxlib", "optax", "pytensor", "numexpr")
 
 
 def environment(threads: int) -> dict[str, str]:

@@ -99,9 +99,9 @@ def agnesi_function(task: Task) -> tuple[Any, Callable[..., Any], tuple[Any, ...
     return model, step, args
 
 
-def with_agnesi(task: Task, **settings: Any) -> Contender:
+def with_agnesi(task: Task, jit: bool = True, **settings: Any) -> Contender:
     model, fn, args = agnesi_function(task)
-    fn = peers.agnesi().jit(fn, **settings)
+    fn = peers.agnesi().jit(fn, **settings) if jit else fn
     return Contender(fn, args, answer=rounds(fn, args, task, model.train))
 
 

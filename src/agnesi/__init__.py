@@ -183,6 +183,7 @@ _LATE = {
     "distributions": "agnesi.distributions",
     "hessian": "agnesi.autodiff.jacobians:hessian",
     "hvp": "agnesi.autodiff.jacobians:hvp",
+    "image": "agnesi.image",
     "In": "agnesi.compiler.inputs:In",
     "inspect": "agnesi.inspect",
     "jacfwd": "agnesi.autodiff.jacobians:jacfwd",

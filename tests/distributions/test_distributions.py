@@ -66,6 +66,26 @@ def test_one_number(name: str, args: Any, x: Any, theirs: Any) -> None:
     np.testing.assert_allclose(wide.log_prob(value)[1], density, rtol=1e-9, atol=1e-12)
 
 
+def test_directions() -> None:
+    d, theirs = made("VonMises", (M, A)), st.vonmises(A, M)
+    for form in (d.log_prob, ag.jit(d.log_prob)):
+        np.testing.assert_allclose(form(ag.tensor(X)), theirs.logpdf(X), rtol=1e-9)
+    np.testing.assert_allclose(d.entropy(), theirs.entropy(), rtol=1e-7)
+    np.testing.assert_allclose(d.variance, [1 - quad(
+        lambda x, k=k: np.cos(x) * st.vonmises.pdf(x, k), -np.pi, np.pi)[0] for k in A], rtol=1e-7)
+    ag.manual_seed(0)
+    drawn = d.sample((4000,)).numpy()
+    assert (abs(drawn) <= np.pi).all()
+    middle = np.angle(np.exp(1j * drawn).mean(0))
+    np.testing.assert_allclose(middle, M, atol=0.15)
+    slope = ag.grad(lambda k: D.VonMises(M, k).log_prob(X).sum())(A)
+    near = 1e-6
+    by_hand = (st.vonmises(A + near, M).logpdf(X) - st.vonmises(A - near, M).logpdf(X)) / 2 / near
+    np.testing.assert_allclose(slope, by_hand, rtol=1e-6)
+    with pytest.raises(ValueError, match="concentration"):
+        D.VonMises(0.0, -1.0)
+
+
 @pytest.mark.parametrize(("name", "args"), [(n, a) for n, a, *_ in REAL])
 def test_draws_are_functions_of_the_parameters(name: str, args: Any) -> None:
     """The gradient of a mean of draws is that of the mean (of the middle, where there is none)."""

@@ -15,7 +15,7 @@ MODULES = (
     agnesi.metrics, agnesi.training, agnesi.data.datasets,
     agnesi, agnesi.backends, agnesi.cuda, agnesi.data, agnesi.distributions,
     agnesi.distributions.constraints, agnesi.distributions.transforms, agnesi.fft, agnesi.func,
-    agnesi.inspect, agnesi.linalg, agnesi.nn,
+    agnesi.image, agnesi.inspect, agnesi.linalg, agnesi.nn,
     agnesi.nn.functional, agnesi.nn.init, agnesi.nn.utils, agnesi.nn.utils.parametrizations,
     agnesi.nn.utils.parametrize, agnesi.nn.utils.rnn, agnesi.nn.utils.stateless, agnesi.optim,
     agnesi.optim.flat, agnesi.optim.lr_scheduler, agnesi.optim.swa_utils, agnesi.random,

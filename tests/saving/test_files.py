@@ -3,6 +3,7 @@
 import json
 import os
 import tracemalloc
+import zlib
 
 import ml_dtypes
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import nn, saving
-from agnesi.saving import header
+from agnesi.saving import header, sums
 
 TYPES = [
     "bool",
@@ -96,6 +97,35 @@ def test_files_of_other_libraries(tmp_path):
     assert found["a"].tolist() == [1.5, -2.0] and found["b"].tolist() == [7]
     path.write_bytes(foreign({}))
     assert saving.load_file(path) == {}
+
+
+def test_older_files_have_other_checksums(tmp_path):
+    data = np.arange(2, dtype="<f4").tobytes()
+    told = {"agnesi.crc32": json.dumps({"a": f"{zlib.crc32(data):08x}"})}
+    path = tmp_path / "old"
+    path.write_bytes(foreign({"a": entry()}, data, told))
+    assert saving.load_file(path)["a"].tolist() == [0, 1]
+    path.write_bytes(foreign({"a": entry()}, data[::-1], told))
+    with pytest.raises(ag.FileFormatError, match="'a' differs from its checksum"):
+        saving.load_file(path)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 3])
+def test_checksums_tell_damage_of_words_rows_and_length(rows):
+    size = 4 * sums.LANES
+    data = np.random.default_rng(0).integers(0, 256, rows * size + 7, np.uint8)
+    want = sums.lanes(memoryview(data))
+    parts = sums.Lanes()
+    for begin in range(0, len(data), size):
+        parts.add(memoryview(data)[begin : begin + size])
+    assert parts.value() == want
+    damaged = [data[:-1], np.append(data, 0).astype(np.uint8)]
+    for place in range(0, len(data), max(1, len(data) // 50)):
+        damaged.append(data.copy())
+        damaged[-1][place] ^= 0x80
+    if rows > 1:
+        damaged.append(np.concatenate([data[size : 2 * size], data[:size], data[2 * size :]]))
+    assert want not in {sums.lanes(memoryview(np.ascontiguousarray(d))) for d in damaged}
 
 
 def test_tensors_are_read_straight_into_modules(tmp_path):

@@ -59,6 +59,7 @@ _MODULES = {
     "agnesi.ops.numerics.polynomials": """
         poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots
     """,
+    "agnesi.ops.numerics.scatter_reduce": "index_reduce scatter_reduce",
     "agnesi.ops.numerics.quantiles": "nanmedian nanpercentile nanquantile percentile",
     "agnesi.ops.sorting.ranked": "cummax cummin kthvalue mode",
     "agnesi.ops.arrays.rearrange": """

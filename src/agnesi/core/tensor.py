@@ -43,6 +43,12 @@ class _Listed(type):
             found.update(vars(base))
         return [n for n in type.__dir__(cls) if not isinstance(found.get(n), Absent)]
 
+    def __call__(cls, *data: Any, **keywords: Any) -> Any:
+        """``Tensor(data)``, or ``Tensor(*sizes)`` filled with zeros, as in PyTorch."""
+        if cls is Tensor:
+            return LENT.tensor(*data, **keywords)
+        return super().__call__(*data, **keywords)
+
 
 class Tensor(metaclass=_Listed):
     """An n-dimensional array that can be differentiated.

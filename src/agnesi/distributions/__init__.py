@@ -8,6 +8,7 @@ from agnesi.core.support.exports import shown as _shown
 from agnesi.distributions import constraints as constraints
 from agnesi.distributions import transforms as transforms
 from agnesi.distributions.base import Distribution as Distribution
+from agnesi.distributions.circular import VonMises as VonMises
 from agnesi.distributions.continuous import Cauchy as Cauchy
 from agnesi.distributions.continuous import Chi2 as Chi2
 from agnesi.distributions.continuous import Exponential as Exponential

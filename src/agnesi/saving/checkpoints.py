@@ -17,7 +17,7 @@ from agnesi.nn.base.module import Module
 from agnesi.ops.arrays.loading import Stored
 from agnesi.optim.optimizer import Optimizer
 from agnesi.saving.files import Path_, TensorFile, save_file
-from agnesi.saving.header import OWN, SUMS, refusal
+from agnesi.saving.header import OLDER, OWN, SUMS, refusal
 from agnesi.saving.nested import put_together, taken_apart
 
 #: The metadata that makes a safetensors file a checkpoint, and its present version.
@@ -166,7 +166,8 @@ def _described(file: TensorFile) -> dict[str, Any]:
     if version != VERSION:
         raise refusal(file.name, f"is a checkpoint of version {version!r}; version {VERSION} is "
                                  "known here: a later agnesi may read it")
-    if not (known and {OWN, SUMS} <= file.header.metadata.keys()):
+    summed = file.header.metadata.keys() & {SUMS, OLDER}
+    if not (known and summed and OWN in file.header.metadata):
         raise refusal(file.name, f"is no checkpoint of ours: its {KEY} tells no parts, or "
                                  "checksums are missing")
     return dict(parts)

@@ -21,6 +21,7 @@ from agnesi.ops.arrays.loading import Stored
 from agnesi.saving.atomic import replacing
 from agnesi.saving.header import (
     METADATA,
+    OLDER,
     OWN,
     PIECE,
     SUMS,
@@ -32,6 +33,7 @@ from agnesi.saving.header import (
     written,
 )
 from agnesi.saving.pieces import THREADS, Source, bytes_of, cut, flat, write
+from agnesi.saving.sums import Cyclic, Lanes
 
 Path_ = str | os.PathLike[str]
 
@@ -169,7 +171,6 @@ class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
     def __init__(self, path: Path_) -> None:
         self.name = os.fspath(path)
         self._file = _opened(self.name)
-        self._source = Source(self._file)
         try:
             size = os.fstat(self._file.fileno()).st_size
             self.header: Header = read(self._file, size, self.name)
@@ -177,12 +178,14 @@ class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
         except BaseException:
             self._file.close()
             raise
+        older = SUMS not in self.header.metadata
+        self._source = Source(self._file, Cyclic if older else Lanes)
         self._pool = ThreadPoolExecutor(THREADS)
         self._verified = False
 
     @property
     def metadata(self) -> dict[str, str]:
-        return {k: v for k, v in self.header.metadata.items() if k not in (SUMS, OWN)}
+        return {k: v for k, v in self.header.metadata.items() if k not in (SUMS, OLDER, OWN)}
 
     def __getitem__(self, name: str) -> Stored:
         if name not in self.header.entries:
@@ -268,7 +271,8 @@ class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
 
     def _told_sums(self) -> dict[str, list[int]]:
         """The checksums that the file tells, which must be as many as there are pieces."""
-        text = self.header.metadata.get(SUMS)
+        key = SUMS if SUMS in self.header.metadata else OLDER
+        text = self.header.metadata.get(key)
         if text is None:
             return {}
         try:
@@ -278,7 +282,7 @@ class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
         if {n: len(v) for n, v in found.items()} != {
             n: pieces(e.end - e.begin) for n, e in self.header.entries.items()
         }:
-            raise refusal(self.name, f"is damaged: its {SUMS} are not those of its tensors")
+            raise refusal(self.name, f"is damaged: its {key} are not those of its tensors")
         return found
 
     def close(self) -> None:

@@ -25,8 +25,9 @@ LONGEST = 100_000_000
 #: Bytes of a tensor that have a checksum of their own.
 PIECE = 1 << 23
 METADATA = "__metadata__"
-#: Keys of our metadata: checksums of the tensors' pieces, and of the header without its own.
-SUMS, OWN = "agnesi.crc32", "agnesi.header"
+#: Keys of our metadata: checksums of the tensors' pieces, and of the header without its own; and
+#: under which older files have CRC-32 sums of the pieces.
+SUMS, OWN, OLDER = "agnesi.sums", "agnesi.header", "agnesi.crc32"
 _BLANK = "0" * 8
 _TOKENS = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "F16": "float16",

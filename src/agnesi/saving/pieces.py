@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
@@ -13,6 +12,7 @@ import numpy as np
 
 from agnesi.core.support.host import cores
 from agnesi.saving.header import PIECE
+from agnesi.saving.sums import Cyclic, Lanes, lanes
 
 #: Threads that read and sum up: more wait for the same memory.
 THREADS = min(4, cores())
@@ -40,7 +40,7 @@ def cut(data: memoryview, size: int) -> Iterator[tuple[int, memoryview]]:
 
 def write(file: BinaryIO, data: memoryview, pool: ThreadPoolExecutor) -> list[int]:
     """Write bytes, and give the checksums of their pieces."""
-    sums = [pool.submit(zlib.crc32, piece) for _, piece in cut(data, PIECE)]
+    sums = [pool.submit(lanes, piece) for _, piece in cut(data, PIECE)]
     left = data
     while left:
         left = left[file.write(left[: 1 << 26]):]
@@ -50,28 +50,28 @@ def write(file: BinaryIO, data: memoryview, pool: ThreadPoolExecutor) -> list[in
 class Source:
     """A file that several threads read, each where it wants."""
 
-    def __init__(self, file: Any) -> None:
-        self.file, self.lock = file, Lock()
+    def __init__(self, file: Any, kind: type[Lanes] | type[Cyclic] = Lanes) -> None:
+        self.file, self.kind, self.lock = file, kind, Lock()
 
     def read(self, place: int, data: memoryview, known: bool) -> int:
         """Read from a place into memory; gives the checksum of what was read, if not known."""
         if known:
             self._read(place, data)
             return 0
-        found = 0
+        found = self.kind()
         for begin, sip in cut(data, SIP):
             self._read(place + begin, sip)
-            found = zlib.crc32(sip, found)
-        return found
+            found.add(sip)
+        return found.value()
 
     def checksum(self, place: int, nbytes: int) -> int:
         """The checksum of bytes that nobody keeps."""
-        found, sip = 0, memoryview(bytearray(min(SIP, nbytes)))
+        found, sip = self.kind(), memoryview(bytearray(min(SIP, nbytes)))
         for begin in range(0, nbytes, SIP):
             part = sip[: nbytes - begin]
             self._read(place + begin, part)
-            found = zlib.crc32(part, found)
-        return found
+            found.add(part)
+        return found.value()
 
     def _read(self, place: int, data: memoryview) -> None:
         done = 0

@@ -99,10 +99,10 @@ LATE = """
     kthvalue lcm ldexp logaddexp2 mode nanmean nansum nanquantile rad2deg rot90 sinc
     addbmm addmv addr adjoint aminmax baddbmm bernoulli clamp_max clamp_min conj_physical corrcoef
     cov diag_embed diagonal_scatter dsplit frac hardshrink histc hsplit i0 igamma igammac
-    index_copy index_fill is_nonzero is_same_size is_signed isneginf isposinf isreal istft
-    logcumsumexp logdet logit masked_scatter masked_select movedim msort multinomial mvlgamma
-    narrow_copy prelu renorm select_scatter sgn slice_scatter split_with_sizes stft swapdims
-    take_along_dim tensor_split unflatten unique_consecutive vdot vsplit
+    index_copy index_fill index_reduce is_nonzero is_same_size is_signed isneginf isposinf isreal
+    istft logcumsumexp logdet logit masked_scatter masked_select movedim msort multinomial mvlgamma
+    narrow_copy prelu renorm scatter_reduce select_scatter sgn slice_scatter split_with_sizes stft
+    swapdims take_along_dim tensor_split unflatten unique_consecutive vdot vsplit
 """
 #: Methods of PyTorch's that are no functions, by the module under ``agnesi.api.torch``.
 TORCH = {
@@ -120,9 +120,9 @@ IN_PLACE_LATE = """
     asinh atan2 atanh baddbmm bitwise_left_shift bitwise_not bitwise_right_shift clamp_max
     clamp_min conj_physical copysign cumprod cumsum deg2rad digamma eq erfc erfinv fix float_power
     fmod frac gcd ge greater greater_equal gt heaviside hypot i0 igamma igammac index_add
-    index_copy index_fill index_put lcm ldexp le lerp less less_equal lgamma logical_and
-    logical_not logical_or logical_xor logit lt masked_scatter mvlgamma nan_to_num ne negative
-    nextafter not_equal rad2deg renorm sgn sinc true_divide xlogy
+    index_copy index_fill index_put index_reduce lcm ldexp le lerp less less_equal lgamma
+    logical_and logical_not logical_or logical_xor logit lt masked_scatter mvlgamma nan_to_num ne
+    negative nextafter not_equal rad2deg renorm scatter_reduce sgn sinc true_divide xlogy
 """
 #: Questions of PyTorch's that are false for all tensors.
 AWAY = """
@@ -167,6 +167,13 @@ def _foreign_forms() -> dict[str, Any]:
 
 
 LENT.foreign_forms = _foreign_forms
+
+
+def _tensor(*data: Any, **keywords: Any) -> Any:
+    return importlib.import_module("agnesi.api.torch.kinds").usual_tensor(*data, **keywords)
+
+
+LENT.tensor = _tensor
 
 
 def _divmod(x1: Any, x2: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from agnesi.core.ir.dims import Dim
 from agnesi.core.public import on_host
 from agnesi.core.support import dtypes
+from agnesi.core.support.config import config
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import creation
 from agnesi.ops.base.convert import as_tensor, cast
@@ -57,6 +58,12 @@ def typed_tensor(kind: np.dtype, data: tuple[Any, ...]) -> Tensor:
     (source,) = data
     return cast(as_tensor(source), kind) if isinstance(source, Tensor) else (
         creation.tensor(source, dtype=kind))
+
+
+def usual_tensor(*data: Any, device: Any = None) -> Tensor:
+    """What ``Tensor(...)`` makes: a tensor of ``config.default_float``."""
+    on_host(device)
+    return typed_tensor(dtypes.as_dtype(config.default_float), data)
 
 
 class Kind(type):

@@ -48,6 +48,8 @@ class Lent:
     stream: Callable[[Any], Any] = staticmethod(lambda generator: generator.state)
     #: The size that an integer scalar of a program tells: ``size(tensor, name)``.
     size: Callable[[Any, str], Any] = staticmethod(lambda x, name: x)
+    #: A tensor of the usual dtype: of data, or of sizes, as PyTorch's class makes one.
+    tensor: Callable[..., Any] = staticmethod(lambda *data: None)
     #: The methods of functions of two operands, such as ``reduce``, by their names.
     folds: Callable[[], dict[str, Callable[..., Any]]] = staticmethod(dict)
     #: Calls in PyTorch's words that give what PyTorch gives, by the names of functions.

@@ -15,6 +15,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.errors import StateError, TraceError, at, no_attribute, shown
 from agnesi.core.support.tracing import current_reads, is_tracing
 from agnesi.core.tensor import Tensor, wrap
+from agnesi.nn.base import whole
 from agnesi.nn.base.copies import ordered
 from agnesi.nn.base.hooks import Hooked, called
 from agnesi.nn.base.lookups import Lookups
@@ -73,7 +74,7 @@ class Module(Hooked, Lookups):
     """
 
     __slots__ = (
-        "__dict__", "__weakref__", "_hooks", "_lent", "_made", "_owned", "_training",
+        "__dict__", "__weakref__", "_hooks", "_lent", "_made", "_owned", "_training", "_whole",
     )
 
     _hooks: tuple[Any, ...]
@@ -81,6 +82,7 @@ class Module(Hooked, Lookups):
     _made: bool  # __init__ is over
     _owned: dict[str, bool]  # names of parameters and buffers, and whether they are saved
     _lent: frozenset[str]  # names of parameters that with_parameters gave other values
+    _whole: Any  # what was compiled of a layer of ours, None before; False of other modules
 
     forward: Callable[..., Any]
 
@@ -91,6 +93,7 @@ class Module(Hooked, Lookups):
         if not self._made:
             cls.__init__ = followed(cls.__init__)  # type: ignore[method-assign]
         self._owned, self._lent, self._hooks = {}, frozenset(), ()
+        self._whole = None if whole.is_ours(cls) else False
         return self
 
     def __call__(self: _Forward[P, R], *args: P.args, **keywords: P.kwargs) -> R:
@@ -98,6 +101,8 @@ class Module(Hooked, Lookups):
         try:
             if self._hooks:  # type: ignore[attr-defined]
                 return called(self, args, keywords)
+            if object.__getattribute__(self, "_whole") is not False:
+                return whole.called(self, args, keywords)
             return self.forward(*args, **keywords)
         except RecursionError:
             refuse_depth(Module.__call__.__code__)
@@ -111,6 +116,8 @@ class Module(Hooked, Lookups):
     def __reduce_ex__(self, protocol: Any) -> Any:
         found: Any = super().__reduce_ex__(max(protocol, 2))  # older ones leave slots out
         how, kind, state, *rest = found
+        if type(state) is tuple and state[1].get("_whole"):
+            state = state[0], state[1] | {"_whole": None}  # a copy compiles its own
         if type(state) is tuple and type(state[0]) is dict and state[0]:
             state = ordered(self, state[0], lambda m: list(m.children())), *state[1:]
         return how, kind, state, *rest
@@ -131,8 +138,10 @@ class Module(Hooked, Lookups):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in Module.__slots__:
+            whole.CHANGES.count += 1
             object.__setattr__(self, name, value)
             return
+        whole.CHANGES.count += 1
         before = object.__getattribute__(self, "__dict__").get(name, self)
         if begins(before) and not (value is None or begins(value) or isinstance(value, Module)):
             raise refused(self, name, before, value)
@@ -140,6 +149,10 @@ class Module(Hooked, Lookups):
             self._assign_traced(name, value)
             return
         object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        whole.CHANGES.count += 1
+        object.__delattr__(self, name)
 
     def _assign_traced(self, name: str, value: Tensor) -> None:
         """What is assigned inside a function of ``ag.jit`` is put there after each call.

@@ -512,7 +512,7 @@ def put_along_axis(x: TensorLike, indices: TensorLike, values: TensorLike, axis:
     return put(x, as_tensor(values, x.dtype), tuple(range(x.ndim)), 0, along(x, index, axis))
 
 
-def _corner(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
+def corner(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
     """Like ``along``, over the region from the origin that an index smaller than ``x`` covers.
 
     Raises
@@ -573,8 +573,8 @@ def scatter(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, *,
     """
     x, index = as_tensor(x), as_index(index)
     axis = shapes.axis_of(axis, x.ndim)
-    every = _corner(x, index, axis)
-    return put(x, _source(src, index, x), tuple(range(x.ndim)), 0, every)
+    every = corner(x, index, axis)
+    return put(x, source_of(src, index, x), tuple(range(x.ndim)), 0, every)
 
 
 @public
@@ -619,12 +619,13 @@ def scatter_add(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, *,
     """
     x, index = as_tensor(x), as_index(index)
     axis = shapes.axis_of(axis, x.ndim)
-    every = _corner(x, index, axis)
+    every = corner(x, index, axis)
     op = IndexSum(tuple(range(x.ndim)), 0, x.shape)
-    return x + apply(op, _source(src, index, x), *every)
+    return x + apply(op, source_of(src, index, x), *every)
 
 
-def _source(src: Any, index: Tensor, x: Tensor) -> Tensor:
+def source_of(src: Any, index: Tensor, x: Tensor) -> Tensor:
+    """The elements of ``src`` that an index brings to places of ``x``."""
     src = cast(as_tensor(src, None if isinstance(src, Tensor) else x.dtype), x.dtype)
     if src.ndim == index.ndim and src.ndim:
         src = apply(Slice(tuple((0, n, 1) for n in index.shape)), src)

@@ -39,14 +39,14 @@ svd qr eig symeig lstsq lu lu_solve solve triangular_solve cholesky_inverse chol
     orgqr ormqr : `ag.linalg.svd`, `ag.linalg.qr`, `ag.linalg.eig`, `ag.linalg.solve`: linear
     algebra is in `ag.linalg`
 histogram put argpartition choose compress partition searchsorted : the function, `ag.{0}`
-as_strided index_reduce nonzero_static repeat_interleave resolve_conj resolve_neg scatter_reduce
-    slice_inverse unsafe_chunk unsafe_split unsafe_split_with_sizes : as the function
+as_strided nonzero_static repeat_interleave resolve_conj resolve_neg slice_inverse
+    unsafe_chunk unsafe_split unsafe_split_with_sizes : as the function
 as_strided_scatter index : `x[...]`
 squeeze_ swapaxes_ t_ transpose_ unsqueeze_ swapdims_ : `x = x.squeeze()` and the like: names may be
     given again, shapes do not change in place
 polygamma_ : `x.copy_(y)` with the result y of `ag.{0}`, or `ag.fill_diagonal(x, value)`, `ag.put(x,
     i, v)`
 map_ map2_ apply_ : `ag.vectorize(f)`
-as_strided_ index_reduce_ scatter_reduce_ : `x.copy_(y)`, or `x[i] = y`, with what stands for the
+as_strided_ : `x.copy_(y)`, or `x[i] = y`, with what stands for the
     function
 """

@@ -91,7 +91,6 @@ grid_sampler grid_sampler_2d grid_sampler_3d affine_grid_generator : `nn.functio
 gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell : `nn.GRU`, `nn.GRUCell`,
     `nn.LSTM`, `nn.LSTMCell`, `nn.RNN`, `nn.RNNCell`
 hinge_embedding_loss(x, x * 0 - 1) | ag.relu(1 - x)
-index_reduce(x, 0, j, y[:2], 'amax') | ag.index_put(x, (j,), ag.maximum(x[j], y[:2]))
 instance_norm : `nn.functional.instance_norm`, `nn.functional.layer_norm`, `nn.functional.rms_norm`
 is_conj is_neg is_inference is_distributed is_storage is_vulkan_available : nothing: `ag.Tensor` has
     its values, in the memory of this process
@@ -107,7 +106,6 @@ resolve_neg(x) | x
 rrelu(x, 0.25, 0.25) | nn.functional.leaky_relu(x, 0.25)
 rsub(x, y) | y - x
 scalar_tensor(5.0) | ag.tensor(5.0)
-scatter_reduce : `ag.scatter_add` for sums; for extremes `ag.maximum.at(x, index, values)`
 segment_reduce : `ag.add.reduceat(x, starts)`
 slice_inverse : `ag.set_subtensor(ag.zeros(shape)[a:b], x)`
 triplet_margin_loss(x, y, x) | ag.relu(ag.linalg.norm(x - y + 1e-6, axis=-1) - 2e-6 + 1)

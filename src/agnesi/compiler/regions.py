@@ -1,0 +1,344 @@
+"""Pure functions that eager programs call again and again: each becomes one compiled operation.
+
+A region is a function of tensors that also reads tensors from outside (parameters) and may change
+some (running means).  It is traced once for the types of its operands.  The graph of its results
+and of its gradients is cut in two, forward and backward, and what the backward half reads of the
+forward one is kept between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from agnesi.autodiff.bodies import BodyTrace, Capture, body_trace, close
+from agnesi.autodiff.flows import seeds_of
+from agnesi.autodiff.residuals import saved_values
+from agnesi.autodiff.reverse import backprop, overwritten
+from agnesi.compiler.eager import compiles
+from agnesi.compiler.jit import jit
+from agnesi.core.dispatch import Item, assign, current, record, record_many
+from agnesi.core.ir.node import Node, next_serial, toposort
+from agnesi.core.op import Op
+from agnesi.core.support.config import MODE, config, settled, switched, witnessed
+from agnesi.core.support.tracing import is_tracing
+from agnesi.core.support.tree import Tree, flatten
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.base.creation import zeros
+from agnesi.ops.control.body import Body
+
+#: Nanoseconds that an eager operation takes at least, and those of an element and a product.
+_CALL, _ELEMENT, _PRODUCT = 4_000, 1.0, 0.05
+#: Nanoseconds that compiling takes for an operation of the graph.
+_PRICE = 3_000_000
+#: Nanoseconds that a call must save to be worth its own: one of a region takes about so many.
+GAIN = 15_000
+#: Types of operands that a function keeps regions for.
+_KEPT = 16
+
+
+class Regions:
+    """What was compiled of one function, by the types of operands and of what it reads besides."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self._found: dict[Any, Region | None] = {}
+
+    def __call__(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """The function's results, compiled once it was wanted often enough for that."""
+        mode = MODE.get()
+        if is_tracing() or not config.compiles or not (
+                mode.watch is mode.examples is None and not mode.fixed):
+            return self.function(*args, **keywords)
+        leaves, tree = (args, None) if not keywords and all(map(_is_tensor, args)) else flatten(
+            (args, keywords))
+        places = _places(leaves)
+        key: Any = mode.recording, tree, places, *map(_type, leaves)
+        if None in key[3:]:
+            return self.function(*args, **keywords)
+        region = self._found[key] if key in self._found else self._made(key, leaves)
+        if region is None or not region.pays():
+            return self.function(*args, **keywords)
+        if not region.outer.fit():
+            del self._found[key]
+            return self.function(*args, **keywords)
+        return region.call(_tensors(leaves, places), mode)
+
+    def _made(self, key: Any, leaves: Sequence[Any]) -> Region | None:
+        if len(self._found) >= _KEPT:
+            self._found.clear()
+        try:
+            made = Region(self.function, leaves, *key[:3]) if compiles() else None
+        except Exception:  # whatever it is, the function itself will tell
+            made = None
+        self._found[key] = made
+        return made
+
+
+def _is_tensor(x: Any) -> bool:
+    return type(x) is Tensor
+
+
+def _places(leaves: Sequence[Any]) -> tuple[int, ...] | None:
+    """Where each leaf is there for the first time; None where none is there twice."""
+    if len(leaves) == 1 or len(set(map(id, leaves))) == len(leaves):
+        return None
+    ids = list(map(id, leaves))
+    return tuple(map(ids.index, ids))
+
+
+def _tensors(leaves: Sequence[Any], places: tuple[int, ...] | None) -> list[Tensor]:
+    """The tensors among leaves, each once."""
+    if places is None:
+        return [x for x in leaves if type(x) is Tensor]
+    return [x for i, x in enumerate(leaves) if type(x) is Tensor and places[i] == i]
+
+
+def _type(x: Any) -> Any:
+    """What a region is made for: a tensor's type, or a plain value; None for all else."""
+    if type(x) is Tensor:
+        data = x.data
+        return None if data is None else (data.shape, data.dtype.char, x.requires_grad)
+    return (type(x), x) if x is None or isinstance(x, (bool, int, float, str)) else None
+
+
+class UnsuitedError(Exception):
+    """A function does what a region cannot do."""
+
+
+class Region:
+    """A function for operands of certain types, as two compiled functions."""
+
+    def __init__(self, function: Callable[..., Any], leaves: Sequence[Any], recording: bool,
+                 tree: Tree | None, places: tuple[int, ...] | None) -> None:
+        args = _tensors(leaves, places)
+        with witnessed(), switched(symbolic=False), body_trace(recording) as trace:
+            variables = [_variable(trace, x) for x in args]
+            known = dict(zip(map(id, args), variables, strict=True))
+            given = [known.get(id(x), x) for x in leaves]
+            found, keywords = (given, {}) if tree is None else tree.build(given)
+            results, self.tree = flatten(function(*found, **keywords))
+            if not results or not all(isinstance(v, Tensor) for v in results):
+                raise UnsuitedError
+            if trace.grads or [v.node for v in variables] != trace.variables:
+                raise UnsuitedError
+            self._cut(trace, variables, results, args)
+
+    def _cut(self, trace: BodyTrace, variables: list[Tensor], leaves: list[Tensor],
+             args: Sequence[Tensor]) -> None:
+        results = [current(v) for v in leaves]
+        self.changed = [c for c in trace.captures.values() if c.changed]
+        ends = [*results, *(c.now for c in self.changed)]
+        self.flows = [n.requires_grad for n in results]
+        self.types = [(n.shape, n.dtype) for n in results]
+        nodes: list[Any] = [v.node for v in variables]
+        backward = _Backward(trace, nodes, leaves, args) if any(self.flows) else None
+        saved = backward.saved(ends) if backward is not None else []
+        body, outer = close(trace, nodes, [*ends, *saved])
+        self.work = _work(body) * (3 if backward is not None else 1)
+        if self.work < GAIN:
+            raise UnsuitedError
+        price = len(body.graph.nodes)
+        self.forward, self.outer = _compiled(body), Outer(outer)
+        self.backward = backward
+        if backward is not None:
+            price += backward.close(saved, args)
+        self.left = price * _PRICE - self.work
+
+    def pays(self) -> bool:
+        """Whether it was wanted often enough; counts this call."""
+        if self.left <= 0:
+            return True
+        self.left -= self.work
+        return False
+
+    def call(self, args: Sequence[Tensor], mode: Any) -> Any:
+        """The function's results, recorded if they are to be."""
+        before = [c.outer.data.copy() for c in self.changed]
+        if mode.recording:
+            MODE.set(settled(False))
+        try:
+            found = self.forward(*map(_bare, args), *self.outer.bare)
+            for c, value in zip(self.changed, found[len(self.types):], strict=False):
+                assign(c.outer, value)
+        finally:
+            MODE.set(mode)
+        results = list(found[: len(self.types)])
+        if self.backward is not None and mode.recording:
+            saved = found[len(self.types) + len(self.changed):]
+            self.backward.record(self, args, results, saved, before)
+        return self.tree.build(results)
+
+
+class Outer:
+    """What a region reads besides its operands, as compiled code takes it: without gradients."""
+
+    __slots__ = ("_data", "_flags", "bare", "tensors")
+
+    def __init__(self, tensors: Sequence[Tensor]) -> None:
+        self.tensors = tensors
+        self._take()
+
+    def _take(self) -> None:
+        self._data = [t.data for t in self.tensors]
+        self._flags = [t.requires_grad for t in self.tensors]
+        self.bare = [wrap(a) for a in self._data]
+
+    def fit(self) -> bool:
+        """Whether it has the types that it had."""
+        data = [t.data for t in self.tensors]
+        if all(map(is_, data, self._data)):
+            return [t.requires_grad for t in self.tensors] == self._flags
+        before, flags = [(a.shape, a.dtype) for a in self._data], self._flags
+        self._take()
+        return before == [(a.shape, a.dtype) for a in self._data] and (
+            flags == self._flags)
+
+
+def _bare(x: Tensor) -> Tensor:
+    return wrap(x.data) if x.requires_grad else x
+
+
+class _Backward:
+    """The gradients of a region, and the operands that they are for."""
+
+    def __init__(self, trace: BodyTrace, variables: list[Node], leaves: list[Tensor],
+                 args: Sequence[Tensor]) -> None:
+        self.trace, self.variables = trace, variables
+        self.cotangents = [
+            trace.variable(v) if current(v).requires_grad else None for v in leaves
+        ]
+        self.captures: list[Capture] = list(trace.captures.values())
+        self.places = [i for i, x in enumerate(args) if x.requires_grad]
+        self.owners = [c for c in self.captures if c.outer.requires_grad]
+        wrt = [variables[i] for i in self.places] + [c.inner for c in self.owners]
+        found = backprop(seeds_of(leaves, self.cotangents), wrt)
+        self.given = [n in found for n in wrt]
+        self.gradients = [current(found[n]) for n in wrt if n in found]
+        if not self.gradients:
+            raise UnsuitedError
+
+    def saved(self, ends: Sequence[Node]) -> list[Node]:
+        """What the backward half reads of the forward one."""
+        late = {c.node for c in self.cotangents if c is not None}
+        order = toposort(self.gradients)
+        for node in order:
+            if any(n in late for n in node.inputs):
+                late.add(node)
+        edge = [n for n in toposort(self.gradients, lambda n: n not in late)
+                if n not in late and n.outputs is None]
+        inner = [c.inner for c in self.trace.captures.values()]
+        found, read = saved_values([*ends, *edge], self.gradients, [*self.variables, *inner], [])
+        if any(c.inner in read for c in self.trace.captures.values() if c.changed):
+            raise UnsuitedError
+        self.read = read
+        return found
+
+    def close(self, saved: Sequence[Node], args: Sequence[Tensor]) -> int:
+        """Compile it; the number of its operations."""
+        seeds: list[Any] = [c.node for c in self.cotangents if c is not None]
+        self.needed = [i for i, n in enumerate(self.variables) if n in self.read]
+        inputs = [*saved, *(self.variables[i] for i in self.needed), *seeds]
+        body, outer = close(self.trace, inputs, self.gradients)
+        self.pull, self.outer = _compiled(body), Outer(outer)
+        whole, self.all_outer = close(self.trace, [*self.variables, *seeds], self.gradients)
+        self.whole = _compiled(whole)
+        kept = {id(t) for t in outer}
+        self.needs = [*(i in self.needed for i in self.places),
+                      *(id(c.outer) in kept for c in self.owners)]
+        self.seeded = [c is not None for c in self.cotangents]
+        del self.trace, self.variables, self.cotangents, self.read, self.captures
+        return len(body.graph.nodes)
+
+    def record(self, region: Region, args: Sequence[Tensor], results: list[Tensor],
+               saved: Sequence[Tensor], before: Sequence[np.ndarray]) -> None:
+        """Put a call into the eager record."""
+        op = RegionCall(region, args, saved, before)
+        xs = (*[args[i] for i in self.places], *[c.outer for c in self.owners])
+        if op.outputs == 1:
+            record(results[0], op, xs)
+            return
+        record_many(results, op, xs)
+        for t, flows in zip(results, region.flows, strict=True):
+            if not flows:
+                t.node, t.requires_grad = None, False
+
+
+class RegionCall(Op):
+    """A call of a region: inputs are the operands and parameters that get gradients."""
+
+    name = "region"
+
+    def __init__(self, region: Region, args: Sequence[Tensor], saved: Sequence[Tensor],
+                 before: Sequence[np.ndarray]) -> None:
+        self.region, self.args, self.saved, self.before = region, args, saved, before
+        self.outputs = len(region.types)  # type: ignore[misc]
+        self.serial = next_serial()
+
+    def label(self) -> str:
+        return f"region[{len(self.region.types)} results]"
+
+    def needs(self, i: int, inputs: Any) -> bool:
+        back: Any = self.region.backward
+        found: bool = back.needs[i]
+        return found
+
+    def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
+        back: Any = self.region.backward
+        gs = [g] if self.outputs == 1 else list(g)
+        seeds = [zeros(s, dtype=d) if c is None else c
+                 for c, (s, d), seeded in zip(gs, self.region.types, back.seeded, strict=True)
+                 if seeded]
+        for t in (*(self.args[i] for i in back.needed), *back.outer.tensors):
+            if t._version is not None and t._version[0] > self.serial:
+                raise overwritten(current(t))
+        args = list(self.args)
+        for i, x in zip(back.places, xs, strict=False):
+            args[i] = x
+        if MODE.get().recording:
+            found = self._recorded(back, args, seeds)
+        else:
+            back.outer.fit()
+            found = back.pull(*self.saved, *[_bare(args[i]) for i in back.needed],
+                              *map(_bare, seeds), *back.outer.bare)
+        parts = iter(found)
+        return tuple([next(parts) if there else None for there in back.given])
+
+    def _recorded(self, back: Any, args: Sequence[Tensor], seeds: Sequence[Tensor]) -> Any:
+        """The gradients from the operands themselves, so that they can be differentiated again."""
+        old = {id(c.outer): wrap(b)
+               for c, b in zip(self.region.changed, self.before, strict=True)}
+        return back.whole(*args, *seeds, *[old.get(id(t), t) for t in back.all_outer])
+
+
+def _variable(trace: BodyTrace, x: Tensor) -> Tensor:
+    made: Any = trace.variable(x)
+    made.requires_grad = made.node.requires_grad = x.requires_grad
+    return made
+
+
+def _compiled(body: Body) -> Any:
+    return jit(lambda *xs: tuple(body(*xs)))
+
+
+def _work(body: Body) -> int:
+    """About how many nanoseconds the operations of a graph take eagerly."""
+    return int(sum(_CALL + _ELEMENT * np.prod(n.shape) + _products(n)
+                   for n in body.graph.nodes if n.op is not None and type(n.op) is not Item))
+
+
+def _products(node: Node) -> float:
+    """The same of its products, and of the steps of a loop."""
+    op, shapes = node.op, [n.shape for n in node.inputs]
+    if op.name in ("matmul", "linear"):
+        return float(_PRODUCT * np.prod(node.shape) * shapes[0][-1])
+    if op.name == "conv":
+        return float(_PRODUCT * np.prod(node.shape) * np.prod(shapes[1][1:]))
+    if op.name == "conv_grad_x":
+        return float(_PRODUCT * np.prod(shapes[0]) * np.prod(shapes[1][1:]))
+    if op.bodies:
+        return float(sum(_work(getattr(op, b)) for b in op.bodies) * getattr(op, "length", 1))
+    return 0.0

@@ -1,0 +1,19 @@
+"""Images as tensors (channels, height, width): sizes, turns, colours, filters, and plots to files.
+
+All but the plots are made of public operations: they have gradients, go through ``vmap``, and
+compile.  :func:`agnesi.data.read_image` and :func:`agnesi.data.write_image` read and write files.
+"""
+
+from agnesi.image.colours import hsv_to_rgb as hsv_to_rgb
+from agnesi.image.colours import rgb_to_grey as rgb_to_grey
+from agnesi.image.colours import rgb_to_hsv as rgb_to_hsv
+from agnesi.image.colours import rgb_to_yuv as rgb_to_yuv
+from agnesi.image.colours import yuv_to_rgb as yuv_to_rgb
+from agnesi.image.filters import convolve as convolve
+from agnesi.image.filters import gaussian_kernel as gaussian_kernel
+from agnesi.image.filters import laplacian_kernel as laplacian_kernel
+from agnesi.image.plots import hist as hist
+from agnesi.image.plots import imshow as imshow
+from agnesi.image.plots import plot as plot
+from agnesi.image.sizes import rotate as rotate
+from agnesi.image.sizes import scale as scale

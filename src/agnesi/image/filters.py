@@ -1,0 +1,146 @@
+"""Filters: kernels, and images convolved with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.accepted import DTypeLike, TensorLike
+from agnesi.core.op import typed
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import config
+from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.image.operands import checked
+from agnesi.nn import functional as F
+from agnesi.ops.base.convert import as_tensor, cast
+
+
+def _distances(size: int, sigma: float) -> np.ndarray:
+    """How far elements lie from the middle, in units of ``sigma``, a share of the size."""
+    return (np.arange(size) - (size - 1) / 2) / (sigma * size)
+
+
+def _kernel(values: np.ndarray, dtype: DTypeLike) -> Tensor:
+    kind = dtypes.as_dtype(config.default_float if dtype is None else dtype)
+    return wrap(values.astype(kind))
+
+
+def gaussian_kernel(size: int = 3, sigma: float = 0.25, *, normalize: bool = True,
+                    dtype: DTypeLike = None) -> Tensor:
+    """A square kernel of normal density.
+
+    Parameters
+    ----------
+    size : int
+        Of each side.
+    sigma : float
+        Standard deviation, as a share of the size.
+    normalize : bool
+        Whether the sum is 1; else the density in the middle is.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Returns
+    -------
+    Tensor
+        (size, size).
+
+    See Also
+    --------
+    image.convolve, image.laplacian_kernel
+
+    Examples
+    --------
+    >>> from agnesi import image
+    >>> kernel = image.gaussian_kernel(3)
+    >>> kernel.shape, round(float(kernel.sum()), 5)
+    ((3, 3), 1.0)
+    """
+    line = np.exp(-(_distances(size, sigma) ** 2) / 2)
+    found = np.outer(line, line)
+    return _kernel(found / found.sum() if normalize else found, dtype)
+
+
+def laplacian_kernel(size: int = 3, sigma: float = 0.25, *, dtype: DTypeLike = None) -> Tensor:
+    """A square kernel of the negative Laplacian of a normal density, whose sum is 0.
+
+    Parameters
+    ----------
+    size : int
+        Of each side.
+    sigma : float
+        Standard deviation, as a share of the size.
+    dtype : dtype, optional
+        Float type; ``config.default_float`` by default.
+
+    Returns
+    -------
+    Tensor
+        (size, size).
+
+    See Also
+    --------
+    image.convolve, image.gaussian_kernel
+
+    Examples
+    --------
+    >>> from agnesi import image
+    >>> abs(float(image.laplacian_kernel(5).sum())) < 1e-5
+    True
+    """
+    square = (_distances(size, sigma)[:, None] ** 2 + _distances(size, sigma)[None] ** 2) / 2
+    found = (1 - square) * np.exp(-square)
+    return _kernel(found - found.mean(), dtype)
+
+
+def convolve(image: TensorLike, kernel: TensorLike, mode: str = "same") -> Tensor:
+    """Each channel convolved with a kernel, which is turned round as in mathematics.
+
+    Parameters
+    ----------
+    image : array_like
+        (channels, height, width).
+    kernel : array_like
+        (rows, columns).
+    mode : {"same", "valid", "full"}
+        Whether the result has the image's size, only what needs no border, or all.
+
+    Returns
+    -------
+    Tensor
+        (channels, height, width) of floats.
+
+    Raises
+    ------
+    ShapeError
+        If the image or the kernel has another number of axes.
+    ValueError
+        If there is no such mode.
+
+    See Also
+    --------
+    image.gaussian_kernel, nn.functional.conv2d
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import image
+    >>> image.convolve(ag.ones((1, 2, 2)), ag.ones((2, 2)), "full")
+    tensor([[[1., 2., 1.],
+             [2., 4., 2.],
+             [1., 2., 1.]]])
+    """
+    x = checked("convolve", image)
+    w = cast(as_tensor(kernel), x.dtype)
+    if w.ndim != 2:
+        raise ShapeError(at(f"convolve: a kernel is (rows, columns), not {typed(w)}"))
+    if mode not in ("same", "valid", "full"):
+        raise ValueError(at(f"convolve: mode is 'same', 'valid' or 'full', not {mode!r}"))
+    rows, columns = w.shape
+    border: Any = {
+        "valid": 0, "full": (rows - 1, columns - 1),
+        "same": ((rows // 2, (rows - 1) // 2), (columns // 2, (columns - 1) // 2)),
+    }[mode]
+    return F.conv2d(x[:, None], w[None, None], padding=border, flip=True)[:, 0]

@@ -1,0 +1,160 @@
+"""Plots to files, by matplotlib."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.accepted import TensorLike
+from agnesi.core.op import typed
+from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_tensor
+
+
+def _axes() -> tuple[Any, Any]:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError(at("plots need matplotlib: pip install 'agnesi[plot]'")) from None
+    figure = Figure(layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def _array(x: Any) -> np.ndarray:
+    return np.asarray(x.detach() if isinstance(x, Tensor) else x)
+
+
+def imshow(image: TensorLike, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+    """A picture of an image or matrix, by matplotlib.
+
+    Parameters
+    ----------
+    image : array_like
+        (channels, height, width) of 1 or 3 channels, or (height, width).
+    path : str or os.PathLike, optional
+        A file to write it to, by its ending.
+    **options : object
+        For matplotlib's ``imshow``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The picture.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not there.
+    ShapeError
+        If it is no image.
+
+    See Also
+    --------
+    image.hist, image.plot, data.write_image
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import image
+    >>> try:
+    ...     figure = image.imshow(ag.ones((3, 4, 4)))
+    ... except ImportError:
+    ...     figure = None
+    """
+    x = _array(image)
+    if x.ndim not in (2, 3) or (x.ndim == 3 and x.shape[0] not in (1, 3)):
+        raise ShapeError(at("imshow: an image is (1 or 3 channels, height, width) or (height, "
+                            f"width), not {typed(as_tensor(image))}"))
+    x = x[0] if x.ndim == 3 and x.shape[0] == 1 else np.moveaxis(x, 0, 2) if x.ndim == 3 else x
+    figure, axes = _axes()
+    axes.imshow(x, **({"cmap": "gray"} | options if x.ndim == 2 else options))
+    axes.set_axis_off()
+    return _written(figure, path)
+
+
+def hist(x: TensorLike, bins: int = 30, path: str | os.PathLike[str] | None = None) -> Any:
+    """How often values occur, by matplotlib.
+
+    Parameters
+    ----------
+    x : array_like
+        The values.
+    bins : int
+        How many bars.
+    path : str or os.PathLike, optional
+        A file to write it to, by its ending.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The plot.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not there.
+
+    See Also
+    --------
+    image.plot, histogram
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import image
+    >>> try:
+    ...     figure = image.hist(ag.arange(10.0))
+    ... except ImportError:
+    ...     figure = None
+    """
+    figure, axes = _axes()
+    axes.hist(_array(x).ravel(), bins)
+    return _written(figure, path)
+
+
+def plot(*lines: TensorLike, path: str | os.PathLike[str] | None = None) -> Any:
+    """Vectors as lines, by matplotlib.
+
+    Parameters
+    ----------
+    *lines : array_like
+        Vectors, or matrices (points, 2) of x and y.
+    path : str or os.PathLike, optional
+        A file to write it to, by its ending.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The plot.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not there.
+
+    See Also
+    --------
+    image.hist, image.imshow
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> from agnesi import image
+    >>> try:
+    ...     figure = image.plot(ag.arange(10.0) ** 2)
+    ... except ImportError:
+    ...     figure = None
+    """
+    figure, axes = _axes()
+    for line in map(_array, lines):
+        axes.plot(*(line.T if line.ndim == 2 else (line,)))
+    return _written(figure, path)
+
+
+def _written(figure: Any, path: str | os.PathLike[str] | None) -> Any:
+    if path is not None:
+        figure.savefig(path)
+    return figure

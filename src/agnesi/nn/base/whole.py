@@ -1,0 +1,118 @@
+"""Layers of ours as regions: in eager programs a call of one is a compiled operation before long.
+
+What a layer is besides its tensors (sizes, modes, layers inside) is looked at again where any
+module was assigned an attribute since the last call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.regions import Regions
+from agnesi.core.support.tracing import is_tracing
+from agnesi.core.tensor import Tensor
+
+_OURS = "agnesi.nn."
+#: Reads an attribute without a trace, or a count of changes, hearing of it.
+_noted = object.__getattribute__
+
+
+class Changes:
+    """How many attributes were assigned to modules so far."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+CHANGES = Changes()
+
+
+class Whole:
+    """What was compiled of a module, and what the module was then."""
+
+    __slots__ = ("count", "regions", "told")
+
+    def __init__(self, module: Any) -> None:
+        self.regions: Regions | None = None
+        self.told: list[Any] | None = None
+        self.look(module)
+
+    def look(self, module: Any) -> None:
+        """Begin anew if the module has become another one."""
+        self.count = CHANGES.count
+        told = _told(module)
+        if self.regions is None or told is None or told != self.told:
+            self.told = told
+            self.regions = None if told is None else Regions(module.forward)
+
+
+def is_ours(kind: type) -> bool:
+    """Whether a class of modules is one of the library's layers."""
+    return kind.__module__.startswith(_OURS)
+
+
+def called(module: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """A call of a layer of ours without hooks."""
+    if is_tracing():
+        return module.forward(*args, **keywords)
+    whole = _noted(module, "_whole")
+    if whole is None:
+        whole = Whole(module)
+        object.__setattr__(module, "_whole", whole)
+    elif whole.count != CHANGES.count:
+        whole.look(module)
+    if whole.regions is None:
+        return module.forward(*args, **keywords)
+    return whole.regions(args, keywords)
+
+
+def _told(module: Any) -> list[Any] | None:
+    """What tells a module from what it was before; None where it is not ours as a whole."""
+    found: list[Any] = []
+    for inner in module.modules():
+        if not is_ours(type(inner)) or inner._hooks:
+            return None
+        found += [type(inner), inner._training]
+        for name, value in vars(inner).items():
+            same = _Same(value)
+            if any(map(_is_foreign, same.value if isinstance(same.value, tuple) else (value,))):
+                return None
+            found += [name, same]
+    return found
+
+
+def _is_foreign(value: Any) -> bool:
+    """Whether a value is a function that is not the library's, and may do anything."""
+    if not callable(value) or value is None:
+        return False
+    return not getattr(value, "__module__", type(value).__module__).startswith("agnesi")
+
+
+class _Same:
+    """A value, equal to the same object or an equal plain value."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = list(value.values()) if isinstance(value, dict) else value
+        if isinstance(self.value, list):
+            self.value = tuple(self.value)
+
+    def __eq__(self, other: Any) -> bool:
+        return _same(self.value, other.value)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if type(a) is not type(b) or isinstance(a, (Tensor, np.ndarray)):
+        return False
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return isinstance(a, (bool, int, float, str, np.dtype)) and bool(a == b)

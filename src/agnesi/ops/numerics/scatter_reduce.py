@@ -1,0 +1,240 @@
+"""What is brought to one place becomes one: a sum, product, mean, or an extreme of all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core import shapes
+from agnesi.core.accepted import TensorLike
+from agnesi.core.dispatch import apply
+from agnesi.core.ir.dims import product
+from agnesi.core.op import Op, typed
+from agnesi.core.public import public
+from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.record import record
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base import expand, select
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import filled
+from agnesi.ops.base.elements import Index, IndexSum
+from agnesi.ops.base.elementwise import silently
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.slices import flip
+from agnesi.ops.indexing.index import as_index
+from agnesi.ops.indexing.ranges import arange
+from agnesi.ops.indexing.scatter import IndexPut, corner, source_of
+from agnesi.ops.sorting.sort import argsort
+
+_UFUNCS = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+_KINDS = ("sum", "prod", "mean", "amax", "amin")
+
+
+def _at(x: Tensor, places: Tensor) -> Tensor:
+    return apply(Index((0,), 0), x, places)
+
+
+def _summed(values: Tensor, places: Tensor, count: Any) -> Tensor:
+    return apply(IndexSum((0,), 0, (count,)), values, places)
+
+
+@record
+class Brought(Op):
+    """A vector, and values that are multiplied into its places, or the largest or least there."""
+
+    kind: str
+    name = "scatter_reduce"
+    keep_output = True
+
+    def infer(self, x: Any, values: Any, places: Any) -> Any:
+        return x.shape, x.dtype
+
+    def perform(self, x: np.ndarray, values: np.ndarray, places: np.ndarray) -> np.ndarray:
+        found = x.copy()
+        silently(_UFUNCS[self.kind].at, found, places, values)
+        return found
+
+    def decompose(self, x: Tensor, values: Tensor, places: Tensor) -> Tensor | None:
+        """Of several elements that are put into one place the last stays."""
+        if self.kind == "prod":
+            return None
+        order = argsort(values)
+        if self.kind == "amin":  # but what is no number is last both times
+            order = argsort(-values) if values.dtype.kind == "f" else flip(order, 0)
+        last = apply(IndexPut((0,), 0), x, _at(values, order), _at(places, order))
+        return (select.maximum if self.kind == "amax" else select.minimum)(x, last)
+
+    def vjp(self, g: Tensor, y: Tensor, x: Tensor, values: Tensor, places: Tensor
+            ) -> tuple[Any, ...]:
+        if self.kind == "prod":
+            return *self._of_products(g, x, values, places), None
+        mine, theirs = x == y, values == _at(y, places)
+        count = cast(mine, g.dtype) + _summed(cast(theirs, g.dtype), places, x.shape[0])
+        share = g / count
+        return select.where(mine, share, 0), select.where(theirs, _at(share, places), 0), None
+
+    def _of_products(self, g: Tensor, x: Tensor, values: Tensor, places: Tensor
+                     ) -> tuple[Tensor, Tensor]:
+        """What the product of the others is worth to each factor."""
+        mine, theirs = x == 0, values == 0
+        zeros = cast(mine, g.dtype) + _summed(cast(theirs, g.dtype), places, x.shape[0])
+        rest = apply(self, select.where(mine, 1, x), select.where(theirs, 1, values), places)
+
+        def share(zero: Tensor, count: Tensor, rest: Tensor, factor: Tensor) -> Tensor:
+            others = select.where(zero, rest, rest / select.where(zero, 1, factor))
+            return select.where(count - cast(zero, g.dtype) == 0, others, 0)
+
+        return g * share(mine, zeros, rest, x), _at(g, places) * share(
+            theirs, _at(zeros, places), _at(rest, places), values)
+
+
+def _reduced(x: Tensor, values: Tensor, places: Tensor, kind: str, include_self: bool) -> Tensor:
+    """The same of flat operands, of which the last are places in the first."""
+    if kind not in _KINDS:
+        raise ValueError(f"reduce must be one of {_KINDS}, not {kind!r}")
+    if x.dtype.kind == "c" and kind in ("amax", "amin"):
+        raise DTypeError(f"complex numbers have no order: {typed(x)}")
+    count = x.shape[0]
+    brought = _summed(filled(values.shape, 1, x.dtype), places, count)
+    if not include_self:
+        x = select.where(brought > 0, cast(as_tensor(_nothing(x.dtype, kind)), x.dtype), x)
+    if kind in _UFUNCS:
+        return apply(Brought(kind), x, values, places)
+    total = x + _summed(values, places, count)
+    if kind == "sum":
+        return total
+    among = select.maximum(brought + int(include_self), 1) if not include_self else brought + 1
+    return total / among if x.dtype.kind in "fc" else cast(total // among, x.dtype)
+
+
+def _nothing(dtype: np.dtype, kind: str) -> Any:
+    """What an element counts as that does not count."""
+    if kind not in ("amax", "amin"):
+        return int(kind == "prod")
+    if dtype.kind == "f":
+        return -np.inf if kind == "amax" else np.inf
+    if dtype.kind == "b":
+        return kind == "amin"
+    limits = np.iinfo(dtype)
+    return np.array(limits.min if kind == "amax" else limits.max, dtype)
+
+
+def _flat_places(x: Tensor, every: tuple[Tensor, ...]) -> Tensor:
+    """Places in the flattened tensor, from those along all axes."""
+    numbers = reshape(arange(product(x.shape)), x.shape)
+    return apply(Index(tuple(range(x.ndim)), 0), numbers, *every)
+
+
+@public
+def scatter_reduce(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, reduce: str, *,
+                   include_self: bool = True, out: Tensor | None = None) -> Tensor:
+    """A new tensor: ``x`` where elements of ``src`` that ``index`` brings to one place become one.
+
+    Parameters
+    ----------
+    x : array_like
+        It is left as it is.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    index : array_like of int
+        As many axes as ``x``; nowhere longer but on ``axis``.
+    src : array_like
+        At least as long as ``index`` everywhere, or broadcast to it.
+    reduce : {"sum", "prod", "mean", "amax", "amin"}
+        What they become.
+    include_self : bool
+        Whether the element of ``x`` is one of them; else it counts where nothing is brought only.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``. Equal extremes share the gradient.
+
+    Raises
+    ------
+    ValueError
+        If there is no such ``reduce``.
+    IndexError
+        If an index or the axis is out of range.
+    ShapeError
+        If ``index`` or ``src`` does not fit.
+    DTypeError
+        For extremes of complex numbers.
+
+    See Also
+    --------
+    scatter_add, index_reduce, scatter
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.scatter_reduce(ag.zeros(3), 0, ag.tensor([2, 2, 0]), ag.tensor([5.0, 6.0, -1.0]), "amax")
+    tensor([0., 0., 6.])
+    """
+    x, index = as_tensor(x), as_index(index)
+    places = _flat_places(x, corner(x, index, shapes.axis_of(axis, x.ndim)))
+    values = source_of(src, index, x)
+    found = _reduced(reshape(x, (-1,)), reshape(values, (-1,)), reshape(places, (-1,)), reduce,
+                     include_self)
+    return reshape(found, x.shape)
+
+
+@public
+def index_reduce(x: TensorLike, axis: int, index: TensorLike, source: TensorLike, reduce: str, *,
+                 include_self: bool = True, out: Tensor | None = None) -> Tensor:
+    """A new tensor: ``x`` where slices of ``source`` at one index of an axis become one.
+
+    Parameters
+    ----------
+    x : array_like
+        It is left as it is.
+    axis : int
+        An axis, counted from the end where negative; also written ``dim``.
+    index : array_like of int
+        A vector: where on the axis each slice goes.
+    source : array_like
+        Of the shape of ``x`` but for the axis, where it is as long as ``index``.
+    reduce : {"prod", "mean", "amax", "amin", "sum"}
+        What they become.
+    include_self : bool
+        Whether the slice of ``x`` is one of them; else it counts where nothing is brought only.
+    out : Tensor, optional
+        Takes the result: a tensor of its shape, of a dtype that holds it.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of ``x``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such ``reduce``.
+    IndexError
+        If an index or the axis is out of range.
+    ShapeError
+        If ``index`` or ``source`` does not fit.
+
+    See Also
+    --------
+    index_add, scatter_reduce, index_put
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.index_reduce(ag.ones(3), 0, ag.tensor([0, 0]), ag.tensor([2.0, 4.0]), "prod")
+    tensor([8., 1., 1.])
+    """
+    x, index, source = as_tensor(x), as_index(index), as_tensor(source)
+    axis = shapes.axis_of(axis, x.ndim)
+    if index.ndim != 1:
+        raise ShapeError(f"index must be a vector, not {typed(index)}")
+    shape = (*x.shape[:axis], index.shape[0], *x.shape[axis + 1:])
+    if not shapes.fits(source.shape, shape):
+        raise ShapeError(f"source must be {shape}, not {typed(source)}")
+    index = reshape(index, (*(1,) * axis, index.shape[0], *(1,) * (x.ndim - axis - 1)))
+    return scatter_reduce(x, axis, expand.broadcast_to(index, shape), source, reduce,
+                          include_self=include_self)

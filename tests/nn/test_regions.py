@@ -1,0 +1,177 @@
+"""Layers that eager programs call often: as compiled regions they do what they do step by step."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import nn
+from agnesi.compiler import regions
+from agnesi.core.ir.node import toposort
+
+LAYERS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
+    "mlp": (lambda: nn.Sequential(nn.Linear(3, 5), nn.GELU(), nn.Linear(5, 2)), (4, 3)),
+    "normalized": (lambda: nn.Sequential(
+        nn.Conv2d(1, 3, 3, padding=1), nn.BatchNorm2d(3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+        nn.Linear(12, 3)), (2, 1, 4, 4)),
+    "transposed": (lambda: nn.Sequential(
+        nn.ConvTranspose2d(2, 3, 4, stride=2, padding=1), nn.Sigmoid()), (2, 2, 3, 3)),
+    "LSTM": (lambda: nn.LSTM(3, 4, 2, batch_first=True), (2, 5, 3)),
+    "GRU": (lambda: nn.GRU(3, 4, bidirectional=True), (5, 2, 3)),
+    "dropout": (lambda: nn.TransformerEncoderLayer(8, 2, 16, dropout=0.3), (5, 2, 8)),
+}
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every function pays to be compiled."""
+    monkeypatch.setattr(regions, "_PRICE", 0)
+    monkeypatch.setattr(regions, "GAIN", -1e9)
+    yield
+
+
+def kinds(y: ag.Tensor) -> set[str]:
+    """The operations behind a result."""
+    assert y.node is not None
+    return {n.op.name for n in toposort([y.node]) if n.op is not None}
+
+
+def trained(make: Callable[[], nn.Module], shape: tuple[int, ...]) -> tuple[Any, list[np.ndarray]]:
+    """Operations behind the last result; all results, gradients and buffers of three calls."""
+    ag.manual_seed(0)
+    net = make()
+    x = ag.tensor(np.random.default_rng(1).standard_normal(shape), requires_grad=True)
+    net.to("float64")
+    found: list[np.ndarray] = []
+    for _ in range(3):
+        net.zero_grad()
+        x.grad = None
+        outputs = ag.tree.flatten(net(x))[0]
+        for y in outputs:
+            y.retain_grad()
+        loss = sum((y * y * ag.linspace(0, 1, y.numel(), dtype="float64").reshape(y.shape)).sum()
+                   for y in outputs)
+        names = kinds(outputs[0])
+        loss.backward()
+        found += [t.numpy().copy() for t in (*outputs, x.grad, *net.buffers())]
+        found += [p.grad.numpy().copy() for p in net.parameters()]
+    return names, found
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_results_gradients_and_state_are_those_of_single_operations(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names, ours = trained(*LAYERS[name])
+    assert "region" in names
+    monkeypatch.setattr(regions, "GAIN", float("inf"))
+    names, plain = trained(*LAYERS[name])
+    assert "region" not in names
+    for a, b in zip(ours, plain, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
+def test_gradients_of_gradients() -> None:
+    net = LAYERS["mlp"][0]().to("float64")
+    x = ag.tensor(np.linspace(-1, 1, 12).reshape(4, 3), requires_grad=True)
+
+    def penalty(forward: Callable[[ag.Tensor], ag.Tensor]) -> list[np.ndarray]:
+        slope = ag.grad(forward(x).square().sum(), x, create_graph=True)
+        net.zero_grad()
+        x.grad = None
+        (slope * slope).sum().backward()
+        return [t.grad.numpy() for t in (x, *net.parameters()) if t.grad is not None]
+
+    assert "region" in kinds(net(x))
+    ours, plain = penalty(net), penalty(net.forward)
+    for a, b in zip(ours, plain, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+    ag.testing.check_grads(net, [x.detach()], modes=("rev",))
+
+
+def test_what_a_layer_is_may_change() -> None:
+    net = nn.Sequential(nn.BatchNorm1d(3), nn.Tanh(), nn.Dropout(0.5))
+    x = ag.tensor(np.linspace(-1, 1, 12).reshape(4, 3))
+
+    def agree() -> None:
+        ag.manual_seed(1)
+        before = {n: v.clone() for n, v in net.state_dict().items()}
+        ours = net(x)
+        assert "region" in kinds(ours)
+        ag.manual_seed(1)
+        net.load_state_dict(before)
+        np.testing.assert_allclose(ours.numpy(), net.forward_as_written(x).numpy(), rtol=1e-5)
+
+    net.forward_as_written = lambda x: net.layers[2].forward(  # type: ignore[attr-defined]
+        net.layers[1].forward(net.layers[0].forward(x)))
+    agree()
+    net.eval()
+    agree()
+    net.train()
+    net[2].p = 0.25
+    agree()
+    net[1] = nn.Sigmoid()
+    agree()
+    net[0].weight.data[...] = 3
+    agree()
+    net[0].weight.requires_grad_(False)
+    agree()
+    handle = net[1].register_forward_hook(lambda module, args, output: output * 0)
+    assert float(net(x).abs().sum()) == 0
+    handle.remove()
+    agree()
+    for other in (copy.deepcopy(net[:2]), pickle.loads(pickle.dumps(net[:2]))):
+        assert "region" in kinds(other(x))
+
+
+def test_values_that_gradients_need_must_not_be_changed() -> None:
+    net = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 2))
+    x = ag.ones((4, 3))
+    y = net(x)
+    x += 1
+    with pytest.raises(ag.GradientError, match="changed in place afterwards"):
+        y.sum().backward()
+    y = net(x)
+    with ag.no_grad():
+        net[2].bias.add_(1)  # nobody reads it
+    y.sum().backward()
+    assert net[0].weight.grad is not None
+
+
+def test_errors_are_those_of_single_operations() -> None:
+    net = nn.Sequential(nn.Sequential(nn.Linear(3, 5), nn.Tanh()), nn.Linear(4, 2))
+    with pytest.raises(ag.ShapeError, match=r"^1, Linear"):
+        net(ag.ones((4, 3)))
+    single = nn.Sequential(nn.BatchNorm1d(3), nn.Tanh())
+    with pytest.raises(ValueError, match="while training"):
+        single(ag.ones((1, 3)))
+
+
+def test_functions_of_users_stay_python() -> None:
+    seen: list[int] = []
+
+    class Mine(nn.Linear):
+        def forward(self, x: ag.Tensor) -> ag.Tensor:
+            seen.append(len(x))
+            return super().forward(x)
+
+    net = nn.Sequential(nn.Tanh(), Mine(3, 2), nn.Sigmoid())
+    for _ in range(3):
+        net(ag.ones((4, 3)))
+    assert seen == [4, 4, 4]
+
+
+def test_inside_of_jit_grad_and_vmap_nothing_changes() -> None:
+    net = LAYERS["mlp"][0]()
+    x = ag.ones((4, 3))
+    want = net.forward(x).numpy()
+    np.testing.assert_allclose(ag.jit(net)(x).numpy(), want, rtol=1e-5)
+    np.testing.assert_allclose(ag.vmap(net)(x).numpy(), want, rtol=1e-5)
+    ours, plain = (ag.jvp(f, (x,), (x * 2,))[1].numpy() for f in (net, net.forward))
+    np.testing.assert_allclose(ours, plain, rtol=1e-5)
