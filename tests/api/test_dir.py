@@ -17,7 +17,7 @@ MODULES = {
     name: importlib.import_module(f"agnesi.{name}".rstrip(".")) for name in (
         "metrics", "training", "data.datasets",
         "", "backends", "cuda", "data", "distributed", "distributions",
-        "distributions.constraints", "distributions.transforms", "fft", "func", "inspect",
+        "distributions.constraints", "distributions.transforms", "fft", "func", "image", "inspect",
         "linalg", "nn",
         "nn.functional", "nn.init", "nn.utils", "nn.utils.parametrizations",
         "nn.utils.parametrize", "nn.utils.rnn", "nn.utils.stateless", "optim", "optim.flat",

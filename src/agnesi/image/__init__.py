@@ -1,9 +1,13 @@
-"""Images as tensors (channels, height, width): sizes, turns, colours, filters, and plots to files.
+"""Images as tensors (channels, height, width): sizes, turns, colours, filters, plots to files.
 
 All but the plots are made of public operations: they have gradients, go through ``vmap``, and
 compile.  :func:`agnesi.data.read_image` and :func:`agnesi.data.write_image` read and write files.
 """
 
+from typing import TYPE_CHECKING, NoReturn
+
+from agnesi.core.support.errors import no_attribute as _no_attribute
+from agnesi.core.support.exports import shown as _shown
 from agnesi.image.colours import hsv_to_rgb as hsv_to_rgb
 from agnesi.image.colours import rgb_to_grey as rgb_to_grey
 from agnesi.image.colours import rgb_to_hsv as rgb_to_hsv
@@ -17,3 +21,12 @@ from agnesi.image.plots import imshow as imshow
 from agnesi.image.plots import plot as plot
 from agnesi.image.sizes import rotate as rotate
 from agnesi.image.sizes import scale as scale
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise _no_attribute("module 'agnesi.image'", name)
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)
