@@ -31,9 +31,9 @@ from agnesi.ops.base.creation import zeros
 from agnesi.ops.control.body import Body
 
 #: Nanoseconds that an eager operation takes at least, and those of an element and a product.
-_CALL, _ELEMENT, _PRODUCT = 4_000, 1.0, 0.05
+_CALL, _ELEMENT, _PRODUCT = 8_000, 3.0, 0.1
 #: Nanoseconds that compiling takes for an operation of the graph.
-_PRICE = 3_000_000
+_PRICE = 1_000_000
 #: Nanoseconds that a call must save to be worth its own: one of a region takes about so many.
 GAIN = 15_000
 #: Types of operands that a function keeps regions for.
