@@ -50,8 +50,8 @@ PROGRAMS = {
 @pytest.fixture
 def _everything(monkeypatch):
     """Kernels of any size are grouped."""
-    monkeypatch.setattr(concurrent, "_LEAST", 1)
-    monkeypatch.setattr(concurrent, "_ENOUGH", 2)
+    monkeypatch.setattr(concurrent, "_MIN_MEMBER_INSTRUCTIONS", 1)
+    monkeypatch.setattr(concurrent, "_MIN_GROUP_INSTRUCTIONS", 2)
     with ag.config(cache=False):
         yield
 

@@ -22,8 +22,8 @@ from agnesi.core.support.record import struct
 Loops = tuple[Axis, ...]
 #: Operations that bind axes of their own.
 BINDING = ("reduce", "steps")
-#: Instructions of functions that work on whole arrays, for each element of their results.
-_WHOLE = 8
+#: Instructions per result element of functions that work on whole arrays, about.
+_ARRAY_FUNCTION_INSTRUCTIONS = 8
 
 
 @struct
@@ -114,7 +114,7 @@ def work(kernels: Iterable[Kernel]) -> Work:
         elif isinstance(kernel, Convolution):
             total.all += kernel.sizes.work
         elif not isinstance(kernel, Nest):
-            total.all += sum([b.size for b in kernel.writes()]) * _WHOLE
+            total.all += sum([b.size for b in kernel.writes()]) * _ARRAY_FUNCTION_INSTRUCTIONS
             continue
         loops = loops_of(kernel)
         starts = [(v, loops) for s in kernel.stores() for v in (s.value, *s.offset.atoms)]

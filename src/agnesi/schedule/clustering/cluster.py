@@ -14,8 +14,8 @@ from typing import Any
 from agnesi.core.ir.node import Node
 from agnesi.schedule.clustering.node_facts import Facts, weight
 
-#: Clusters that all questions about one cluster may look at, on average: planning stays linear.
-_LOOKS = 64
+#: Clusters that all queries about one cluster may visit, on average, so that planning stays linear.
+_MAX_VISITS_PER_CLUSTER = 64
 
 
 class Cluster:
@@ -135,7 +135,7 @@ class Order:
 
     def opened(self) -> None:
         """A cluster has been made, behind all others."""
-        self.looks += _LOOKS
+        self.looks += _MAX_VISITS_PER_CLUSTER
 
     def depend(self, clusters: Sequence[Cluster]) -> bool:
         """Whether two clusters are known to need each other; all else has to be looked up."""

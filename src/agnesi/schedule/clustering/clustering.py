@@ -17,7 +17,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.target import Target
 from agnesi.schedule.clustering.cluster import Cluster, Order, present
 from agnesi.schedule.clustering.decisions import waiting
-from agnesi.schedule.clustering.horizontal_fusion import SWEPT
+from agnesi.schedule.clustering.horizontal_fusion import MIN_SHARED_ELEMENTS
 from agnesi.schedule.clustering.node_facts import (
     facts_of,
     flat_source,
@@ -39,26 +39,42 @@ _CHEAP = frozenset(
 )
 #: Operations that hold graphs; they read what they are given in place, however it is strided.
 CONTROL = frozenset(("scan", "while_loop", "cond"))
-#: Roots and instructions that are written out for each region of a value, at most.
-_FINISHED, _FINISHING = 2, 100
-#: Longest chain in one kernel; costly operations count for several, to keep functions small.
-_DEPTH, _HEAVY_STEP = 48, 6
-#: Sizes from which a reduction to one number is worth a kernel of its own.
-_BIG, _LITTLE = 1 << 15, 1 << 12
-#: Most reductions in one kernel: what they read is kept until it runs.
-_REDUCTIONS = 8
-#: Instructions beyond which a kernel takes in no more work, and kernels that may become one: the
-#: time to compile grows faster than both.
-_PRICE, _TOGETHER = 2000, 24
-#: How often a costly value may be computed, and any other one.
-_TIMES, _CHEAPLY = 2, 4
-#: Most steps of a value that is rather computed again than kept, and how much smaller than it
-#: something must be to be at hand.
-_STEPS, _SMALL = 4, 8
-#: Instructions from which a large value that is needed up to so many times is computed once.
-_DEAR, _FEW_TIMES = 15, 16
-#: The same for a small one that is needed at least so often, and how small it may be.
-_DEAR_OFTEN, _OFTEN, _SMALLEST = 5, 256, 8
+#: Materialized values that are written out for each region of a piecewise value, at most.
+_MAX_REGION_ROOTS = 2
+#: Instructions that are written out for each region of a piecewise value, at most.
+_MAX_REGION_INSTRUCTIONS = 100
+#: Longest chain of operations in one kernel.
+_MAX_CHAIN_OPS = 48
+#: Steps of the chain that an expensive operation counts for, to keep functions small.
+_HEAVY_OP_STEPS = 6
+#: Elements from which a full reduction over a value is worth a kernel of its own.
+_LARGE_ELEMENTS = 1 << 15
+#: Elements from which a sweep counts: below, computing a value again costs about nothing.
+_MIN_ELEMENTS = 1 << 12
+#: Reductions in one kernel at most: what they read is live until it runs.
+_MAX_REDUCTIONS_PER_KERNEL = 8
+#: Instructions beyond which a kernel takes in no more work: compile time grows faster.
+_MAX_KERNEL_INSTRUCTIONS = 2000
+#: Clusters that may become one kernel: compile time grows faster than their number.
+_MAX_MERGED_CLUSTERS = 24
+#: How often an expensive value may be computed for each of its elements.
+_MAX_EXPENSIVE_EVALUATIONS = 2
+#: How often any other value may be computed for each of its elements.
+_MAX_CHEAP_EVALUATIONS = 4
+#: Operations of a value that is computed again rather than kept, at most.
+_MAX_RECOMPUTED_OPS = 4
+#: How many times smaller than such a value an operand of it must be to be at hand.
+_MIN_SIZE_RATIO = 8
+#: Instructions from which a large value with several uses is materialized.
+_LARGE_VALUE_INSTRUCTIONS = 15
+#: Uses up to which that holds.
+_MAX_LARGE_VALUE_USES = 16
+#: Instructions from which a small value with many uses is materialized.
+_SMALL_VALUE_INSTRUCTIONS = 5
+#: Uses from which that holds.
+_MIN_SMALL_VALUE_USES = 256
+#: Elements from which a small value is materialized for its uses.
+_MIN_SMALL_VALUE_ELEMENTS = 8
 
 
 def fuse(program: Program) -> Program:
@@ -163,7 +179,7 @@ class Plan:
         if key in self._stretch:
             self._visit_number(node, users)
             return
-        depth = self._depth.pop(key, 0) + (_HEAVY_STEP if is_heavy(node.op.name) else 1)
+        depth = self._depth.pop(key, 0) + (_HEAVY_OP_STEPS if is_heavy(node.op.name) else 1)
         if self._needs_memory(node, users, depth):
             users, depth = {self._joined(node, users, depth) or self._opened(node, users)}, 0
             self._inside.discard(key)
@@ -214,7 +230,7 @@ class Plan:
         if not facts.lowers or facts.product:
             return
         sweep = node.op.sweep(*node.inputs) if node.inputs and (
-            self._facts[id(node.inputs[0])].weight >= SWEPT) else None
+            self._facts[id(node.inputs[0])].weight >= MIN_SHARED_ELEMENTS) else None
         cost, reduces, rereads = price(node.op.name), bool(facts.axes), node.op.rereads
         for cluster in users:
             cluster.price += cost
@@ -244,7 +260,7 @@ class Plan:
         for cluster in users:
             if (
                 cluster.foreign or cluster.product is not None or cluster.reduces
-                or depth > _DEPTH or cluster.price > _PRICE
+                or depth > _MAX_CHAIN_OPS or cluster.price > _MAX_KERNEL_INSTRUCTIONS
                 or cluster.shapes != same or not self._ranks.below(users, cluster)
             ):
                 continue
@@ -284,12 +300,13 @@ class Plan:
 
         It has ``many`` elements, and a result made of them ``size``.
         """
-        if size >= _BIG and size >= _OFTEN * many >= _OFTEN * _SMALLEST:
+        if (size >= max(_LARGE_ELEMENTS, _MIN_SMALL_VALUE_USES * many)
+                and many >= _MIN_SMALL_VALUE_ELEMENTS):
             return self._is_given(base)
-        if many < _LITTLE or size > _FEW_TIMES * many:
+        if many < _MIN_ELEMENTS or size > _MAX_LARGE_VALUE_USES * many:
             return False
         total, stack, seen = 0, [base], {id(base)}
-        while stack and total < _DEAR:
+        while stack and total < _LARGE_VALUE_INSTRUCTIONS:
             maker = stack.pop()
             if maker.op is None or not lowerable(maker) or not maker.op.pointwise:
                 continue
@@ -298,7 +315,7 @@ class Plan:
                 if operand.shape == base.shape and id(operand) not in seen:
                     seen.add(id(operand))
                     stack.append(operand)
-        return total >= _DEAR
+        return total >= _LARGE_VALUE_INSTRUCTIONS
 
     def _is_given(self, base: Node) -> bool:
         """Whether something costly is computed element by element from nothing but what is there.
@@ -317,7 +334,7 @@ class Plan:
                 if id(operand) not in seen:
                     seen.add(id(operand))
                     stack.append(operand)
-        return total >= _DEAR_OFTEN
+        return total >= _SMALL_VALUE_INSTRUCTIONS
 
     def _leads(self, node: Node) -> bool:
         """Whether a reduction leaves axes behind those that it takes."""
@@ -326,14 +343,14 @@ class Plan:
         return any([a < rank - len(axes) for a in axes])
 
     def _needs_memory(self, node: Node, users: set[Cluster], depth: int) -> bool:
-        if id(node) in self._must or depth > _DEPTH:
+        if id(node) in self._must or depth > _MAX_CHAIN_OPS:
             return True
         op, facts = node.op, self._facts[id(node)]
         if not facts.lowers:
             return not self._claim_regions(node, users)
         special = False
         for c in users:
-            if c.price > _PRICE:
+            if c.price > _MAX_KERNEL_INSTRUCTIONS:
                 return not facts.movement
             special |= not c.lowers
         if special and any([not c.lowers and not c.roots[0].op.inlines for c in users]):
@@ -355,8 +372,9 @@ class Plan:
     def _is_repeated(self, node: Node, users: set[Cluster]) -> bool:
         """Whether a value would be computed too often for each of its points."""
         heavy, size = is_heavy(node.op.name), self._facts[id(node)].weight
-        times, most = sum(self._reads.get(id(node), (1.0, 0.0))), _TIMES if heavy else _CHEAPLY
-        if len(users) * times <= most or size * len(users) * times < _LITTLE:
+        times = sum(self._reads.get(id(node), (1.0, 0.0)))
+        most = _MAX_EXPENSIVE_EVALUATIONS if heavy else _MAX_CHEAP_EVALUATIONS
+        if len(users) * times <= most or size * len(users) * times < _MIN_ELEMENTS:
             return False
         if len(users) > 1 and self.merge(users):
             users = present(users)
@@ -403,11 +421,11 @@ class Plan:
         facts = self._facts
         size, steps = facts[id(node)].weight, 0
         kept: set[int] = set()
-        stack = [node] if size >= _LITTLE else []
-        while stack and steps <= _STEPS:
+        stack = [node] if size >= _MIN_ELEMENTS else []
+        while stack and steps <= _MAX_RECOMPUTED_OPS:
             steps += 1
             for operand in map(self._source, stack.pop().inputs):
-                if facts[id(operand)].weight * _SMALL <= size:
+                if facts[id(operand)].weight * _MIN_SIZE_RATIO <= size:
                     continue
                 if operand.op is None or self._is_kept(operand):
                     kept.add(id(operand))
@@ -415,7 +433,7 @@ class Plan:
                     stack.append(operand)
                 else:
                     return False
-        return 0 < steps <= _STEPS and len(kept) <= 1
+        return 0 < steps <= _MAX_RECOMPUTED_OPS and len(kept) <= 1
 
     def _is_kept(self, node: Node) -> bool:
         """Whether a value gets memory however its users are arranged."""
@@ -429,7 +447,7 @@ class Plan:
     def _claim_regions(self, node: Node, users: set[Cluster]) -> bool:
         """Let the one kernel that uses a sum of values in regions compute it region by region."""
         if node.op.name != "overlay" or any(
-            len(c.roots) > _FINISHED or c.price > _FINISHING for c in users
+            len(c.roots) > _MAX_REGION_ROOTS or c.price > _MAX_REGION_INSTRUCTIONS for c in users
         ):
             return False
         if not self._claim(node, users):
@@ -456,18 +474,22 @@ class Plan:
         outer = tuple(n for i, n in enumerate(operand.shape) if i not in axes and n != 1)
         trailing = not self._leads(node)
         for cluster in users:
-            if cluster.product is not None or cluster.foreign or cluster.reduces >= _REDUCTIONS:
+            if (
+                cluster.product is not None
+                or cluster.foreign
+                or cluster.reduces >= _MAX_REDUCTIONS_PER_KERNEL
+            ):
                 return False
             root = cluster.widest
             if not outer:
-                if weight(operand) >= (_BIG if numel(root) == 1 else _LITTLE):
+                if weight(operand) >= (_LARGE_ELEMENTS if numel(root) == 1 else _MIN_ELEMENTS):
                     return False
             elif numel(root) != numel(node) and not (
                 trailing and _sizes(root.shape)[: len(outer)] == outer
             ):
                 return False
             if (
-                id(node) in self._inside and weight(operand) >= _LITTLE
+                id(node) in self._inside and weight(operand) >= _MIN_ELEMENTS
                 and weight(root) >= weight(node)
             ):
                 return False  # it would be computed inside of another reduction and once more
@@ -487,7 +509,10 @@ class Plan:
 
 def _mergeable(clusters: Sequence[Cluster]) -> bool:
     """Whether kernels may become one, if none needs another."""
-    if len(clusters) > _TOGETHER or sum(c.price for c in clusters) > _PRICE:
+    if (
+        len(clusters) > _MAX_MERGED_CLUSTERS
+        or sum(c.price for c in clusters) > _MAX_KERNEL_INSTRUCTIONS
+    ):
         return False
     if any(c.foreign or c.product is not None for c in clusters):
         return False

@@ -10,9 +10,9 @@ from agnesi.core.ir.node import Node
 from agnesi.core.support.dtypes import name_of
 
 #: Terms of a sum up to which the filters of one vector of results fit a thread's stack.
-_MANY = 60_000
+_MAX_FILTER_TERMS = 60_000
 #: Channels, each with its own filter, from which lanes run along them.
-_CHANNELS = 8
+_MIN_DEPTHWISE_CHANNELS = 8
 _KINDS = {"conv": "forward", "conv_grad_x": "input", "conv_grad_w": "weight"}
 
 
@@ -24,7 +24,7 @@ def is_convolution(node: Node) -> bool:
         and name_of(node.dtype) in ("float32", "float64")
         and 3 <= len(node.shape) <= 5
         and 0 not in (*node.shape, *node.inputs[0].shape, *node.inputs[1].shape)
-        and _terms(node) <= _MANY
+        and _terms(node) <= _MAX_FILTER_TERMS
         and not _is_plain(node)
     )
 
@@ -32,7 +32,11 @@ def is_convolution(node: Node) -> bool:
 def _is_plain(node: Node) -> bool:
     """Whether loops do it: a filter for each of few channels, of images of run-time sizes."""
     _, sizes = sizes_of(node)
-    return sizes.open and sizes.channels == sizes.filters == 1 and sizes.groups < _CHANNELS
+    return (
+        sizes.open
+        and sizes.channels == sizes.filters == 1
+        and sizes.groups < _MIN_DEPTHWISE_CHANNELS
+    )
 
 
 def _terms(node: Node) -> int:

@@ -11,12 +11,12 @@ from agnesi.core.ir.node import Node
 from agnesi.schedule.clustering.cluster import Cluster
 from agnesi.schedule.program import Program
 
-#: Elements from which reading a value once less is worth it.
-SWEPT = 1 << 12
-#: Clusters of equal sweeps behind one that are looked at, so that planning stays linear.
-_NEAR = 100
+#: Elements from which reading a value one time less is worth fusing two kernels.
+MIN_SHARED_ELEMENTS = 1 << 12
+#: Clusters of equal sweeps behind one that are tried, so that planning stays linear.
+_MAX_CANDIDATES = 100
 #: How often one kernel may take in another one.
-_MOST = 3
+_MAX_FUSIONS_PER_KERNEL = 3
 
 
 def fuse_siblings(program: Program) -> Program:
@@ -42,7 +42,11 @@ def _unite(clusters: Iterable[Cluster], stored: Callable[[Node], bool],
         grown: dict[Cluster, int] = {}
         for a, b in _pairs(group):
             first, second = a.now(), b.now()
-            if first is second or grown.get(first, 0) >= _MOST or reads[a].isdisjoint(reads[b]):
+            if (
+                first is second
+                or grown.get(first, 0) >= _MAX_FUSIONS_PER_KERNEL
+                or reads[a].isdisjoint(reads[b])
+            ):
                 continue
             if len({_wide(shape) for c in (first, second) for shape in c.shapes}) > 1:
                 continue
@@ -53,7 +57,7 @@ def _unite(clusters: Iterable[Cluster], stored: Callable[[Node], bool],
 def _pairs(group: Sequence[Cluster]) -> Iterator[tuple[Cluster, Cluster]]:
     """All pairs that are not far apart."""
     for i, a in enumerate(group):
-        for b in group[i + 1:i + 1 + _NEAR]:
+        for b in group[i + 1:i + 1 + _MAX_CANDIDATES]:
             yield a, b
 
 
@@ -74,7 +78,7 @@ def _reads(cluster: Cluster, stored: Callable[[Node], bool]) -> set[int]:
             continue
         seen.add(id(node))
         if (node.op is None or stored(node)) and id(node) not in inside:
-            if guess(product(node.shape)) >= SWEPT:
+            if guess(product(node.shape)) >= MIN_SHARED_ELEMENTS:
                 found.add(id(node))
         else:
             stack.extend(node.inputs)

@@ -20,9 +20,10 @@ from agnesi.schedule.clustering.node_facts import flat_source, lowerable, splits
 from agnesi.schedule.program import Prefers, Program
 
 Order = tuple[int, ...]
-#: Cycles to bring an element into another order on the way into or out of a convolution.
-_TURNED = 1.0
-_ROUNDS = 4
+#: Cycles per element to change the memory order on the way into or out of a convolution.
+_TRANSPOSE_CYCLES = 1.0
+#: Rounds over all values, at most.
+_MAX_ROUNDS = 4
 
 
 def choose_layouts(program: Program) -> Program:
@@ -75,7 +76,7 @@ def orders(nodes: Sequence[Node], outputs: Iterable[Node], prefers: Prefers) -> 
     last = {families.of(v): v.op is not None for n in convolutions for v in _values(n)}
     free = [f for f, turned in last.items() if turned]
     costs = [_Cost(n, families, prefers) for n in convolutions]
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         if not any([_better(family, last, costs) for family in free]):
             break
     found = {
@@ -134,7 +135,7 @@ def turned(node: Node, operands: Sequence[Matrix], last: bool, prefers: Prefers
         copied = [w != h for w, h in zip(want, have, strict=True)]
         if want < have or (copied[1] and kind != "weight"):
             continue
-        cycles = option.cycles + _TURNED * sum(
+        cycles = option.cycles + _TRANSPOSE_CYCLES * sum(
             c * guess(product(x.shape)) for c, x in zip(copied, node.inputs, strict=True))
         if cycles < best:
             best, chosen = cycles, want
@@ -166,8 +167,10 @@ class _Cost:
     def __call__(self, last: dict[int, bool]) -> float:
         mine = [last.get(f, False) for f in self.families]
         return min(
-            cycles + sum(
-                _TURNED * n for n, have, want in zip(self.sizes, mine, wanted, strict=True)
+            cycles
+            + sum(
+                _TRANSPOSE_CYCLES * n
+                for n, have, want in zip(self.sizes, mine, wanted, strict=True)
                 if have != want
             )
             for cycles, wanted in self.options

@@ -16,8 +16,10 @@ from agnesi.core.ir.node import Node
 from agnesi.core.ir.readiness import times
 
 _NONE: Mapping[int, Sequence[Node]] = MappingProxyType({})
-#: Numbers in a kernel, and in a program that is cut so.
-_TOGETHER, _LEAST = 64, 128
+#: Scalars in one kernel, at most.
+_MAX_KERNEL_SCALARS = 64
+#: Scalars from which a program is cut into such kernels.
+_MIN_PROGRAM_SCALARS = 128
 
 
 class Cut(NamedTuple):
@@ -45,7 +47,7 @@ def cut(order: Sequence[Node], waiting: Mapping[int, Sequence[Node]] = _NONE) ->
     """
     numbers = {id(n) for n in order if _is_number(n)}
     operations = sum(n.op is not None for n in order)
-    if len(numbers) < _LEAST or 2 * len(numbers) < operations:
+    if len(numbers) < _MIN_PROGRAM_SCALARS or 2 * len(numbers) < operations:
         return Cut(order, {})
     stages = _stages(order, numbers, waiting)
     start, left = times(order, lambda n: n.inputs,
@@ -77,7 +79,7 @@ def _stretches(order: Sequence[Node], numbers: set[int], stages: dict[int, int])
     for node in order:
         if id(node) not in numbers:
             continue
-        if count == _TOGETHER or stages[id(node)] != stage:
+        if count == _MAX_KERNEL_SCALARS or stages[id(node)] != stage:
             number, count, stage = number + 1, 0, stages[id(node)]
         found[id(node)] = number
         count += 1

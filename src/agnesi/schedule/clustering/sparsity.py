@@ -5,8 +5,10 @@ from __future__ import annotations
 from agnesi.core.graph import constant_value
 from agnesi.core.ir.node import Node
 
-_WORDS = 1 << 32  # values of a random word
-_HALF = 0.5  # of the numbers are negative, where nothing tells of their signs
+#: Values of a random word.
+_RANDOM_WORDS = 1 << 32
+#: Share of negative elements where nothing is known of their signs.
+_UNKNOWN_SIGN_NEGATIVE_SHARE = 0.5
 _MOVES = ("reshape", "permute_dims")
 
 
@@ -16,7 +18,7 @@ def zeros_of(node: Node) -> float:
     name = node.op.name if node.op is not None else ""
     if name == "multiply":  # by a mask
         return max(_masked(_moved(factor)) for factor in node.inputs)
-    return _HALF if name == "relu" else _masked(node)
+    return _UNKNOWN_SIGN_NEGATIVE_SHARE if name == "relu" else _masked(node)
 
 
 def _masked(node: Node) -> float:
@@ -29,7 +31,7 @@ def _masked(node: Node) -> float:
     condition = _moved(condition)
     name = condition.op.name if condition.op is not None else ""
     if name == "greater" and _is_zero(condition.inputs[1]):
-        return _HALF
+        return _UNKNOWN_SIGN_NEGATIVE_SHARE
     return _dropped(condition) if name == "greater_equal" else 0.0
 
 
@@ -39,7 +41,7 @@ def _dropped(condition: Node) -> float:
     limit = constant_value(least)
     if words.op is None or words.op.name != "random_bits" or limit is None or limit.size != 1:
         return 0.0
-    return float(limit.item()) / _WORDS
+    return float(limit.item()) / _RANDOM_WORDS
 
 
 def _is_zero(node: Node) -> bool:

@@ -9,20 +9,24 @@ from agnesi.core.ir.kernels import Matrix
 from agnesi.core.ir.node import Node
 from agnesi.core.support.dtypes import name_of
 
-#: Multiply-adds from which a product is worth a call, and from which a library copies its operands
-#: first, which pays off from so many rows and columns, or where it need not turn the larger one:
-#: a layer of 60 rows takes 1.2 to 1.4 times as long then, and a fifth less of a small program's
-#: time to compile.
-_LITTLE, _BIG, _SLIM = 1 << 12, 1 << 20, 56
+#: Multiply-adds from which a product is worth a call of a library.
+_MIN_CALL_MULTIPLY_ADDS = 1 << 12
+#: Multiply-adds from which a library packs its operands first, which pays off from
+#: ``_MIN_PACKED_ROWS`` rows and columns, or where it need not transpose the larger one: a layer of
+#: 60 rows takes 1.2 to 1.4 times as long as generated code then, and a fifth less of a small
+#: program's time to compile.
+_PACKED_MULTIPLY_ADDS = 1 << 20
+#: Rows and columns from which packing pays off.
+_MIN_PACKED_ROWS = 56
 
 
 def in_library(node: Node, library: Library, a: Matrix, b: Matrix) -> str:
     """The function for a product of ``a`` and ``b``, by dtype; empty where code is generated."""
     m, n, k = (*node.shape[-2:], node.inputs[0].shape[-1])
-    if not is_static((m, n, k)) or m * n * k < _LITTLE:
+    if not is_static((m, n, k)) or m * n * k < _MIN_CALL_MULTIPLY_ADDS:
         return ""
     turned = (b.strides[-1] if m < n else a.strides[-2]) != 1
-    low = _SLIM if turned and m * n * k > _BIG else 2
+    low = _MIN_PACKED_ROWS if turned and m * n * k > _PACKED_MULTIPLY_ADDS else 2
     return library.symbols.get(name_of(node.dtype), "") if min(m, n) >= low else ""
 
 

@@ -13,8 +13,8 @@ from agnesi.core.ir.node import Node
 from agnesi.schedule.clustering.layout import by_memory
 from agnesi.schedule.iteration_space import axes_of, in_turns, point
 
-#: Parts of one value that a nest fills together, at most.
-_TOGETHER = 8
+#: Regions of one value that a nest fills, at most.
+_MAX_REGIONS_PER_NEST = 8
 
 
 def filled(root: Node, buffer: Buffer, parts: Iterable[Any]) -> list[Nest]:
@@ -33,7 +33,7 @@ def filled(root: Node, buffer: Buffer, parts: Iterable[Any]) -> list[Nest]:
         if store.value.op == "load" and store.value.param == (buffer, store.offset):
             continue
         nest = together.get(part.shape)
-        if nest is None or root.op.changes or len(nest.body) == _TOGETHER:
+        if nest is None or root.op.changes or len(nest.body) == _MAX_REGIONS_PER_NEST:
             nest = together[part.shape] = Nest([root], by_memory(axes, [store]))
             result.append(nest)
         nest.body.append(store)
@@ -65,7 +65,7 @@ def finished(roots: Sequence[Node], parts: Iterable[Any], total: Buffer,
         value = part.function(at)
         body = [Store(s.buffer, s.offset, _with(s.value, element, value)) for s in body]
         nest = together.get(part.shape)
-        if nest is None or len(nest.body) + len(body) > _TOGETHER:
+        if nest is None or len(nest.body) + len(body) > _MAX_REGIONS_PER_NEST:
             nest = together[part.shape] = Nest(list(roots), by_memory(axes, body))
             result.append(nest)
         nest.body += body

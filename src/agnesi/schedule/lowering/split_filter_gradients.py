@@ -15,10 +15,14 @@ from agnesi.core.ir.loops import Affine, Expr, Substitution, fresh_axis, load
 from agnesi.core.support.record import replace
 from agnesi.schedule.clustering.layout import by_memory
 
-#: Elements of filters up to which sums are taken in parts, and the numbers of parts.
-_FEW, _PARTS = 8192, (16, 8, 4)
-#: A part has so many places and so many products at least.
-_PLACES, _WORK = 200, 1 << 17
+#: Elements of filters up to which their gradients are summed in parts.
+_MAX_FILTER_ELEMENTS = 8192
+#: Numbers of parts that are tried, in order.
+_PART_COUNTS = (16, 8, 4)
+#: Pixels of a part, at least.
+_MIN_PART_PIXELS = 200
+#: Multiply-adds of a part, at least.
+_MIN_PART_MULTIPLY_ADDS = 1 << 17
 
 
 def in_parts(kernel: Convolution) -> tuple[list[Kernel], list[Buffer]]:
@@ -50,10 +54,15 @@ def _parts(kernel: Convolution) -> int:
     s = kernel.sizes
     elements = s.filters * s.channels * math.prod(s.kernel)
     places = guess(s.batch) * math.prod(map(guess, s.places))
-    if kernel.kind != "weight" or s.groups > 1 or elements > _FEW or max(s.kernel) == 1:
+    if (
+        kernel.kind != "weight"
+        or s.groups > 1
+        or elements > _MAX_FILTER_ELEMENTS
+        or max(s.kernel) == 1
+    ):
         return 1
-    least = max(_PLACES, _WORK // elements)
-    return next((n for n in _PARTS if places >= n * least), 1)
+    least = max(_MIN_PART_PIXELS, _MIN_PART_MULTIPLY_ADDS // elements)
+    return next((n for n in _PART_COUNTS if places >= n * least), 1)
 
 
 def _dense(result: Buffer, total: Buffer) -> tuple[int, ...]:

@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-ALIGN = 64
-#: Blocks from which only the order of time is tried: looking at all others would be quadratic.
-_MANY = 3000
-#: Blocks from which another order is not looked for to save less than this share.
-_SEVERAL, _LITTLE = 128, 25
+ALIGN_BYTES = 64
+#: Blocks from which only the order of time is tried: trying all others would be quadratic.
+_MAX_SEARCHED_BLOCKS = 3000
+#: Blocks from which no other order is tried where little memory could be saved.
+_MIN_SKIPPED_BLOCKS = 128
+#: Such a saving is less than the peak divided by this.
+_MIN_SAVED_DIVISOR = 25
 
 
 class Block(NamedTuple):
@@ -25,7 +27,7 @@ class Block(NamedTuple):
 
 def rounded(nbytes: int) -> int:
     """Bytes that a buffer takes in the arena."""
-    return -(-max(nbytes, 1) // ALIGN) * ALIGN
+    return -(-max(nbytes, 1) // ALIGN_BYTES) * ALIGN_BYTES
 
 
 def most_alive(blocks: Sequence[Block]) -> int:
@@ -48,10 +50,10 @@ def place(blocks: Sequence[Block]) -> tuple[list[int], int]:
     several orders the one with the smallest arena counts.
     """
     goal = most_alive(blocks)
-    if len(blocks) > _SEVERAL:
-        goal += goal // _LITTLE
+    if len(blocks) > _MIN_SKIPPED_BLOCKS:
+        goal += goal // _MIN_SAVED_DIVISOR
     best, total = _in_time(blocks)
-    if len(blocks) > _MANY:
+    if len(blocks) > _MAX_SEARCHED_BLOCKS:
         return best, total
     keys: tuple[Callable[[Block], tuple[int, ...]], ...] = (
         lambda b: (-b.size, b.first),

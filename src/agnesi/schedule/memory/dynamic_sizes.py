@@ -14,7 +14,7 @@ from agnesi.core.ir.extents import Extent
 from agnesi.schedule.memory import arena
 
 #: Sizes are counted in whole multiples of this, so that every offset is aligned.
-_STEP = arena.ALIGN // 4
+_SIZE_STEP_ELEMENTS = arena.ALIGN_BYTES // 4
 
 
 def place(sizes: Sequence[Size], spans: Sequence[tuple[int, int]]) -> tuple[list[Any], Any]:
@@ -26,7 +26,11 @@ def place(sizes: Sequence[Size], spans: Sequence[tuple[int, int]]) -> tuple[list
     offsets: list[Any] = [0] * len(sizes)
     start: Any = 0
     for unit, members in sorted(groups.items(), key=lambda g: repr(g[0])):
-        step = 1 if isinstance(unit, int) else (unit + (_STEP - 1)) // _STEP * _STEP
+        step = (
+            1
+            if isinstance(unit, int)
+            else (unit + (_SIZE_STEP_ELEMENTS - 1)) // _SIZE_STEP_ELEMENTS * _SIZE_STEP_ELEMENTS
+        )
         blocks = [arena.Block(count, *spans[i]) for i, count in members]
         places, total = arena.place(blocks)
         for (i, _), at in zip(members, places, strict=True):

@@ -151,9 +151,9 @@ def place(program: Program) -> Program:
     return program
 
 
-#: Bytes from which a buffer is a mistake: no processor addresses so many, and sizes of 64 bits that
-#: are made of those of several buffers do not wrap below.
-_MOST = 1 << 56
+#: Bytes from which a buffer is a mistake: no processor addresses so many, and sums of several sizes
+#: below this do not wrap in 64 bits.
+_MAX_BUFFER_BYTES = 1 << 56
 
 
 def _check_sizes(buffers: Sequence[Buffer]) -> None:
@@ -163,7 +163,7 @@ def _check_sizes(buffers: Sequence[Buffer]) -> None:
     comparison says so, and the program is made for fewer sizes, or for one.
     """
     for buffer in buffers:
-        if buffer.nbytes >= _MOST:
+        if buffer.nbytes >= _MAX_BUFFER_BYTES:
             raise OversizeError(buffer.node, guess(buffer.nbytes))
 
 

@@ -19,12 +19,16 @@ from agnesi.schedule.memory.arena import rounded
 
 #: A buffer and its number: 0 as it is made first, then one more for every split.
 Version = tuple[Buffer, int]
-#: Candidates that are played through at once, and at most, before it is given up.
-_TRIED, _GIVEN_UP = 6, 48
-#: Kernels from which many splits are made at a time, and how many are looked at before it ends.
-_LONG, _WORK = 300, 2_000_000
-#: How often room is made for gaps between buffers.
-_CORRECTIONS = 6
+#: Candidates that are evaluated in one step, once one of them helps.
+_CANDIDATES_PER_STEP = 6
+#: Candidates that are evaluated in one step where none helps.
+_MAX_CANDIDATES = 48
+#: Kernels from which many splits are made in one step.
+_MANY_KERNELS = 300
+#: Kernels that all steps together may visit.
+_MAX_VISITS = 2_000_000
+#: How often the goal is lowered by what gaps between buffers take.
+_MAX_CORRECTIONS = 6
 
 
 @struct
@@ -223,7 +227,7 @@ class Remaker:
             most = max(profile, default=0)
             if most <= max(goal, 0):
                 return most
-            better = self._many(turns, lives, profile, goal) if len(turns) > _LONG else None
+            better = self._many(turns, lives, profile, goal) if len(turns) > _MANY_KERNELS else None
             better = better or self._step(turns, lives, profile, goal)
             if better is None:
                 return most
@@ -256,8 +260,8 @@ class Remaker:
         ranked = sorted(self._gaps(turns, lives, profile, goal), key=lambda gap: -gap[0])
         best: tuple[float, dict[Buffer, list[int]], list[Turn]] | None = None
         present = self.splits
-        for tried, (_, b, k) in enumerate(ranked[:_GIVEN_UP]):
-            if (best is not None and tried >= _TRIED) or self._work > _WORK:
+        for tried, (_, b, k) in enumerate(ranked[:_MAX_CANDIDATES]):
+            if (best is not None and tried >= _CANDIDATES_PER_STEP) or self._work > _MAX_VISITS:
                 break
             self._work += len(turns)
             self.splits = dict(present)
@@ -383,7 +387,7 @@ def fit(remaker: Remaker, room: int, arena: Callable[[Sequence[Kernel]], int]) -
         If no way was found; its argument is the number of bytes that can be reached.
     """
     goal = room
-    for _ in range(_CORRECTIONS):
+    for _ in range(_MAX_CORRECTIONS):
         reached = remaker.shrink(goal)
         kernels = remaker.remade()
         needed = arena(kernels)

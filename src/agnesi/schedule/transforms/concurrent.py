@@ -19,13 +19,18 @@ from agnesi.core.target import Target
 from agnesi.schedule.evaluation_counts import below, instructions, loops_of
 from agnesi.schedule.program import Group, Program
 
-#: Instructions of a member, at least; of a group, at least; and multiply-adds of a product, at
-#: most: from there on it has work enough for threads alone.
-_LEAST, _ENOUGH, _PRODUCT = 20_000, 1_500_000, 4_000_000
+#: Instructions of a member of a group, at least.
+_MIN_MEMBER_INSTRUCTIONS = 20_000
+#: Instructions of a group, at least.
+_MIN_GROUP_INSTRUCTIONS = 1_500_000
+#: Multiply-adds from which a product has work enough for threads alone.
+_MAX_PRODUCT_MULTIPLY_ADDS = 4_000_000
 #: Instructions for an element that a nest touches, of which few take more.
-_DEAR = 40
-#: Kernels to look through for members, and bytes that those write which move forward, at most.
-_NEAR, _BYTES = 16, 1 << 20
+_MAX_ELEMENT_INSTRUCTIONS = 40
+#: Kernels to look through for members of a group.
+_MAX_CANDIDATES = 16
+#: Bytes written by kernels that move forward, at most.
+_MAX_MOVED_BYTES = 1 << 20
 
 
 def group_independent(program: Program) -> Program:
@@ -44,11 +49,11 @@ def group_independent(program: Program) -> Program:
     while left:
         members = [left.popleft()]
         if members[0].work:
-            members += _companions(members[0], [*islice(left, _NEAR)])
-        if len(members) > 1 and sum([m.work for m in members]) >= _ENOUGH:
+            members += _companions(members[0], [*islice(left, _MAX_CANDIDATES)])
+        if len(members) > 1 and sum([m.work for m in members]) >= _MIN_GROUP_INSTRUCTIONS:
             program.groups.append(Group([m.kernel for m in members], [m.work for m in members]))
             program.count(len(members))
-            near = [left.popleft() for _ in range(min(_NEAR, len(left)))]
+            near = [left.popleft() for _ in range(min(_MAX_CANDIDATES, len(left)))]
             left.extendleft(reversed([t for t in near if t not in members]))
         else:
             del members[1:]
@@ -81,7 +86,7 @@ class _Traffic:
 def _companions(first: _Traffic, following: Sequence[_Traffic]) -> Iterator[_Traffic]:
     """Kernels that may run while the first one does, and before those that stand in between."""
     reads, writes = {*first.reads}, {*first.writes}
-    left = _BYTES
+    left = _MAX_MOVED_BYTES
     for other in following:
         if not other.moves:
             return
@@ -103,19 +108,19 @@ def _work(kernel: Kernel, target: Target) -> int:
     """The instructions of a kernel that may share threads with others; 0 for any other one."""
     found: Any
     if isinstance(kernel, Product):
-        found, most = 0 if kernel.symbol else product(kernel.sizes), _PRODUCT
+        found, most = 0 if kernel.symbol else product(kernel.sizes), _MAX_PRODUCT_MULTIPLY_ADDS
     elif isinstance(kernel, Nest):
         found = kernel.answer(_work, lambda: _instructions(kernel))
         most = target.costs.nest_operations
     else:
         return 0
-    return found if is_static((found,)) and _LEAST <= found < most else 0
+    return found if is_static((found,)) and _MIN_MEMBER_INSTRUCTIONS <= found < most else 0
 
 
 def _instructions(nest: Nest) -> Any:
     """The instructions of a nest; fewer of one that touches little."""
     touched: Any = sum([b.size for b in (*nest.reads(), *nest.writes())])
-    if not is_static((touched,)) or touched * _DEAR < _LEAST:
+    if not is_static((touched,)) or touched * _MAX_ELEMENT_INSTRUCTIONS < _MIN_MEMBER_INSTRUCTIONS:
         return touched
     loops = loops_of(nest)
     starts = [(v, loops) for s in nest.body for v in (s.value, *s.offset.atoms)]

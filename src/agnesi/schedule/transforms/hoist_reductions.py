@@ -39,10 +39,14 @@ from agnesi.schedule.evaluation_counts import (
 from agnesi.schedule.lowering.kernel_templates import Again
 from agnesi.schedule.program import Program
 
-#: Instructions that memory saves in all, and each time that it is read, at least.
-_MUCH, _EACH = 1 << 13, 3
-#: How many times a costly value may be computed for each of its points, and any other one.
-_TIMES, _CHEAPLY = 2, 4
+#: Instructions that materializing a value saves in all, at least.
+_MIN_SAVED_INSTRUCTIONS = 1 << 13
+#: Instructions that it saves each time it is read, at least.
+_MIN_SAVED_INSTRUCTIONS_PER_READ = 3
+#: How often an expensive value may be computed for each of its elements.
+_MAX_EXPENSIVE_EVALUATIONS = 2
+#: How often any other value may be computed for each of its elements.
+_MAX_CHEAP_EVALUATIONS = 4
 
 
 def materialize(program: Program) -> Program:
@@ -119,12 +123,12 @@ def _costliest(kernels: Sequence[Any]) -> Places | None:
             if is_heavy(value.op) and _stands_alone(value, {*kernel.writes()}):
                 key, axes = _shape(value)
                 found.setdefault(key, []).append((k, value, axes, here))
-    best, most = None, _MUCH
+    best, most = None, _MIN_SAVED_INSTRUCTIONS
     for places in found.values():
         each = instructions(places[0][1], places[0][2])
         times = sum([turns(here) for *_, here in places]) // max(turns(places[0][2]), 1)
         first, value = places[0][:2]
-        if times > _TIMES and each * times > most and all(
+        if times > _MAX_EXPENSIVE_EVALUATIONS and each * times > most and all(
             [last.get(b, -1) < first for b in buffers_of([value])]
         ):
             best, most = places, each * times
@@ -204,7 +208,7 @@ def _repeated(kernel: Any) -> dict[Expr, Loops]:
 def _is_worth(kernel: Kernel, value: Expr, outside: Loops, here: Loops,
               idle: Sequence[Axis]) -> bool:
     """Whether memory for a value saves much: ``here`` it is evaluated, ``idle`` without need."""
-    if turns(idle) < _TIMES:
+    if turns(idle) < _MAX_EXPENSIVE_EVALUATIONS:
         return False
     saved = 0
     costly = heavy = False
@@ -214,11 +218,15 @@ def _is_worth(kernel: Kernel, value: Expr, outside: Loops, here: Loops,
             saved += instructions(v, loops) * (needless - 1) // needless
             heavy |= is_heavy(v.op)
             costly |= heavy or v.op in BINDING
-    if not heavy and turns(idle) <= _CHEAPLY:
+    if not heavy and turns(idle) <= _MAX_CHEAP_EVALUATIONS:
         return False
-    if saved < _EACH * turns(here) or not (costly or buffers_of([value])):
+    if saved < _MIN_SAVED_INSTRUCTIONS_PER_READ * turns(here) or not (
+        costly or buffers_of([value])
+    ):
         return False  # numbers that follow from indices and sizes are in registers
-    return saved >= _MUCH or (costly and any([isinstance(a.extent, Extent) for a in here]))
+    return saved >= _MIN_SAVED_INSTRUCTIONS or (
+        costly and any([isinstance(a.extent, Extent) for a in here])
+    )
 
 
 def _stands_alone(value: Expr, written: set[Buffer]) -> bool:

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from agnesi.core.ir.kernels import Kernel, Nest
 from agnesi.schedule.program import Program
 
-#: Stores of one nest, and kernels between two that become one, at most.
-_MOST, _APART = 8, 100
+#: Stores of one nest, at most.
+_MAX_STORES_PER_NEST = 8
+#: Kernels between two that become one, at most.
+_MAX_KERNELS_BETWEEN = 100
 
 
 def fuse_indexed(program: Program) -> Program:
@@ -45,7 +47,7 @@ def _together(kernels: Sequence[Kernel]) -> list[Kernel]:
 def _united(kernels: list[Kernel], first: Nest, second: Nest) -> Nest | None:
     """One nest instead of two, in the list too; None where that cannot be."""
     i, k = _position(kernels, first), _position(kernels, second)
-    if len(first.body) + len(second.body) > _MOST or k - i > _APART:
+    if len(first.body) + len(second.body) > _MAX_STORES_PER_NEST or k - i > _MAX_KERNELS_BETWEEN:
         return None
     ahead: list[Kernel] = []
     behind: list[Kernel] = [first]

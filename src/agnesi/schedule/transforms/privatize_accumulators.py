@@ -19,10 +19,14 @@ from agnesi.schedule.program import Program
 
 #: How places are kept.
 _PLACE = np.dtype(np.int64)
-#: Copies of the places; terms in all and for each place, at least.
-_COPIES, _LEAST, _OFTEN = 4, 64, 4
-#: Kernels to look through for one that computes the same places.
-_NEAR = 100
+#: Copies of the target of a scatter.
+_PRIVATE_COPIES = 4
+#: Scattered terms, at least.
+_MIN_TERMS = 64
+#: Scattered terms for each element of the target, at least.
+_MIN_TERMS_PER_ELEMENT = 4
+#: Kernels to look through for one that computes the same indices.
+_MAX_CANDIDATES = 100
 
 
 def privatize(program: Program) -> Program:
@@ -55,7 +59,7 @@ def _is_sums(nest: Nest, most: int) -> bool:
     return (
         len(targets) == len(nest.body) and len({b.dtype for b in targets}) == 1
         and sum(b.nbytes for b in targets) <= most
-        and sizes[0] >= max(_LEAST, _OFTEN * max(sizes[1:]))
+        and sizes[0] >= max(_MIN_TERMS, _MIN_TERMS_PER_ELEMENT * max(sizes[1:]))
         and all(map(_is_sum, nest.body))
         and targets.isdisjoint(buffers_of(terms))
     )
@@ -74,9 +78,9 @@ def _spread(nest: Nest) -> tuple[list[Nest], list[Kernel], list[Buffer]]:
     """What fills tables of places, what adds up by copies, and the memory of both."""
     (axis,) = nest.axes
     nest, found, tables = _with_places(nest, axis)
-    turns, rest = divmod(axis.extent, _COPIES)
+    turns, rest = divmod(axis.extent, _PRIVATE_COPIES)
     sizes = [s.buffer.size for s in nest.body]
-    room = Buffer(((_COPIES - 1) * sum(sizes),), nest.body[0].buffer.dtype, "temporary")
+    room = Buffer(((_PRIVATE_COPIES - 1) * sum(sizes),), nest.body[0].buffer.dtype, "temporary")
     copies = _copies(nest, room)
 
     def stores(count: int, at: Affine) -> list[Store]:
@@ -84,9 +88,9 @@ def _spread(nest: Nest) -> tuple[list[Nest], list[Kernel], list[Buffer]]:
                 for k in range(count) for s, copy in zip(nest.body, copies, strict=True)]
 
     turn = fresh_axis(turns, axes_in(nest.body), axis.slot)
-    main = Nest(nest.nodes, (turn,), stores(_COPIES, Affine(0, {turn: _COPIES})),
+    main = Nest(nest.nodes, (turn,), stores(_PRIVATE_COPIES, Affine(0, {turn: _PRIVATE_COPIES})),
                 frozenset((turn,)), waits=nest.waits)
-    ends = [Nest(nest.nodes, (), stores(rest, Affine(_COPIES * turns)))] if rest else []
+    ends = [Nest(nest.nodes, (), stores(rest, Affine(_PRIVATE_COPIES * turns)))] if rest else []
     (place,), nothing = point(axes_of(room.shape)), loops.const(-0.0, room.dtype.name)
     start = Nest(nest.nodes, axes_of(room.shape), [Store(room, place, nothing)])
     return found, [start, main, *ends, *_totals(nest, copies)], [room, *tables]
@@ -97,7 +101,7 @@ def _copies(nest: Nest, room: Buffer) -> list[list[tuple[Buffer, int]]]:
     result, place = [], 0
     for s in nest.body:
         copies = [(s.buffer, 0)]
-        for _ in range(_COPIES - 1):
+        for _ in range(_PRIVATE_COPIES - 1):
             copies.append((room, place))
             place += s.buffer.size
         result.append(copies)
@@ -108,7 +112,7 @@ def _is_taken_in(nest: Nest, kernels: Sequence[Kernel]) -> bool:
     """Let an earlier nest over the same points store what it computes anyway, if there is one."""
     (s,) = nest.body
     wanted, reads = {*s.value.args}, {*nest.reads()}
-    for kernel in reversed(kernels[-_NEAR:]):
+    for kernel in reversed(kernels[-_MAX_CANDIDATES:]):
         if not reads.isdisjoint(kernel.writes()):
             return False
         if isinstance(kernel, Nest) and kernel.axes == nest.axes and not kernel.ordered and (

@@ -22,8 +22,10 @@ from agnesi.schedule.iteration_space import axes_of, point
 from agnesi.schedule.lowering.kernel_templates import Again
 from agnesi.schedule.program import Program
 
-#: Parts at most, and rows in one of them at least.
-_PARTS, _ROWS = 32, 8
+#: Parts of the rows, at most.
+_MAX_PARTS = 32
+#: Rows in a part, at least.
+_MIN_PART_ROWS = 8
 
 
 def fuse_sums(program: Program) -> Program:
@@ -162,9 +164,9 @@ def _parts(axes: Sequence[Axis], itemsize: int, costs: Costs) -> int:
     if not sizes or not is_static((columns,)) or columns * itemsize > costs.sums_bytes:
         return 0
     if len(sizes) > 1:
-        few = is_static(sizes[:1]) and sizes[0] <= _PARTS
-        return sizes[0] if few and math.prod(map(guess, sizes[1:])) >= _ROWS else 0
-    most = min(_PARTS, guess(sizes[0]) // _ROWS)
+        few = is_static(sizes[:1]) and sizes[0] <= _MAX_PARTS
+        return sizes[0] if few and math.prod(map(guess, sizes[1:])) >= _MIN_PART_ROWS else 0
+    most = min(_MAX_PARTS, guess(sizes[0]) // _MIN_PART_ROWS)
     return next((n for n in range(most, 1, -1) if divides(n, sizes[0])), 0)
 
 

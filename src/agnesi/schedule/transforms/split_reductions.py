@@ -19,11 +19,14 @@ from agnesi.core.support.record import replace
 from agnesi.schedule.lowering.kernel_templates import Again
 from agnesi.schedule.program import Program
 
-#: Results that threads could not share.
-_LITTLE = 128
-#: Parts at most; for very large ones, parts of about so many elements (8 ms, so that signals are
-#: seen between them), and how many parts then.
-_PARTS, _PART_ELEMENTS, _MOST_PARTS = 16, 1 << 24, 1 << 16
+#: Results from which threads share these instead.
+_MAX_RESULTS = 128
+#: Parts of a reduction, at most.
+_MAX_PARTS = 16
+#: Elements of a part of very large reductions, about: 8 ms, so that signals are seen between them.
+_LARGE_PART_ELEMENTS = 1 << 24
+#: Parts of very large reductions, at most.
+_MAX_LARGE_PARTS = 1 << 16
 _KEPT = ("float32", "float64", "int32", "int64", "bool")
 
 
@@ -46,7 +49,7 @@ def _has_little(kernel: Kernel) -> TypeGuard[Nest]:
     if type(kernel) is not Nest or kernel.ordered:
         return False
     sizes = [a.extent for a in kernel.axes]
-    return is_static(sizes) and math.prod(sizes) <= _LITTLE
+    return is_static(sizes) and math.prod(sizes) <= _MAX_RESULTS
 
 
 def _cut(kernel: Nest, least: int) -> list[Any]:
@@ -85,7 +88,7 @@ def _split(value: Expr, least: int) -> tuple[Axis, int] | None:
         return None
     if any(v.op in ("reduce", "steps") for v in walk(value.args)):
         return None
-    most = max(_PARTS, min(_MOST_PARTS, math.prod(sizes) // _PART_ELEMENTS))
+    most = max(_MAX_PARTS, min(_MAX_LARGE_PARTS, math.prod(sizes) // _LARGE_PART_ELEMENTS))
     for axis in bound:
         count = next((n for n in range(most, 1, -1) if axis.extent % n == 0), 0)
         if count:
