@@ -10,10 +10,12 @@ import pytest
 
 import agnesi as ag
 from agnesi.core.support import aside as module
-from agnesi.core.support.aside import LONG, aside
+from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
 
 R = np.random.default_rng(0)
-V, W, M, S = (ag.tensor(R.normal(size=n)) for n in (4000, LONG + 1, (60, 60), (600, 600)))
+V, W, M, S = (
+    ag.tensor(R.normal(size=n)) for n in (4000, MIN_ASIDE_NANOSECONDS + 1, (60, 60), (600, 600))
+)
 A = ag.tensor(R.normal(size=(30, 30)) + 10 * np.eye(30))
 
 FAMILIES = {
@@ -62,10 +64,13 @@ def test_slices_of_a_product(monkeypatch):
 
 def test_errors_and_settings_go_with_the_work():
     with pytest.raises(ZeroDivisionError):
-        aside(LONG, lambda: 1 / 0)
+        aside(MIN_ASIDE_NANOSECONDS, lambda: 1 / 0)
     with ag.no_grad(), ag.config(default_float="float64"):
-        assert aside(LONG, lambda: ag.zeros(3)).dtype == np.float64
-    assert aside(LONG, lambda: aside(LONG, threading.get_ident)) != threading.get_ident()
+        assert aside(MIN_ASIDE_NANOSECONDS, lambda: ag.zeros(3)).dtype == np.float64
+    assert (
+        aside(MIN_ASIDE_NANOSECONDS, lambda: aside(MIN_ASIDE_NANOSECONDS, threading.get_ident))
+        != threading.get_ident()
+    )
     assert aside(1, threading.get_ident) == threading.get_ident()
 
 
@@ -82,7 +87,7 @@ def test_an_interrupt_leaves_the_work_behind():
     signal.setitimer(signal.ITIMER_REAL, 0.05)
     try:
         with pytest.raises(StoppedError):
-            aside(LONG, go.wait, 20)
+            aside(MIN_ASIDE_NANOSECONDS, go.wait, 20)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, old)
@@ -93,7 +98,7 @@ def test_an_interrupt_leaves_the_work_behind():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_child_begins_its_own_thread():
-    aside(LONG, len, ())
+    aside(MIN_ASIDE_NANOSECONDS, len, ())
     child = os.fork()
     if child == 0:
         os._exit(0 if float(W.sum()) == float(np.add.reduce(W.data)) else 1)

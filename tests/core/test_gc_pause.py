@@ -57,7 +57,7 @@ def test_garbage_is_found_all_the_same(looks):
 
 
 def test_too_much_is_looked_at(looks, monkeypatch):
-    monkeypatch.setattr(gc_pause, "_UNSEEN", 25_000)
+    monkeypatch.setattr(gc_pause, "_MAX_UNSCANNED_OBJECTS", 25_000)
     made = []
     for _ in range(3):
         with no_gc():

@@ -19,8 +19,8 @@ from agnesi.core.support.errors import ShapeError, typed
 from agnesi.core.support.tree import nested_beyond
 from agnesi.core.tensor import Tensor
 
-#: Containers in each other that no function minds.
-_DEEP = 100
+#: Nested containers that no function minds.
+_MAX_SHALLOW_NESTING = 100
 #: Integers that are declared, see :func:`counts`.
 Counts = tuple[tuple[str, int, bool, int | None], ...]
 
@@ -93,8 +93,8 @@ def culprit(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> s
 def nested(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> str:
     """Which argument has containers too deep in each other for Python's stack, or nothing."""
     for name, _, _, value in _given(function, args, keywords):
-        if nested_beyond(value, _DEEP):
-            return f"containers lie in each other more than {_DEEP} deep in {name}"
+        if nested_beyond(value, _MAX_SHALLOW_NESTING):
+            return f"containers lie in each other more than {_MAX_SHALLOW_NESTING} deep in {name}"
     return ""
 
 
@@ -245,7 +245,7 @@ def _is_operand(value: Any) -> bool:
     if isinstance(value, (Tensor, Dim, bool, int, float, complex)) or callable(value):
         return True
     if isinstance(value, (tuple, list)):
-        return not nested_beyond(value, _DEEP) and all(map(_is_operand, value))
+        return not nested_beyond(value, _MAX_SHALLOW_NESTING) and all(map(_is_operand, value))
     found = getattr(value, "dtype", None)
     if isinstance(found, np.dtype):
         plain = not (isinstance(value, np.ndarray) and hasattr(value, "mask"))

@@ -19,7 +19,7 @@ from agnesi.core.spellings import DEVICE as DEVICE
 from agnesi.core.spellings import Form, watched
 from agnesi.core.spellings import on_host as on_host
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import LONG
+from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.errors import PACKAGE, DTypeError, NestingError, ShapeError, at
 from agnesi.core.support.migration_hints import with_keyword
@@ -319,7 +319,9 @@ def apply_to(out: Tensor | None, op: Op, *xs: Tensor) -> Tensor:
         return apply(op, *xs)
     if op.fill is not None and _plain(out, xs) and op.infer(*xs) == (out.shape, out.dtype):
         arrays: Any = [x.data for x in xs]
-        long = op.work is not None and op.work(*arrays) >= LONG  # cannot be left when interrupted
+        long = (
+            op.work is not None and op.work(*arrays) >= MIN_ASIDE_NANOSECONDS
+        )  # cannot be left when interrupted
         if not long and op.fill(out.data, *arrays):
             touch(out)
             return out

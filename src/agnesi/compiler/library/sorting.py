@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.ir.calls.sorting import VECTOR, Sorting
+from agnesi.core.ir.calls.sorting import VECTOR_BYTES, Sorting
 from agnesi.core.support.config import LENT, config
 
 _Function = ctypes.CFUNCTYPE(
@@ -56,8 +56,8 @@ def sorted_by_code(x: np.ndarray, wanted: Sorting) -> np.ndarray:
     x = np.ascontiguousarray(x)
     result = np.empty(x.shape, np.int64 if wanted.places else x.dtype)
     units = wanted.units
-    room = np.empty(int(wanted.room) * units + VECTOR, np.uint8)
-    aligned = -(-room.ctypes.data // VECTOR) * VECTOR
+    room = np.empty(int(wanted.room) * units + VECTOR_BYTES, np.uint8)
+    aligned = -(-room.ctypes.data // VECTOR_BYTES) * VECTOR_BYTES
     table = np.array([x.ctypes.data, result.ctypes.data, aligned, *wanted.numbers], np.int64)
     _function(wanted.symbol.partition(":")[2])(table.ctypes.data, 0, units, 0)
     return result

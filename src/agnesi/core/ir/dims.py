@@ -20,7 +20,7 @@ _counter = itertools.count()
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
 _NUMBERS: set[type] = {int}
 #: Powers of sizes below this are sizes, too.
-_FEW = 8
+_POWER_LIMIT = 8
 _OWN = __name__.partition(".")[0] + "."
 
 
@@ -180,7 +180,7 @@ class Dim:
         return Dim.with_tensors("/", other, self)
 
     def __pow__(self, other: Any) -> Any:
-        if type(other) is int and 0 <= other < _FEW:
+        if type(other) is int and 0 <= other < _POWER_LIMIT:
             return math.prod((self,) * other)
         return Dim.with_tensors("**", self, other)
 

@@ -115,17 +115,22 @@ class Walk:
         return (f"ufunc:{self.name} {self.types}", f"ufunc data:{self.name} {self.types}")
 
 
-#: Elements from which work is worth several threads, and the units that it is cut into at most.
-_SEVERAL, _UNITS = 50_000, 64
+#: Elements from which work is worth several threads.
+_MIN_PARALLEL_ELEMENTS = 50_000
+#: Units that such work is cut into, at most.
+_MAX_UNITS = 64
 #: The same for functions that do blocks of rows.
-_BLOCKS = 16
+_MAX_BLOCK_UNITS = 16
 
 
 def units_for(elements: Size, rows: Size) -> int:
     """Units of work on rows that have so many elements together; 1 where that is not known."""
-    if not (isinstance(elements, int) and isinstance(rows, int)) or elements < _SEVERAL:
+    if (
+        not (isinstance(elements, int) and isinstance(rows, int))
+        or elements < _MIN_PARALLEL_ELEMENTS
+    ):
         return 1
-    return min(rows, _UNITS)
+    return min(rows, _MAX_UNITS)
 
 
 def shared_units(elements: Size, rows: Size) -> int:
@@ -134,7 +139,7 @@ def shared_units(elements: Size, rows: Size) -> int:
     They take rows side by side, so that there are fewer, larger units.
     """
     units = units_for(elements, rows)
-    return 0 if units == 1 else min(_BLOCKS, units)
+    return 0 if units == 1 else min(_MAX_BLOCK_UNITS, units)
 
 
 def operand(i: int) -> Argument:

@@ -60,26 +60,27 @@ class Axis:
         return f"i{self.slot}<{self.extent}>"
 
 
-#: The first slot that lowering names no axis by, and how far those that give way go: neighbours
-#: keep their distance.
-_FRESH, _FURTHER = 1 << 7, 16
+#: The first slot that lowering names no axis by.
+_FIRST_FRESH_SLOT = 1 << 7
+#: How far axes that give way to others move: neighbours keep their distance.
+_SLOT_STEP = 16
 
 
-def fresh_axis(extent: int, taken: Collection[Axis], slot: int = _FRESH) -> Axis:
+def fresh_axis(extent: int, taken: Collection[Axis], slot: int = _FIRST_FRESH_SLOT) -> Axis:
     """An axis that is none of ``taken``: the one of this slot, or else another one.
 
     The same axes for the same ones taken, so that kernels which are alike stay so.  Who replaces
     axes in stores says which there are (``kernels.axes_in``): a reduction there would bind its own.
     """
     while (axis := Axis(slot, extent)) in taken:
-        slot += _FURTHER
+        slot += _SLOT_STEP
     return axis
 
 
 def fresh_axes(extents: Sequence[int], taken: Iterable[Axis]) -> tuple[Axis, ...]:
     """Several axes that are none of ``taken``."""
     around = {*taken}
-    return tuple([fresh_axis(n, around, _FRESH + i) for i, n in enumerate(extents)])
+    return tuple([fresh_axis(n, around, _FIRST_FRESH_SLOT + i) for i, n in enumerate(extents)])
 
 
 class Expr:

@@ -16,8 +16,8 @@ from typing import Any
 from agnesi.core.support.config import TRACES
 from agnesi.core.support.forks import at_fork
 
-#: Work, in elements of a nanosecond, from which the two ways to another thread count for nothing.
-LONG = 1 << 22
+#: Nanoseconds of work from which the two ways to another thread count for nothing.
+MIN_ASIDE_NANOSECONDS = 1 << 22
 
 _main = threading.main_thread().ident
 
@@ -85,7 +85,9 @@ def aside(work: int, function: Callable[..., Any], *args: Any) -> Any:
     function : callable
         Must have no effect but its result, which nobody sees after an interrupt.
     """
-    if work < LONG or _thread.get_ident() != _main or TRACES.running:  # a trace holds a lock
+    if (
+        work < MIN_ASIDE_NANOSECONDS or _thread.get_ident() != _main or TRACES.running
+    ):  # a trace holds a lock
         return function(*args)
     try:
         worker = _IDLE.pop() if _IDLE else _Worker()

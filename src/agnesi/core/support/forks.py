@@ -18,9 +18,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-#: Seconds after which a fork goes ahead all the same, and between two looks at the modules.
-_PATIENCE, _INTERVAL = 30.0, 2e-4
-_COLLECTING = 1.0  # the same for the collector, whose finalizers may themselves wait for the fork
+#: Seconds after which a fork goes ahead all the same.
+_MAX_WAIT_SECONDS = 30.0
+#: Seconds between two looks at the modules.
+_POLL_SECONDS = 2e-4
+_MAX_COLLECTOR_WAIT_SECONDS = (
+    1.0  # the same for the collector, whose finalizers may themselves wait for the fork
+)
 _changed = threading.Condition(threading.Lock())
 _inside: dict[int, int] = {}
 _collecting = 0  # the thread in which Python's collector is at work
@@ -33,7 +37,7 @@ def unforked() -> Iterator[None]:
     me = threading.get_ident()
     with _changed:
         if me not in _inside:
-            _changed.wait_for(lambda: not _forks, _PATIENCE)
+            _changed.wait_for(lambda: not _forks, _MAX_WAIT_SECONDS)
         _inside[me] = _inside.get(me, 0) + 1
     try:
         yield
@@ -48,18 +52,18 @@ def unforked() -> Iterator[None]:
 def _before() -> None:
     """Wait until other threads are outside, and let none in until the fork is over."""
     global _forks
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + _MAX_WAIT_SECONDS
     me = threading.get_ident()
     _changed.acquire()
     _forks += 1
-    _changed.wait_for(lambda: not _inside.keys() - {me}, _PATIENCE)
+    _changed.wait_for(lambda: not _inside.keys() - {me}, _MAX_WAIT_SECONDS)
     _imp.acquire_lock()
-    soon = min(end, time.monotonic() + _COLLECTING)
+    soon = min(end, time.monotonic() + _MAX_COLLECTOR_WAIT_SECONDS)
     while (_importing() and time.monotonic() < end) or (
         _collecting not in (0, me) and time.monotonic() < soon
     ):
         _imp.release_lock()
-        time.sleep(_INTERVAL)
+        time.sleep(_POLL_SECONDS)
         _imp.acquire_lock()
 
 

@@ -9,8 +9,10 @@ from threading import get_ident
 from agnesi.core.support.forks import at_fork
 from agnesi.core.support.undo import Block
 
-#: New objects that are looked through in no time; and how many at most get old without.
-_FEW, _UNSEEN = 2_000, 300_000
+#: New objects that the collector looks through in no time.
+_SCANNED_OBJECTS = 2_000
+#: New objects that become old without having been looked through, at most.
+_MAX_UNSCANNED_OBJECTS = 300_000
 _blocks: dict[int, int] = {}  # those that stopped the collector, and the threads that they are in
 _unseen = 0, 0  # how many there are, and how often all objects had been looked through by then
 
@@ -48,7 +50,7 @@ def _age() -> None:
     new, now = gc.get_count()[0], gc.get_stats()[2]["collections"]
     count, before = _unseen
     count = new + (count if before == now else 0)
-    if new > _FEW and count <= _UNSEEN and not gc.get_freeze_count():
+    if new > _SCANNED_OBJECTS and count <= _MAX_UNSCANNED_OBJECTS and not gc.get_freeze_count():
         gc.freeze()
         gc.unfreeze()
         _unseen = count, now

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 #: Bytes from which a result is worth pooled memory.
-LARGE = 1 << 17
+MIN_POOLED_BYTES = 1 << 17
 
 Empty = Callable[[tuple[int, ...], Any], np.ndarray]
 _empty: Empty = np.empty

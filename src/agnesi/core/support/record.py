@@ -12,7 +12,7 @@ from typing import Any, TypeVar, dataclass_transform
 
 C = TypeVar("C", bound=type)
 #: Objects of a class before it gets a constructor of its own.
-_FEW = 200
+_MIN_INSTANCES = 200
 _NOTHING = object()
 _PUT_OFF = "put off: "
 _NONE: tuple[list[str], list[tuple[str, Any]], int] = [], [], 0
@@ -100,7 +100,7 @@ def _first_init(cls: Any) -> Any:
         names, fields, most = layout
         values, given = self.__dict__, len(args)
         values.update(zip(names, args, strict=False))
-        fits = made <= _FEW and given <= most
+        fits = made <= _MIN_INSTANCES and given <= most
         if fits and (keywords or given != len(names)):
             fits = _completed(values, fields[given:], keywords)
         if not fits:  # or these are not what a constructor takes, and it will say so

@@ -106,7 +106,7 @@ class Tree:
             stack.extend(tree.children)
 
     def __repr__(self) -> str:
-        return self._shown(_SHOWN)
+        return self._shown(_MAX_SHOWN_LEVELS)
 
     def _shown(self, levels: int) -> str:
         if self.kind is None:
@@ -135,8 +135,8 @@ class Tree:
             if tree.kind is None:
                 found.append(name)
                 continue
-            names = [name + key for key in tree._keys()] if depth < _SHOWN else [
-                name if depth > _SHOWN else name + "..."] * len(tree.children)
+            names = [name + key for key in tree._keys()] if depth < _MAX_SHOWN_LEVELS else [
+                name if depth > _MAX_SHOWN_LEVELS else name + "..."] * len(tree.children)
             stack += [(c, n, depth + 1) for c, n in zip(tree.children, names, strict=True)][::-1]
         return found
 
@@ -203,8 +203,10 @@ class Tree:
         return kind if kind in _REGISTRY else _family(kind)
 
 
-#: Containers in each other of which texts tell, and from how many on one may lie in itself.
-_SHOWN, _UNSUSPECTED = 8, 1000
+#: Levels of nested containers that messages show.
+_MAX_SHOWN_LEVELS = 8
+#: Levels from which on a container is suspected to contain itself.
+_MAX_UNCHECKED_LEVELS = 1000
 _LEAF = Tree(None, None, ())
 _DATACLASS = object()
 _NAMED_TUPLE = object()
@@ -308,7 +310,7 @@ def flatten(nest: Any) -> tuple[list[Any], Tree]:
     trees: list[Tree] = []
     rest: Iterator[Any] = iter((nest,))
     outer: list[Any] = []
-    limit = _UNSUSPECTED
+    limit = _MAX_UNCHECKED_LEVELS
     while True:
         for value in rest:
             kind = type(value)

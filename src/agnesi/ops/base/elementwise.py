@@ -134,7 +134,7 @@ def flat() -> None:
 
 
 #: Elements from which a result is worth pooled memory, whatever their dtype.
-_LARGE = memory.LARGE // 4
+_LARGE = memory.MIN_POOLED_BYTES // 4
 #: Multiply-adds that take as long as an element of a function that is no loop of NumPy's own.
 _DEAR = 256
 

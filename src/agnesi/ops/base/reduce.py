@@ -18,7 +18,7 @@ from agnesi.core.ir.extents import need_elements
 from agnesi.core.op import Op, typed
 from agnesi.core.public import apply_to, into, public, told
 from agnesi.core.support import dtypes
-from agnesi.core.support.aside import LONG, aside
+from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
@@ -83,7 +83,7 @@ class Reduce(Op):
         return self.axes
 
     def perform(self, x: np.ndarray) -> np.ndarray:
-        if x.size >= LONG:
+        if x.size >= MIN_ASIDE_NANOSECONDS:
             found: np.ndarray = aside(x.size, self._compute, x)
             return found
         return self._compute(x)
@@ -99,7 +99,7 @@ class Reduce(Op):
         return silently(self.function, x, self.axes, dtype, None, self.keepdims)
 
     def fill(self, out: np.ndarray, x: np.ndarray) -> bool:
-        if x.dtype in dtypes.HALVES or x.size >= LONG or not x.size:
+        if x.dtype in dtypes.HALVES or x.size >= MIN_ASIDE_NANOSECONDS or not x.size:
             return False
         silently(self.function, x, self.axes, None, out, self.keepdims)
         return True

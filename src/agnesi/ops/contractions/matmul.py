@@ -16,7 +16,7 @@ from agnesi.core.ir.dims import is_settled, product
 from agnesi.core.op import Op
 from agnesi.core.public import apply_to, into, public, told
 from agnesi.core.support import dtypes, memory
-from agnesi.core.support.aside import LONG, aside
+from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -30,7 +30,7 @@ from agnesi.ops.base.reduce import sum as sum_over
 
 def dot2(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The product of two matrices, in pooled memory if it is large."""
-    if len(a) * b.shape[1] * a.itemsize < memory.LARGE or a.dtype is not b.dtype:
+    if len(a) * b.shape[1] * a.itemsize < memory.MIN_POOLED_BYTES or a.dtype is not b.dtype:
         return np.dot(a, b)
     return np.dot(a, b, memory.empty((len(a), b.shape[1]), a.dtype))
 
@@ -57,7 +57,7 @@ class MatMul(Op):
         return (*batch, a.shape[-2], b.shape[-1]), a.dtype
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        if (a.size >= _MUCH or b.size >= _MUCH) and (work := _work(a, b)) >= LONG:
+        if (a.size >= _MUCH or b.size >= _MUCH) and (work := _work(a, b)) >= MIN_ASIDE_NANOSECONDS:
             return _in_slices(self._compute, a, b, work)
         return self._compute(a, b)
 
@@ -69,7 +69,7 @@ class MatMul(Op):
         return silently(dot2 if a.ndim == b.ndim == 2 else np.matmul, a, b)
 
     def fill(self, out: np.ndarray, a: np.ndarray, b: np.ndarray) -> bool:
-        if a.dtype in dtypes.HALVES or _work(a, b) >= LONG:
+        if a.dtype in dtypes.HALVES or _work(a, b) >= MIN_ASIDE_NANOSECONDS:
             return False
         flat = a.ndim == b.ndim == 2 and out.flags.c_contiguous
         silently(np.dot if flat else np.matmul, a, b, out)

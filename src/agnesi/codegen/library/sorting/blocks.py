@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from agnesi.codegen.library.sorting.rows import Rows, Signs, Spec
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
-from agnesi.core.ir.calls.sorting import GROUP
+from agnesi.core.ir.calls.sorting import GROUP_VECTORS
 
 
 def transposed(b: Builder, rows: Sequence[Value]) -> list[Value]:
@@ -55,8 +55,8 @@ class Blocks:
 
     def write(self) -> None:
         b, rows = self.b, self.rows
-        groups = b.op("udiv", b.add(rows.n, i64(GROUP - 1)), i64(GROUP))
-        with b.loop(rows.n, b.mul(groups, i64(GROUP))) as pad:
+        groups = b.op("udiv", b.add(rows.n, i64(GROUP_VECTORS - 1)), i64(GROUP_VECTORS))
+        with b.loop(rows.n, b.mul(groups, i64(GROUP_VECTORS))) as pad:
             b.store(const(self.type, rows.most), self._line(pad.index))
         long = b.icmp("sge", rows.n, i64(self.lanes))
         tiles = b.op("and", b.icmp("eq", rows.inner, i64(1)), long)

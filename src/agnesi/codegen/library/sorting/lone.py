@@ -5,12 +5,12 @@ from __future__ import annotations
 from agnesi.codegen.library.sorting.blocks import transposed
 from agnesi.codegen.library.sorting.rows import Rows, Signs, Spec
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
-from agnesi.core.ir.calls.sorting import GROUP
+from agnesi.core.ir.calls.sorting import GROUP_VECTORS
 
 
 def groups_for(b: Builder, n: Value, lanes_: int) -> Value:
     """Groups of a block that holds ``n`` elements: a power of two."""
-    each = i64(GROUP * lanes_)
+    each = i64(GROUP_VECTORS * lanes_)
     wanted = b.op("udiv", b.sub(b.add(n, each), i64(1)), each)
     zeros = b.intrinsic("ctlz", b.sub(wanted, i64(1)), Value("false", "i1"))
     bits = b.sub(i64(64), zeros)
@@ -32,7 +32,7 @@ class Lone:
     def write(self) -> None:
         b, rows = self.b, self.rows
         groups = groups_for(b, rows.n, self.lanes)
-        lines = b.mul(groups, i64(GROUP))
+        lines = b.mul(groups, i64(GROUP_VECTORS))
         near = b.icmp("eq", rows.inner, i64(1))
         far = b.op("xor", near, Value("true", "i1"))
         self.signs.begin()

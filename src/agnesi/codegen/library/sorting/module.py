@@ -24,7 +24,7 @@ from agnesi.core.ir.calls.sorting import GROUP, SIDE_BY_SIDE, VECTOR
 from agnesi.core.target import Target
 
 #: Rows from which they are sorted side by side.
-_SEVERAL = 4
+_MIN_PARALLEL_ROWS = 4
 #: The most elements of a row that is sorted in a block of its own, by their bytes.
 _ALONE = {4: 1 << 16, 8: 1 << 13}
 
@@ -68,7 +68,7 @@ class _Driver:
     def write(self) -> None:
         b, rows = self.b, self.rows
         room = b.gep("i8", rows.room, b.mul(self.begin, rows.step))
-        several = b.icmp("sge", rows.count, i64(_SEVERAL))
+        several = b.icmp("sge", rows.count, i64(_MIN_PARALLEL_ROWS))
         left = b.icmp("sgt", b.mul(rows.count, rows.n), i64(0))
         for bound, within, way in self._ways(several):
             chosen = b.op("and", b.op("and", b.icmp("sle", rows.n, bound), within), left)

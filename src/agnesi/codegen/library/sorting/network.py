@@ -1,9 +1,9 @@
 """Sorting networks on blocks of vectors: down the lanes, of which each is a row, and across them.
 
-A block is a number of groups of ``GROUP`` vectors.  Groups are put in order in registers (the
-merge-exchange of Batcher 1968), then merged pairwise: first with the second half in reverse, then
-by halves (his bitonic sorter, in the form whose exchanges all put the lesser element first, so that
-what lies behind the end of a block may be left out).
+A block is a number of groups of ``GROUP_VECTORS`` vectors.  Groups are put in order in registers
+(the merge-exchange of Batcher 1968), then merged pairwise: first with the second half in reverse,
+then by halves (his bitonic sorter, in the form whose exchanges all put the lesser element first, so
+that what lies behind the end of a block may be left out).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from agnesi.codegen.llvm.builder import Builder, Module, Value, i64, width
-from agnesi.core.ir.calls.sorting import GROUP
+from agnesi.core.ir.calls.sorting import GROUP_VECTORS
 
 #: Vectors that are loaded at a time where groups meet.
 _FEW = 4
@@ -76,7 +76,7 @@ class Network:
         b = self._builder(name, "begin", "end")
         block, begin, end = b.parameters
         with b.loop(begin, end) as group:
-            places = self._lines(b, self._group(b, block, group.index), i64(0), GROUP)
+            places = self._lines(b, self._group(b, block, group.index), i64(0), GROUP_VECTORS)
             rows = self._load(b, places)
             work(b, rows)
             self._store(b, places, rows)
@@ -84,7 +84,7 @@ class Network:
         b.finish()
 
     def _sorted(self, b: Builder, rows: list[Value]) -> None:
-        for i, j in _exchanges(GROUP):
+        for i, j in _exchanges(GROUP_VECTORS):
             _exchange(b, rows, i, j)
 
     def _halved(self, b: Builder, rows: list[Value]) -> None:
@@ -98,7 +98,7 @@ class Network:
 
     # -- memory ---------------------------------------------------------------------------
     def _group(self, b: Builder, block: Value, number: Value) -> Value:
-        return b.gep(f"[{GROUP} x {self.type}]", block, number)
+        return b.gep(f"[{GROUP_VECTORS} x {self.type}]", block, number)
 
     def _lines(self, b: Builder, place: Value, first: Value, count: int, step: int = 1
                ) -> list[Value]:
@@ -124,7 +124,7 @@ class Network:
         b = self._builder("meet", "low", "high")
         block, low, high = b.parameters
         first, second = self._group(b, block, low), self._group(b, block, high)
-        with b.loop(i64(0), i64(GROUP), _FEW, nonempty=True) as few:
+        with b.loop(i64(0), i64(GROUP_VECTORS), _FEW, nonempty=True) as few:
             self._exchanged(b, self._lines(b, first, few.index, _FEW),
                             self._lines(b, second, few.index, _FEW))
         b.ret()
@@ -135,8 +135,8 @@ class Network:
         those from ``high`` downwards, in reverse."""
         b = self._builder("flip", "low", "high", "count")
         block, low, high, count = b.parameters
-        first, last = (b.mul(x, i64(GROUP)) for x in (low, b.add(high, i64(1))))
-        with b.loop(i64(0), b.mul(count, i64(GROUP)), _FEW) as few:
+        first, last = (b.mul(x, i64(GROUP_VECTORS)) for x in (low, b.add(high, i64(1))))
+        with b.loop(i64(0), b.mul(count, i64(GROUP_VECTORS)), _FEW) as few:
             below = b.sub(b.sub(last, i64(1)), few.index)
             self._exchanged(b, self._lines(b, block, b.add(first, few.index), _FEW),
                             self._lines(b, block, below, _FEW, -1))
@@ -170,7 +170,7 @@ class Network:
     def _fours(self, b: Builder, block: Value, first: Value, half: Value) -> None:
         """Four groups, ``half`` apart each, over two steps."""
         groups = [self._group(b, block, b.add(first, b.mul(half, i64(k)))) for k in range(4)]
-        with b.loop(i64(0), i64(GROUP), _FEW, nonempty=True) as few:
+        with b.loop(i64(0), i64(GROUP_VECTORS), _FEW, nonempty=True) as few:
             places = [x for g in groups for x in self._lines(b, g, few.index, _FEW)]
             rows = self._load(b, places)
             for low, high in self._STEPS:
@@ -220,7 +220,7 @@ class Network:
         b = self._builder("sort_lanes", "groups")
         block, groups = b.parameters
         b.call("void", "sort_block", block, groups)
-        lines = b.mul(groups, i64(GROUP))
+        lines = b.mul(groups, i64(GROUP_VECTORS))
         bit = 1
         while bit < width(self.type):
             with b.loop(i64(0), b.op("lshr", lines, i64(1)), _FEW, nonempty=True) as few:

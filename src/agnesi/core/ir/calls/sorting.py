@@ -16,12 +16,14 @@ DTYPES = frozenset(
     "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 "
     "float16 bfloat16 float32 float64".split()
 )
-#: Bytes of the vectors that rows side by side fill; vectors that are put in order in registers.
-VECTOR, GROUP = 64, 16
+#: Bytes of the vectors that are filled by rows side by side.
+VECTOR_BYTES = 64
+#: Vectors that are sorted in registers.
+GROUP_VECTORS = 16
 #: The most elements of rows that are sorted side by side.
 SIDE_BY_SIDE = 4096
 #: Rows cannot be longer: places are counted in 32 bits.
-_LONGEST = 1 << 31
+_MAX_ROW_ELEMENTS = 1 << 31
 
 
 def room_bytes(n: Size, size: int) -> Size:
@@ -30,10 +32,10 @@ def room_bytes(n: Size, size: int) -> Size:
     Side by side there are as many rows as a vector has lanes; else two copies of a row are enough.
     """
     if not isinstance(n, int):
-        return 2 * size * (n + GROUP) + VECTOR * (SIDE_BY_SIDE + 2 * GROUP)
+        return 2 * size * (n + GROUP_VECTORS) + VECTOR_BYTES * (SIDE_BY_SIDE + 2 * GROUP_VECTORS)
     if n <= SIDE_BY_SIDE:
-        return VECTOR * (n + 2 * GROUP)
-    return -(-2 * size * (n + GROUP) // VECTOR) * VECTOR
+        return VECTOR_BYTES * (n + 2 * GROUP_VECTORS)
+    return -(-2 * size * (n + GROUP_VECTORS) // VECTOR_BYTES) * VECTOR_BYTES
 
 
 @record
@@ -54,7 +56,7 @@ class Sorting:
     @property
     def possible(self) -> bool:
         n = self.shape[self.axis]
-        return self.dtype in DTYPES and not (isinstance(n, int) and n >= _LONGEST)
+        return self.dtype in DTYPES and not (isinstance(n, int) and n >= _MAX_ROW_ELEMENTS)
 
     @property
     def units(self) -> int:
@@ -83,7 +85,7 @@ class Sorting:
 
 
 #: Elements of a block of a row whose first few places are wanted.
-BLOCK = 64
+BLOCK_ELEMENTS = 64
 
 
 def first_few(x: Any, axis: int, k: int, descending: bool) -> Call | None:
@@ -95,7 +97,7 @@ def first_few(x: Any, axis: int, k: int, descending: bool) -> Call | None:
     n = x.shape[axis]
     if not (found.possible and is_static(x.shape) and isinstance(n, int) and x.dtype.itemsize < 8):
         return None
-    if not 0 < 2 * k * BLOCK <= n or product(x.shape[axis + 1:]) != 1:
+    if not 0 < 2 * k * BLOCK_ELEMENTS <= n or product(x.shape[axis + 1:]) != 1:
         return None
     table = (operand(0), result(), scratch(), *map(number, (*found.numbers[:-1], 16 * n, k)))
     return Call(f"first:{x.dtype.name}", table, scratch=(16 * n * found.units,),
