@@ -286,13 +286,13 @@ def test_without_descriptors_left_all_is_absent(fresh_cache):
 def test_a_wrong_clock(fresh_cache):
     """Entries of the future are as old as those just used, and files left there go, too."""
     diskcache.put(NAME, b"body")
-    ahead = fresh_cache.stat().st_mtime + 10 * 365 * diskcache._DAY
+    ahead = fresh_cache.stat().st_mtime + 10 * 365 * diskcache._DAY_SECONDS
     os.utime(fresh_cache / FILE, (ahead, ahead))
     left = fresh_cache / "left.tmp"
     left.touch()
     os.utime(left, (ahead, ahead))
     assert diskcache.get(NAME) == b"body"
-    assert (fresh_cache / FILE).stat().st_mtime < ahead - diskcache._DAY
+    assert (fresh_cache / FILE).stat().st_mtime < ahead - diskcache._DAY_SECONDS
     with cachefolder.Folder() as folder:
         diskcache._prune(folder, 1 << 30)
     assert not left.exists()
@@ -341,11 +341,14 @@ def test_the_report_tells_what_is_there(fresh_cache):
     assert diskcache.report().splitlines() == [
         f"folder: {fresh_cache}", "entries: 3, 2.4 MB, limit 536.9 MB",
         "  of other versions: 1, 0.1 MB", "  program: 1, 2.0 MB", "  recipe: 1, 0.3 MB"]
-    for i in range(diskcache._TOLD + 1):
+    for i in range(diskcache._MAX_REPORTED_FILES + 1):
         entry(fresh_cache / f"program-{i}{diskcache.SUFFIX}")
     told = diskcache.report().splitlines()
-    assert f"not read, and replaced by the next that is made: {diskcache._TOLD + 1}" in told
-    assert told[-1] == "  ..." and len(told) == 5 + 1 + diskcache._TOLD + 1
+    assert (
+        f"not read, and replaced by the next that is made: {diskcache._MAX_REPORTED_FILES + 1}"
+        in told
+    )
+    assert told[-1] == "  ..." and len(told) == 5 + 1 + diskcache._MAX_REPORTED_FILES + 1
 
 
 def test_the_shell_shows_and_clears(fresh_cache):

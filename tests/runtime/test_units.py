@@ -9,7 +9,7 @@ from agnesi.runtime import diskcache, elf, llvm, machine, units
 
 @pytest.fixture(autouse=True)
 def small_limit(monkeypatch):
-    monkeypatch.setattr(units, "LARGE", 150)
+    monkeypatch.setattr(units, "LARGE_UNIT_CHARACTERS", 150)
 
 
 def kernel(name, table, factor=3):
@@ -126,8 +126,8 @@ def test_common_units_are_compiled_and_loaded_once(fresh_cache, monkeypatch):
 
 def test_units_are_known_while_a_module_is_written(monkeypatch):
     """Large functions as they come, small ones in groups; the same as of the whole module."""
-    monkeypatch.setattr(units, "LARGE", 400)
-    monkeypatch.setattr(units, "GROUP", 500)
+    monkeypatch.setattr(units, "LARGE_UNIT_CHARACTERS", 400)
+    monkeypatch.setattr(units, "UNIT_CHARACTERS", 500)
     large = kernel("k1", ".t0").replace("  ret", "  store i64 %m, ptr %p\n" * 10 + "  ret")
     calls = kernel("k3", ".t0").replace("@llvm.smax.i64(i64 %w, i64 5)", "@k0(ptr %p, i64 %w)")
     functions = [kernel("k0", ".t0"), large, kernel("k2", ".t0", 4), calls,
@@ -142,7 +142,7 @@ def test_units_are_known_while_a_module_is_written(monkeypatch):
 
 
 def test_at_level_0_units_are_groups_with_hot_functions_apart(monkeypatch):
-    monkeypatch.setattr(units, "GROUP", 1400)
+    monkeypatch.setattr(units, "UNIT_CHARACTERS", 1400)
     hot = kernel("tile0", ".t0", 7).replace("nounwind", 'nounwind noinline "hot"')
     calls = kernel("k1", ".t0").replace("@llvm.smax.i64(i64 %w, i64 5)", "@tile0(ptr %p, i64 0)")
     text = module(kernel("k0", ".t0"), hot, calls, kernel("k2", ".t0", 9))
@@ -156,7 +156,7 @@ def test_at_level_0_units_are_groups_with_hot_functions_apart(monkeypatch):
 
 
 def test_light_functions_are_units_of_their_own_at_the_quickest_level(monkeypatch):
-    monkeypatch.setattr(units, "_WORTH", 300)
+    monkeypatch.setattr(units, "_MIN_WAITING_CHARACTERS", 300)
     levels = []
     real = llvm.Generator.object
 

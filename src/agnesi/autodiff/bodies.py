@@ -20,7 +20,7 @@ from agnesi.core.views import looking_through
 from agnesi.ops.control.body import Body
 
 #: How deep bodies may lie in each other; deeper ones come from recursion without an end.
-_DEEPEST = 40
+_MAX_NESTED_BODIES = 40
 #: Constants up to this size stay inside of a body; greater ones are given to it.
 _INSIDE_BYTES = 1 << 12
 _LEFT = (
@@ -88,11 +88,11 @@ class BodyTrace:
     def __init__(self, around: Any) -> None:
         self.around = around
         self.depth: int = around.depth + 1 if isinstance(around, BodyTrace) else 1
-        if self.depth > _DEEPEST:
+        if self.depth > _MAX_NESTED_BODIES:
             raise TraceError(
                 at(
-                    f"bodies of loops and branches lie {_DEEPEST} deep in each other: a function "
-                    "that calls itself in a branch has no end while a graph is written; write a "
+                    f"bodies of loops and branches lie {_MAX_NESTED_BODIES} deep in each other: a "
+                    "function that calls itself in a branch has no end while a graph is written; write a "
                     "loop (ag.while_loop, ag.scan), or run it eagerly"
                 )
             )

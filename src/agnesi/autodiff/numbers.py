@@ -17,7 +17,7 @@ from agnesi.ops.base.convert import number
 from agnesi.ops.base.elementwise import Elementwise
 
 #: Operations from which on it is worth while.
-_LEAST = 16
+_MIN_OPERATIONS = 16
 
 
 def slope(y: Tensor, nodes: Iterable[Node]) -> dict[Node, Tensor] | None:
@@ -28,7 +28,7 @@ def slope(y: Tensor, nodes: Iterable[Node]) -> dict[Node, Tensor] | None:
     (x,) = sources
     between = toposort([root], lambda n: n is x or not n.requires_grad)
     steps = [n for n in between if n.requires_grad and n is not x]
-    if len(steps) < _LEAST or x.shape != () or not all(map(_is_step, steps)):
+    if len(steps) < _MIN_OPERATIONS or x.shape != () or not all(map(_is_step, steps)):
         return None
     found = push([root], {x: number(1, x.dtype)})
     if root not in found:

@@ -24,7 +24,10 @@ from agnesi.ops.indexing.ranges import arange
 
 #: Bytes for the states of one segment, and how many steps it has at least and at most.
 _SEGMENT_BYTES = 1 << 24
-_SHORTEST, _LONGEST = 8, 256
+#: Steps of a segment, at least.
+_MIN_SEGMENT_STEPS = 8
+#: Steps of a segment, at most.
+_MAX_SEGMENT_STEPS = 256
 
 
 def _while_jvp(op: While, ts: Any, y: Any, *xs: Tensor) -> Any:
@@ -59,7 +62,7 @@ def _while_jvp(op: While, ts: Any, y: Any, *xs: Tensor) -> Any:
 def _segment_steps(carries: Sequence[Tensor]) -> int:
     """How many steps a segment has, and how many segments' first states are kept."""
     sizes = [product(x.shape) * x.dtype.itemsize for x in carries if is_static(x.shape)]
-    return max(_SHORTEST, min(_LONGEST, _SEGMENT_BYTES // max(sum(sizes), 1)))
+    return max(_MIN_SEGMENT_STEPS, min(_MAX_SEGMENT_STEPS, _SEGMENT_BYTES // max(sum(sizes), 1)))
 
 
 def _while_vjp(op: While, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:

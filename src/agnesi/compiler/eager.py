@@ -18,9 +18,11 @@ from agnesi.core.op import Op
 from agnesi.core.support.config import LENT, config
 from agnesi.core.tensor import wrap
 
-#: Multiply-adds that NumPy does in about the time that compiling takes, and in that of a call.
-_WORTH, _CALL = 300_000_000, 100_000
-_MOST = 512
+#: Multiply-adds that NumPy does in about the time that compiling takes.
+_COMPILE_MULTIPLY_ADDS = 300_000_000
+#: Multiply-adds that NumPy does in about the time of a call.
+_CALL_MULTIPLY_ADDS = 100_000
+_MAX_FUNCTIONS = 512
 
 _spent: dict[Any, int] = {}
 
@@ -47,11 +49,11 @@ def _pays(key: Any, arrays: Sequence[np.ndarray], work: int) -> bool:
     if not config.compile or any(a.dtype.char not in "fdI" for a in arrays[:1]):
         return False
     spent = _spent.get(key, 0)
-    if spent < _WORTH:
-        if len(_spent) > 16 * _MOST:
+    if spent < _COMPILE_MULTIPLY_ADDS:
+        if len(_spent) > 16 * _MAX_FUNCTIONS:
             _spent.clear()
-        _spent[key] = spent + work + _CALL
-        if spent + work < _WORTH:
+        _spent[key] = spent + work + _CALL_MULTIPLY_ADDS
+        if spent + work < _COMPILE_MULTIPLY_ADDS:
             return False
     return compiles()
 
@@ -67,7 +69,7 @@ def native(op: Op, arrays: Sequence[np.ndarray]) -> Callable[..., np.ndarray]:
     return _made(op, tuple([(a.shape, a.dtype.char) for a in arrays]))
 
 
-@functools.lru_cache(_MOST)
+@functools.lru_cache(_MAX_FUNCTIONS)
 def _made(op: Op, types: Any) -> Callable[..., np.ndarray]:
     from agnesi.compiler.jit import jit
 

@@ -432,7 +432,7 @@ def jit(
 
 
 #: Flags of code whose call computes nothing yet: generators, coroutines, and both at once.
-_LATER = 0x20 | 0x80 | 0x200
+_DEFERRED_CODE_FLAGS = 0x20 | 0x80 | 0x200
 
 
 def _check_runs_once(function: Any) -> None:
@@ -440,6 +440,6 @@ def _check_runs_once(function: Any) -> None:
     if not callable(function):
         raise TypeError(at(f"ag.jit takes a function, not {typed(function)}"))
     code = getattr(function, "__code__", None)
-    if code is not None and code.co_flags & _LATER:
+    if code is not None and code.co_flags & _DEFERRED_CODE_FLAGS:
         raise TypeError(at(f"{code.co_name} is a generator or coroutine, whose call computes "
                            "nothing yet: compile the function that computes one step"))

@@ -13,7 +13,7 @@ from agnesi.core.ir.node import Node
 from agnesi.rewrite.pattern import scalar
 
 #: Levels of operations that are looked at, and the most numbers that are kept in mind.
-_DEPTH = 12
+_MAX_DEPTH = 12
 _INF = math.inf
 
 
@@ -54,7 +54,7 @@ _ARITHMETIC = frozenset(
 )
 
 
-def interval(node: Node, depth: int = _DEPTH) -> Interval:
+def interval(node: Node, depth: int = _MAX_DEPTH) -> Interval:
     """Bounds of the real values of a node."""
     value = scalar(node)
     if value is not None:

@@ -31,11 +31,13 @@ LETTER, BOX = 2048, 128
 MOST_GROUPS, MOST_RANKS = 256, 256
 #: Bytes of the text that tells operation and line.
 TEXT_BYTES = 256
-#: Turns of a waiting loop that give the core away, then those that sleep between two questions.
-_YIELDS, _NAPS = 2000, 256
+#: Iterations of a waiting loop that give the core away.
+_YIELD_SPINS = 2000
+#: Iterations that sleep between two queries.
+_SLEEP_SPINS = 256
 
 _TYPES = {"int32": "i32", "int64": "i64", "float32": "float", "float64": "double"}
-_LANES, _LINES = 64, 4  # bytes of a vector, vectors in flight
+_VECTOR_BYTES, _VECTORS_IN_FLIGHT = 64, 4  # bytes of a vector, vectors in flight
 
 
 def _names() -> tuple[str, ...]:
@@ -63,7 +65,7 @@ def source() -> str:
     """The IR text."""
     text = support.read_native("collectives") + support.read_native("mpi")
     numbers = {name: str(i) for i, name in enumerate(FIELDS)}
-    numbers.update(yields=str(_YIELDS), naps=str(_NAPS), text=str(TEXT_BYTES))
+    numbers.update(yields=str(_YIELD_SPINS), naps=str(_SLEEP_SPINS), text=str(TEXT_BYTES))
     for name, number in numbers.items():
         text = text.replace("{" + name + "}", number)
     table = ", ".join(f"ptr @reduce{i}" for i in range(len(REDUCTIONS)))
@@ -78,12 +80,18 @@ def _reduction(number: int, op: str, dtype: str) -> str:
     Sources are taken in their order, so that all processes find the same.
     """
     one = _TYPES[dtype]
-    width = _LANES // int(dtype[-2:]) * 8
-    return (f"define internal void @reduce{number}(ptr %to, ptr %table, i64 %many, i64 %n) nounwind"
-            f" {{\nentry:\n  %whole = and i64 %n, {-width * _LINES}\n  br label %v\n"
-            + _loop("v", f"<{width} x {one}>", one, _LINES, op, ("0", "entry"), "%whole", "s")
-            + _loop("s", one, one, 1, op, ("%v.i", "v"), "%n", "end")
-            + "end:\n  ret void\n}\n" + _declared(op, f"<{width} x {one}>") + _declared(op, one))
+    width = _VECTOR_BYTES // int(dtype[-2:]) * 8
+    return (
+        f"define internal void @reduce{number}(ptr %to, ptr %table, i64 %many, i64 %n) nounwind"
+        f" {{\nentry:\n  %whole = and i64 %n, {-width * _VECTORS_IN_FLIGHT}\n  br label %v\n"
+        + _loop(
+            "v", f"<{width} x {one}>", one, _VECTORS_IN_FLIGHT, op, ("0", "entry"), "%whole", "s"
+        )
+        + _loop("s", one, one, 1, op, ("%v.i", "v"), "%n", "end")
+        + "end:\n  ret void\n}\n"
+        + _declared(op, f"<{width} x {one}>")
+        + _declared(op, one)
+    )
 
 
 def _loop(name: str, type_: str, one: str, lines: int, op: str, first: tuple[str, str], end: str,

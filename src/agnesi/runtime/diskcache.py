@@ -25,10 +25,10 @@ _FAMILY = b"agnesi-cache-"
 FORMAT = _FAMILY + b"2\n"
 SUFFIX = ".agn"
 _TEMPORARY = ".tmp"
-_DIGEST = 32
-_DAY = 86400.0
-_SHARE = 64
-_TOLD = 20  # files of which a report says why they are not read
+_DIGEST_BYTES = 32
+_DAY_SECONDS = 86400.0
+_UNSEEN_DIVISOR = 64
+_MAX_REPORTED_FILES = 20  # files of which a report says why they are not read
 
 limit_bytes = 512 << 20
 _unseen = 0  # what this process may still write before it looks how large the folder is
@@ -36,7 +36,7 @@ _unseen = 0  # what this process may still write before it looks how large the f
 
 def digest(*parts: str | bytes) -> str:
     """A digest of texts that differs wherever one of them does."""
-    found = blake2b(FORMAT, digest_size=_DIGEST)
+    found = blake2b(FORMAT, digest_size=_DIGEST_BYTES)
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
         found.update(len(data).to_bytes(8, "little"))
@@ -60,7 +60,7 @@ def get(name: str) -> bytes | None:
             body = _checked(name, data)
             if body is None:
                 folder.remove(file)
-            elif abs(time.time() - found.st_mtime) > _DAY:  # the clock may have been wrong
+            elif abs(time.time() - found.st_mtime) > _DAY_SECONDS:  # the clock may have been wrong
                 folder.touch(file)
             return body
     except OSError:
@@ -94,7 +94,7 @@ def put(name: str, body: bytes) -> None:
             folder.write(name + SUFFIX, data)
             _unseen -= len(data)
             if _unseen < 0:
-                _unseen = limit_bytes // _SHARE
+                _unseen = limit_bytes // _UNSEEN_DIVISOR
                 _prune(folder, limit_bytes)
     except OSError:
         return
@@ -153,8 +153,11 @@ def report() -> str:
               + f", limit {limit_bytes / 1e6:.1f} MB"]
     lines += [_told("  " + kind, found) for kind, found in sorted(sizes.items())]
     if refused:
-        lines += [f"not read, and replaced by the next that is made: {len(refused)}",
-                  *refused[:_TOLD], *(["  ..."] if len(refused) > _TOLD else [])]
+        lines += [
+            f"not read, and replaced by the next that is made: {len(refused)}",
+            *refused[:_MAX_REPORTED_FILES],
+            *(["  ..."] if len(refused) > _MAX_REPORTED_FILES else []),
+        ]
     return "\n".join(lines)
 
 
@@ -182,7 +185,7 @@ def _head(name: str, body: bytes) -> bytes:
 
 def _checked(name: str, data: bytes) -> bytes | None:
     """The body of an entry of this name; None if that is not what the data are."""
-    size = len(FORMAT) + _DIGEST
+    size = len(FORMAT) + _DIGEST_BYTES
     body = data[size:]
     return body if data[:size] == _head(name, body) else None
 
@@ -192,7 +195,7 @@ def _prune(folder: Folder, limit: int) -> None:
     now, total, files = time.time(), 0, []
     for name, found in folder.entries(SUFFIX, _TEMPORARY):
         if name.endswith(_TEMPORARY):
-            if abs(now - found.st_mtime) > _DAY:
+            if abs(now - found.st_mtime) > _DAY_SECONDS:
                 folder.remove(name)
             continue
         total += found.st_size

@@ -26,7 +26,7 @@ _NOBITS, _RELA_TYPE, _SYMTAB = 8, 4, 2
 _WRITE, _ALLOC = 1, 2
 _ABS64, _PC32, _PLT32, _GOTPCREL, _PC64 = 1, 2, 4, 9, 24
 _GOTPCRELX, _REX_GOTPCRELX = 41, 42
-_STUB = 16
+_STUB_BYTES = 16
 _UNWIND = (".eh_frame", ".rela.eh_frame")
 
 
@@ -119,8 +119,8 @@ class _Loader:
                 at = _up(at, max(section.align, 1))
                 self.places[index] = at
                 at += section.size
-        self.stub_at = at = _up(at, _STUB)
-        at += _STUB * self._external_count()
+        self.stub_at = at = _up(at, _STUB_BYTES)
+        at += _STUB_BYTES * self._external_count()
         writable = at = _up(at, mmap.PAGESIZE)
         for index, section in kept:
             if section.flags & _WRITE:
@@ -166,10 +166,10 @@ class _Loader:
         found = self.stubs.get(symbol)
         if found is None:
             found = self.stubs[symbol] = self.stub_at
-            self.memory[found : found + _STUB] = b"\xff\x25\x02\0\0\0\x66\x90" + struct.pack(
+            self.memory[found : found + _STUB_BYTES] = b"\xff\x25\x02\0\0\0\x66\x90" + struct.pack(
                 "<Q", self.values[symbol]
             )
-            self.stub_at += _STUB
+            self.stub_at += _STUB_BYTES
         return self.base + found
 
     def _relocate(self, section: Section) -> None:

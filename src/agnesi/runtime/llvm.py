@@ -27,7 +27,7 @@ _EXPORTS = (
 #: Seconds after which one thread's Python gives way to another's, while both generate code.  So
 #: long a thread waits behind each function of LLVM's that takes long, while kernels are written:
 #: three times in 3 ms.
-_INTERVAL = 0.0001
+_SWITCH_SECONDS = 0.0001
 #: Passes of levels 0 and 1: the first two are there for functions that are put into others, and
 #: those of level 1 alone find, above all, loops of one turn.  To combine instructions would take
 #: a sixth of all time, and kernels are 2 % faster without: what is known is folded when written.
@@ -133,7 +133,9 @@ class _Options:
             if busy and not self._interval:
                 self._interval = sys.getswitchinterval()
             if self._interval:
-                sys.setswitchinterval(min(_INTERVAL, self._interval) if busy else self._interval)
+                sys.setswitchinterval(
+                    min(_SWITCH_SECONDS, self._interval) if busy else self._interval
+                )
             if not busy:
                 self._interval = 0.0
 

@@ -15,8 +15,10 @@ from agnesi.core.support import host
 from agnesi.runtime import support
 
 _KEPT, _LIMIT, _HITS, _MISSES, _LIVE, _PEAK, _BOUND = range(1, 8)
-#: Bytes of a block that is worth a thread, and of the smallest page.
-_LARGE, _PAGE = 8 << 20, 4096
+#: Bytes of a block that is worth a thread.
+_MIN_THREADED_BYTES = 8 << 20
+#: Bytes of the smallest page.
+_PAGE_BYTES = 4096
 
 
 class _Empty(ctypes.Structure):
@@ -65,7 +67,12 @@ def prepare(size: int) -> threading.Thread | None:
     with one core, where memory is bounded, where it matters which processor writes first, and
     while the native module is not there yet.
     """
-    if size < _LARGE or host.cores() < 2 or not support.loaded() or not host.uniform_memory():
+    if (
+        size < _MIN_THREADED_BYTES
+        or host.cores() < 2
+        or not support.loaded()
+        or not host.uniform_memory()
+    ):
         return None
     bound, kept = (support.variable("pool", at).value for at in (_BOUND, _LIMIT))
     if bound or size > kept:
@@ -78,7 +85,7 @@ def prepare(size: int) -> threading.Thread | None:
 def _touch(size: int) -> None:
     # Where there is no memory, whoever wants it will say so.
     with contextlib.suppress(MemoryError):
-        empty((size,), "uint8")[::_PAGE] = 0  # gives Python's lock away
+        empty((size,), "uint8")[::_PAGE_BYTES] = 0  # gives Python's lock away
 
 
 def give_back(address: int) -> None:

@@ -38,8 +38,12 @@ SUPPORTED = (
 POOLED_BYTES = 16384
 """Arrays of at least this size live in the buffer pool."""
 
-# Turns of a waiting loop: pauses; then, the core given away; a worker at rest, the joining caller.
-_SPINS, _RESTING, _JOINING = 200, 400, 260
+#: Iterations of a waiting loop that pause the processor.
+_PAUSE_SPINS = 200
+#: Iterations behind these in which an idle worker gives the core away.
+_WORKER_YIELDS = 400
+#: Iterations behind these in which the joining caller does.
+_CALLER_YIELDS = 260
 #: Linux's numbers of system calls, by processor.
 _CALLS = {
     "x86_64": {"futex": 202, "gettid": 186, "getaffinity": 204, "setaffinity": 203},
@@ -55,13 +59,13 @@ _METH_FASTCALL_KEYWORDS = 0x82
 #: What a function returns that is left because a signal's handler has raised an error.
 INTERRUPTED = -(1 << 31)
 #: About the cycles between two polls, where no counter of cycles may be read.
-_READING = 300_000
+_POLL_CYCLES = 300_000
 _KEPT_SHARE = 4  # a quarter of the memory may wait in the pool
 #: Gets an entry for each thread that waits for a turn, whenever turns are given back
 #: (``native/turns.ll``); and seconds after which such a thread looks again all the same.
 _PASSED: SimpleQueue[None] = SimpleQueue()
 _PASS = _PASSED.put
-_WAITING = 0.05
+_WAIT_SECONDS = 0.05
 _compiling = threading.Lock()
 _made: machine.Code | None = None
 
@@ -163,9 +167,9 @@ def source(waiting: str = "") -> str:
         known = host.SYSTEM == "linux" and kind in _CALLS
         waiting = "linux" if known else "windows" if host.SYSTEM == "win32" else "posix"
     values = {
-        "spins": str(_SPINS),
-        "yields": str(_RESTING),
-        "joining": str(_JOINING),
+        "spins": str(_PAUSE_SPINS),
+        "yields": str(_WORKER_YIELDS),
+        "joining": str(_CALLER_YIELDS),
         "pooled": str(POOLED_BYTES),
         "swapped": str(ord(">")),
         "items": str(tuple.__basicsize__),
@@ -317,7 +321,7 @@ def _ticks(kind: str) -> str:
                 "  %now = call i64 @llvm.readcyclecounter()\n  ret i64 %now\n}\n")
     return ("\n@readings = internal global i64 0\n"
             "define internal i64 @ticks() nounwind {\n"
-            f"  %before = atomicrmw add ptr @readings, i64 {_READING} monotonic\n"
+            f"  %before = atomicrmw add ptr @readings, i64 {_POLL_CYCLES} monotonic\n"
             "  ret i64 %before\n}\n")
 
 
@@ -330,7 +334,7 @@ def _note_torn(error: BaseException) -> None:
 def _await_turn(nothing: None) -> None:
     """Wait until turns are given back, or a little; a handler of signals may raise here."""
     with contextlib.suppress(Empty):
-        _PASSED.get(timeout=_WAITING)
+        _PASSED.get(timeout=_WAIT_SECONDS)
 
 
 def _api(code: machine.Code) -> list[int]:

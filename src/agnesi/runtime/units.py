@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from agnesi.runtime import diskcache
 
-LARGE = 6000
+LARGE_UNIT_CHARACTERS = 6000
 """Characters of IR from which a function is worth a unit, whose fixed cost is about 2 ms."""
-GROUP = 24000
+UNIT_CHARACTERS = 24000
 """Characters of smaller functions that are a unit together, where there are as many."""
-_WORTH = 6000
+_MIN_WAITING_CHARACTERS = 6000
 """Characters of what is left of them from which that is a unit too."""
 
 _NAME = re.compile(r"@([\w.$]+)")
@@ -83,14 +83,17 @@ class Stream:
         self._fed += 1
         # What others call out of line is worth a unit at any size.
         marked = function.header.endswith(self._mark)
-        large = function.size >= LARGE or " noinline " in function.header
+        large = function.size >= LARGE_UNIT_CHARACTERS or " noinline " in function.header
         if large and not marked and not self._quickest:
             calls = not function.names.isdisjoint(f.label for f in self._small)
             waiting = self._flushed(outside) if calls else []
             return [*waiting, *self._made([function], outside)]
         (self._marked if marked else self._small).append(function)
         # Groups at level 0 are smaller, so that threads are done together.
-        if _size(self._small) < GROUP >> self._quickest and _size(self._marked) < GROUP // 2:
+        if (
+            _size(self._small) < UNIT_CHARACTERS >> self._quickest
+            and _size(self._marked) < UNIT_CHARACTERS // 2
+        ):
             return []
         return self._flushed(outside)
 
@@ -116,7 +119,9 @@ class Stream:
         for function in functions[self._fed :]:
             self.feed(function, lambda: lines)
         waiting = max(_size(self._small), _size(self._marked))
-        if (self._quickest and self._marked) or (cutter.units and waiting >= _WORTH):
+        if (self._quickest and self._marked) or (
+            cutter.units and waiting >= _MIN_WAITING_CHARACTERS
+        ):
             self._flushed(lambda: lines)
         if not cutter.units:
             return [Unit("", text)]

@@ -75,7 +75,7 @@ def test_files_are_read_once(fresh_cache, monkeypatch):
     reads = []
     read = build._read
     monkeypatch.setattr(build, "_read", lambda *args: reads.append(args) or read(*args))
-    monkeypatch.setattr(build, "_SETTLED", -1e9)
+    monkeypatch.setattr(build, "_MIN_AGE_SECONDS", -1e9)
     found = [build.build.__wrapped__() for _ in range(3)]
     assert len(set(found)) == 1 and len(found[0]) == 64 and len(reads) == 1
     monkeypatch.setattr(build, "_are_told_apart", lambda files: False)
@@ -86,12 +86,14 @@ def test_images_of_file_systems_do_not_tell_files_apart(monkeypatch):
     """Their times of change are those of the build: whole seconds."""
     files = build._files(os.path.dirname(agnesi.__file__))
     name, found = files[0]
-    whole = os.stat_result((*found,), {"st_ctime_ns": 1_700_000_000 * build._SECOND})
+    whole = os.stat_result(
+        (*found,), {"st_ctime_ns": 1_700_000_000 * build._NANOSECONDS_PER_SECOND}
+    )
     assert not build._are_told_apart([*files, (name, whole)])
 
 
 def test_files_that_were_just_written_are_read_again(fresh_cache, monkeypatch):
-    monkeypatch.setattr(build, "_SETTLED", 1e9)
+    monkeypatch.setattr(build, "_MIN_AGE_SECONDS", 1e9)
     build.build.__wrapped__()
     assert not fresh_cache.exists()
 

@@ -77,7 +77,7 @@ def test_results_never_share_memory_with_arguments_or_state(f):
 
 # -- versions that are let go --------------------------------------------------------------------
 def test_the_least_recently_used_versions_are_let_go(monkeypatch):
-    monkeypatch.setattr("agnesi.compiler.specialization.table._SIGNATURES", 8)
+    monkeypatch.setattr("agnesi.compiler.specialization.table._MAX_SIGNATURES", 8)
     f, x = ag.jit(lambda x, n: x * n), ag.ones(2)
     f(x, 0)
     first = weakref.ref(f.specialisations[0].compiled)
@@ -95,7 +95,7 @@ def test_the_least_recently_used_versions_are_let_go(monkeypatch):
 
 
 def test_structures_that_keep_changing_are_let_go(monkeypatch):
-    monkeypatch.setattr("agnesi.compiler.specialization.table._SIGNATURES", 3)
+    monkeypatch.setattr("agnesi.compiler.specialization.table._MAX_SIGNATURES", 3)
     f = ag.jit(lambda d: sum(d.values()))
     with pytest.warns(RuntimeWarning, match="the structure of the arguments keeps changing"):
         for n in range(1, 8):
@@ -104,7 +104,7 @@ def test_structures_that_keep_changing_are_let_go(monkeypatch):
 
 
 def test_many_sizes_are_one_signature(monkeypatch):
-    monkeypatch.setattr("agnesi.compiler.specialization.table._SIGNATURES", 4)
+    monkeypatch.setattr("agnesi.compiler.specialization.table._MAX_SIGNATURES", 4)
     f = ag.jit(lambda x: x * 2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -206,7 +206,7 @@ def test_large_arrays_of_functions_that_numpy_lacks(name: str,
     function, x = getattr(ag, name), np.linspace(-5, 5, 60_000, dtype="f")
     with ag.config(compile=False):
         expected = function(ag.from_numpy(x)).numpy()
-    monkeypatch.setattr(eager, "_WORTH", 1)
+    monkeypatch.setattr(eager, "_COMPILE_MULTIPLY_ADDS", 1)
     made = eager._made.cache_info().currsize
     for shape in ((60_000,), (200, 300), (50, 1000)):
         size = math.prod(shape)

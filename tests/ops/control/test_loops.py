@@ -229,8 +229,8 @@ def test_derivatives_of_while(limit):
 @pytest.mark.parametrize("steps", [0, 1, 3, 4, 8, 9, 11])
 def test_derivatives_of_a_long_while(steps, monkeypatch):
     """In segments of three steps, of which three first states are kept."""
-    monkeypatch.setattr("agnesi.autodiff.whiles._SHORTEST", 3)
-    monkeypatch.setattr("agnesi.autodiff.whiles._LONGEST", 3)
+    monkeypatch.setattr("agnesi.autodiff.whiles._MIN_SEGMENT_STEPS", 3)
+    monkeypatch.setattr("agnesi.autodiff.whiles._MAX_SEGMENT_STEPS", 3)
     c, w, i = leaf(2), leaf(2), leaf(dtype="int64")
     op = While(body([i, c, w], [i < steps]), body([i, c, w], [i + 1, ag.sin(c * w) + c]), 2)
     points = [np.array([0.3, 0.5]), np.array([0.9, 0.4])]

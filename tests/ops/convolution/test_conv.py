@@ -348,7 +348,7 @@ def test_algorithms_that_are_not_available(call, words):
 def test_eager_calls_that_are_worth_it_are_compiled(monkeypatch):
     from agnesi.compiler import eager
 
-    monkeypatch.setattr(eager, "_WORTH", 1)
+    monkeypatch.setattr(eager, "_COMPILE_MULTIPLY_ADDS", 1)
     x, w = case((2, 8, 16, 16), (8, 8, 3, 3), "float32")
     expected = conv2d(x, w, algorithm="reference", padding=1).numpy()
     np.testing.assert_allclose(conv2d(x, w, padding=1).numpy(), expected, atol=1e-4)

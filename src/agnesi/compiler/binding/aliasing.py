@@ -12,13 +12,13 @@ import numpy as np
 from agnesi.core.support.config import STATE
 from agnesi.core.tensor import Tensor
 
-_WORK: Any = 1000
+_MAX_OVERLAP_WORK: Any = 1000
 
 
 def overlap(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two arrays have an element in common (or it is too hard to tell)."""
     try:
-        return bool(np.shares_memory(a, b, max_work=_WORK))
+        return bool(np.shares_memory(a, b, max_work=_MAX_OVERLAP_WORK))
     except np.exceptions.TooHardError:
         return True
 

@@ -22,14 +22,14 @@ class Carriers(dict[int, Any]):
     def __missing__(self, size: int) -> Any:
         if size < 0:
             return None
-        if len(self) >= _CARRIERS:
+        if len(self) >= _MAX_ADAPTERS:
             self.clear()
         found = self[size] = np.empty((size, 0), bool)
         return found
 
 
 #: So many of them are kept.
-_CARRIERS = 1 << 12
+_MAX_ADAPTERS = 1 << 12
 CARRIERS = Carriers()
 
 #: What the native function answers to leaves that it was not made for; also what is not given.

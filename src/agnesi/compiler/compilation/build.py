@@ -14,9 +14,9 @@ from agnesi.core import STARTED
 from agnesi.core.support import host
 from agnesi.runtime import diskcache
 
-_SETTLED = 2.0
+_MIN_AGE_SECONDS = 2.0
 """Seconds after which a file that changes again gets another time, whatever the file system."""
-_SECOND = 10**9
+_NANOSECONDS_PER_SECOND = 10**9
 Files = list[tuple[str, os.stat_result]]
 
 
@@ -31,7 +31,7 @@ def build() -> str:
     try:
         files = _files(top)
         status = [_status(file) for file in files]
-        changed = max(found.st_ctime_ns for _, found in files) / _SECOND
+        changed = max(found.st_ctime_ns for _, found in files) / _NANOSECONDS_PER_SECOND
         if STARTED < changed < time.time():  # exchanged behind modules that are loaded
             return ""
         name = diskcache.key("build", top, *status) if _are_told_apart(files) else ""
@@ -40,7 +40,7 @@ def build() -> str:
             known = _read(top, files)
             if status != [_status(file) for file in _files(top)]:
                 return ""
-            if name and time.time() - changed > _SETTLED:
+            if name and time.time() - changed > _MIN_AGE_SECONDS:
                 diskcache.put(name, known.encode())
         return known
     except OSError:
@@ -74,7 +74,9 @@ def _are_told_apart(files: Files) -> bool:
     it is the one at which the file was written here.  In images of file systems it is what the
     build says, in whole seconds, and on Windows that of the file's creation.
     """
-    return host.SYSTEM != "win32" and all(found.st_ctime_ns % _SECOND for _, found in files)
+    return host.SYSTEM != "win32" and all(
+        found.st_ctime_ns % _NANOSECONDS_PER_SECOND for _, found in files
+    )
 
 
 def _digest(kept: bytes) -> str:

@@ -15,7 +15,7 @@ _Function = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64
 )
 #: Elements that NumPy sorts in about the time that making the native code takes.
-_WORTH = 1_000_000
+_COMPILE_ELEMENTS = 1_000_000
 
 _sorted = 0
 
@@ -37,7 +37,7 @@ def sort(x: np.ndarray, axis: int, descending: bool, places: bool) -> np.ndarray
     if not (config.compile and wanted.possible and x.dtype.isnative):
         return None
     _sorted += x.size
-    if _sorted < _WORTH or not x.size or not LENT.compiles():
+    if _sorted < _COMPILE_ELEMENTS or not x.size or not LENT.compiles():
         return None
     return sorted_by_code(x, wanted)
 

@@ -23,8 +23,10 @@ from agnesi.core.support.errors import at, warn
 from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor
 
-#: Digits that are computed with, and the most units in the last place that a result is off.
-_DIGITS, _ULPS = 1000, 4
+#: Digits that are computed with.
+_DIGITS = 1000
+#: Units in the last place that a result may be off.
+_MAX_ULPS = 4
 #: Operations that only move elements, or combine them by what exact numbers can, too.
 _AS_THEY_ARE = frozenset((
     "reshape", "permute_dims", "broadcast_to", "getitem", "gather", "concat", "copy", "alias",
@@ -106,7 +108,7 @@ def _tell(what: str, got: np.ndarray, exact: Any, spread: Any) -> None:
         near = np.asarray(size, np.float64)
     unit = float(_epsilon(got.dtype))
     least = float(np.finfo(got.dtype).tiny)
-    allowed = _ULPS * (unit * np.maximum(size, least) + 2 * spread)
+    allowed = _MAX_ULPS * (unit * np.maximum(size, least) + 2 * spread)
     known = np.isfinite(near) & (near <= float(np.finfo(got.dtype).max))
     off = np.where(known & ~np.isfinite(got), np.inf, 0.0)
     finite = known & np.isfinite(got)

@@ -42,13 +42,14 @@ Span = tuple[int, int]
 _LEAST = (2, 3, *(1 << n for n in range(3, 13)))
 #: A version serves sizes up to so many times the one that it was made for: it has the cut of
 #: products, and all else that depends on sizes, from there.
-_REACH = 8
+_MAX_SIZE_RATIO = 8
 #: So many sets of sizes of other axes, where several differ, get versions of their own.
-_OTHERS = 2
-_KEPT = 8
-#: How often a version may take fewer sizes, for the sake of what could not be decided, and how
-#: many it must still take.
-_NARROWINGS, _WORTH = 4, 4
+_MAX_STATIC_PATTERNS = 2
+_MAX_PATTERNS = 8
+#: How often a specialization may take fewer sizes, for the sake of what could not be decided.
+_MAX_NARROWINGS = 4
+#: How many sizes it must still take.
+_MIN_SIZES_SERVED = 4
 #: How far beyond their least values sizes are for a trial.
 _SAMPLES = ((11, 13, 17, 19, 23, 29, 31, 37), (101, 103, 107, 109, 113, 127, 131, 137))
 
@@ -111,12 +112,12 @@ class Growing(Generic[V]):
             if found is not None or self._born[0] is not None:
                 return found
         spans: dict[str, Span] = {}
-        left = _NARROWINGS
+        left = _MAX_NARROWINGS
         while not self.refused and config.compiles:
             pattern, self._sure = self._pattern(sizes, spans)
             if pattern is None:
                 if self._coarsened(sizes):
-                    spans, left = {}, _NARROWINGS
+                    spans, left = {}, _MAX_NARROWINGS
                     continue
                 return None
             try:
@@ -133,10 +134,10 @@ class Growing(Generic[V]):
                     continue
                 if isinstance(error, SmallSizeError) and len(self._least) > 1:
                     del self._least[0]
-                    spans, left = {}, _NARROWINGS
+                    spans, left = {}, _MAX_NARROWINGS
                     continue
                 if self._coarsened(sizes):
-                    spans, left = {}, _NARROWINGS
+                    spans, left = {}, _MAX_NARROWINGS
                     continue
                 return None
             self._error = None
@@ -172,13 +173,13 @@ class Growing(Generic[V]):
 
     def add(self, pattern: Pattern, made: V) -> V:
         """Take in a version."""
-        self.made = [*self.made[1 - _KEPT :], (pattern, made)]
+        self.made = [*self.made[1 - _MAX_PATTERNS :], (pattern, made)]
         return made
 
     def learn(self, sizes: Sizes) -> str:
         """Note that a version for these sizes was made; tells why there is none for others too."""
         if sizes not in self._seen:
-            self._seen = [*self._seen[1 - _KEPT :], sizes]
+            self._seen = [*self._seen[1 - _MAX_PATTERNS :], sizes]
         if self._error is None:
             return self.refused
         told = " ".join(map(str.strip, str(self._error).splitlines()[:2]))
@@ -263,10 +264,10 @@ class Family(Generic[V]):
              ) -> tuple[Pattern, V] | None:
         """A version made now that takes these shapes and others; None where that cannot be."""
         new, sizes = _trailing(shapes) not in self._near, sizes_of(shapes)
-        if sum(bool(g.refused) for g in self._near.values()) >= _OTHERS:
+        if sum(bool(g.refused) for g in self._near.values()) >= _MAX_STATIC_PATTERNS:
             return None  # it will not go with yet other sizes either
         grown = self._of(shapes).grow(sizes, make, births)  # type: ignore[arg-type]
-        patience = 1 if self._far.is_one(sizes) else _OTHERS  # type: ignore[arg-type]
+        patience = 1 if self._far.is_one(sizes) else _MAX_STATIC_PATTERNS  # type: ignore[arg-type]
         if grown is None and new and len(self._near) > patience:
             grown = self._far.grow(sizes, make, births)  # type: ignore[arg-type]
         return grown
@@ -301,14 +302,14 @@ def _multiple(column: tuple[int, ...], of: tuple[int, ...]) -> int:
 
 def _extent(name: str, least: int, size: int, spans: dict[str, Span]) -> Extent:
     typical = max(16, 1 << (size - 1).bit_length())
-    low, high = spans.get(name, (least, _REACH * typical))
+    low, high = spans.get(name, (least, _MAX_SIZE_RATIO * typical))
     return Extent.named(name, max(least, low), high, min(typical, high))
 
 
 def _born(place: int, size: int, least: int, most: int) -> Extent:
     """A size that data decides."""
     typical = max(16, 1 << (max(size, most // 2) - 1).bit_length())
-    return Extent.named(f"k{place}", least, max(most, _REACH * typical), typical)
+    return Extent.named(f"k{place}", least, max(most, _MAX_SIZE_RATIO * typical), typical)
 
 
 def _narrowed(pattern: Pattern, sizes: Sizes) -> dict[str, Span]:
@@ -318,7 +319,7 @@ def _narrowed(pattern: Pattern, sizes: Sizes) -> dict[str, Span]:
         if wanted.turns:
             low = max([wanted.least or 0, *(t + 1 for t in wanted.turns if t < size)])
             high = min([wanted.most or size, *(t for t in wanted.turns if t >= size)])
-            if (low, high) != (wanted.least, wanted.most) and high - low >= _WORTH:
+            if (low, high) != (wanted.least, wanted.most) and high - low >= _MIN_SIZES_SERVED:
                 found[wanted.args[0]] = low, high
     return found
 

@@ -49,7 +49,7 @@ from agnesi.runtime.support import still_seen
 from agnesi.runtime.watched import Watched
 
 #: Containers in each other that calls without the general way take apart and put together.
-_NESTED = 20
+_MAX_NESTED_CONTAINERS = 20
 _NONE: Mapping[Any, Place] = MappingProxyType({})
 
 
@@ -320,7 +320,7 @@ class Version:
     @property
     def direct(self) -> Any:
         """What the user's own calls can go to; None where Python has to prepare them."""
-        deep = max(self.argument_tree.depth, self.tree.depth) > _NESTED
+        deep = max(self.argument_tree.depth, self.tree.depth) > _MAX_NESTED_CONTAINERS
         native = None if deep or self.records or self.effects.arguments else self.compiled.direct
         return native if self.flat or native is None else self._call(native, self.owner.ask_others)
 

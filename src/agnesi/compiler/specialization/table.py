@@ -19,7 +19,7 @@ from agnesi.compiler.specialization.dynamic_sizes import (
 )
 from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeWanted, behind
 from agnesi.compiler.specialization.specialization import Version
-from agnesi.compiler.tracing.decisions import INSTEAD, WAYS, Decision
+from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision
 from agnesi.compiler.tracing.leaves import Handed, is_small, requires_grad
 from agnesi.compiler.tracing.places import Attribute, Cell, Name, Place, Slot
 from agnesi.compiler.tracing.reads import OnlyEagerError, tells
@@ -31,21 +31,21 @@ from agnesi.core.tensor import Tensor
 
 #: Versions for one signature: they differ in the state that they were traced for, such as the
 #: mode of a module.
-KEPT = 4
+MAX_SPECIALIZATIONS = 4
 #: Signatures that a function keeps versions for.
-_SIGNATURES = 128
+_MAX_SIGNATURES = 128
 #: Signatures whose version is found at once.
-_SERVED = 1000
+_MAX_CACHED_SIGNATURES = 1000
 #: So often a signature is compiled anew for what changes besides the arguments.
-_PATIENCE = 12
+_MAX_RECOMPILES = 12
 #: Versions for one signature that differ in what Python decided by values.
 _WAYS_KEPT = 64
 #: So often the value of a place may be another until it is an argument.
-_CONSTANT = 2
+_MAX_CONSTANT_CHANGES = 2
 #: So often a function may turn out to do what compiled code cannot.
-_OBSTACLES = 3
+_MAX_OBSTACLES = 3
 #: Of what changed, so much is named.
-_NAMED = 3
+_MAX_NAMED_CHANGES = 3
 
 Make = Callable[..., Version]
 
@@ -151,7 +151,7 @@ class Versions:
         if not open_:
             return found or []
         sizes = sizes_of(shapes_of(taken))
-        if len(self._computed) >= _SERVED:
+        if len(self._computed) >= _MAX_CACHED_SIGNATURES:
             self._computed.clear()
         found = self._computed[key] = [c for c in open_ if fits(c.pattern, sizes)]
         return found
@@ -191,7 +191,7 @@ class Versions:
         for c in others:
             if c.computes(wanted.inputs, wanted.outputs, True):
                 return c
-        if len(others) >= WAYS:
+        if len(others) >= MAX_BRANCHES:
             others.clear()
         made = wanted.made or wanted.make()
         others.append(made)
@@ -206,17 +206,17 @@ class Versions:
 
     def gives_up(self, leaves: Sequence[Any], tree: Tree) -> bool:
         """Whether the function runs eagerly, for what it does or reads keeps changing."""
-        if self._obstacles > _OBSTACLES:
+        if self._obstacles > _MAX_OBSTACLES:
             return True
         if not self._turns:
             return False
         taken = [*leaves, *(p.now() for p in self.hidden.values())]
         key = _key(taken, tree)
-        return self._turns.get(key, 0) >= _PATIENCE and self._serving(key, taken) is None
+        return self._turns.get(key, 0) >= _MAX_RECOMPILES and self._serving(key, taken) is None
 
     def give_up(self, why: str, instead: str) -> None:
         """Run the function eagerly from now on."""
-        self._obstacles = _OBSTACLES + 1
+        self._obstacles = _MAX_OBSTACLES + 1
         self.ready = []
         self.owner.call_directly(self.owner.dispatch)
         warn(f"{self.owner.name} runs eagerly, for {why}. {instead}", RuntimeWarning)
@@ -224,13 +224,13 @@ class Versions:
     def disagree(self) -> None:
         """Note a call whose values the interpreter and compiled code did not agree about."""
         self._disagreed += 1
-        if self._disagreed > WAYS:
+        if self._disagreed > MAX_BRANCHES:
             self.give_up("Python decides by numbers whose last digits depend on how they are "
                          "computed", INSTEAD)
 
     def use(self, version: Version) -> None:
         """Note that a version was used."""
-        self.ready = [version, *(v for v in self.ready if v is not version)][:KEPT]
+        self.ready = [version, *(v for v in self.ready if v is not version)][:MAX_SPECIALIZATIONS]
 
     # -- which there are --------------------------------------------------------------------
     def _serving(self, key: Any, leaves: Sequence[Any],
@@ -254,7 +254,7 @@ class Versions:
         """Let a version serve a key, which is the one used last from now on."""
         if key in self._made:
             self._made[key] = self._made.pop(key)
-        if len(self._served) >= _SERVED:
+        if len(self._served) >= _MAX_CACHED_SIGNATURES:
             self._served.clear()
         self._served[key] = version
         return version
@@ -274,10 +274,13 @@ class Versions:
         self.owner.release([v.compiled for v in gone])
         self._let_go += 1
         if self._let_go == 1:
-            warn(f"{self.owner.name} was called with more than {_SIGNATURES} signatures; versions "
-                 f"that were not used for longest are let go from now on: {self._changing()}. "
-                 "Give what changes as a float or an array, whose values the code takes at run "
-                 "time", RuntimeWarning)
+            warn(
+                f"{self.owner.name} was called with more than {_MAX_SIGNATURES} signatures; "
+                f"versions that were not used for longest are let go from now on: {self._changing()}. "
+                "Give what changes as a float or an array, whose values the code takes at run "
+                "time",
+                RuntimeWarning,
+            )
 
     def _changing(self) -> str:
         """The argument that was another most often."""
@@ -320,10 +323,13 @@ class Versions:
             made = make()
             refused = family.learn(shapes)
             cause += f"; no version for all sizes: {refused}" if refused else ""
-            self._made[key] = [*known[1 - (_WAYS_KEPT if made.decisions else KEPT) :], made]
-            if len(self._made) > _SIGNATURES:
+            self._made[key] = [
+                *known[1 - (_WAYS_KEPT if made.decisions else MAX_SPECIALIZATIONS) :],
+                made,
+            ]
+            if len(self._made) > _MAX_SIGNATURES:
                 self._let_one_go()
-        self._seen = [*self._seen[1 - KEPT :], key]
+        self._seen = [*self._seen[1 - MAX_SPECIALIZATIONS :], key]
         cause += "".join(f"; it runs eagerly, for {why}" for why in made.eager_causes())
         self._note_obstacle(made)
         self._note_ways(_but_sizes(key), made)
@@ -344,9 +350,12 @@ class Versions:
             ways = self._ways.setdefault((kind, line), {})
             told = tuple([d.value for d in made.decisions if d.where == line])
             ways[told] = next(d for d in made.decisions if d.where == line)
-            if len(ways) > WAYS:
-                self.give_up(f"Python decided in more than {WAYS} ways by computed values, with "
-                             f"{ways[told]}", INSTEAD)
+            if len(ways) > MAX_BRANCHES:
+                self.give_up(
+                    f"Python decided in more than {MAX_BRANCHES} ways by computed values, with "
+                    f"{ways[told]}",
+                    INSTEAD,
+                )
                 return
 
     # -- what keeps changing ----------------------------------------------------------------
@@ -359,7 +368,7 @@ class Versions:
             if now is None or not _can_vary(place, now) or place_key in self._steering:
                 continue
             self._changed[place_key] = self._changed.get(place_key, 0) + 1
-            if self._changed[place_key] >= _CONSTANT:
+            if self._changed[place_key] >= _MAX_CONSTANT_CHANGES:
                 self.hidden[place_key] = copy(place)
                 found = True
         return found
@@ -374,7 +383,7 @@ class Versions:
     def _turn(self, key: Any, change: str, weight: int) -> None:
         """Count how often the function read something new; it runs eagerly before long."""
         self._turns[key] = self._turns.get(key, 0) + weight
-        if self._turns[key] == _PATIENCE:
+        if self._turns[key] == _MAX_RECOMPILES:
             warn(f"{self.owner.name} runs eagerly from now on, for it was compiled several times "
                  f"for something that it reads and that keeps changing: {change}. Give it as an "
                  "argument, or keep it in a tensor that is changed in place", RuntimeWarning)
@@ -389,8 +398,12 @@ class Versions:
         changes = known[-1].changes() if known else []
         if changes:
             self._turn(key, changes[0], 4 if known[-1].effects.reshapes else 1)
-            more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
-            return "; ".join(changes[:_NAMED]) + more
+            more = (
+                f" and {len(changes) - _MAX_NAMED_CHANGES} more"
+                if len(changes) > _MAX_NAMED_CHANGES
+                else ""
+            )
+            return "; ".join(changes[:_MAX_NAMED_CHANGES]) + more
         if known:
             return "tensors that it uses changed shape, dtype, requires_grad or gradient"
         return self._difference(key)

@@ -53,9 +53,9 @@ _NUMBERS: dict[str, Callable[[np.dtype], np.dtype | None]] = {
     "item()": lambda d: d if d.kind in "iu" else dtypes.float64 if d.kind in "fV" else None,
 }
 #: So often one line may decide in one trace: beyond, its turns are better run than written down.
-_TURNS = 100
+_MAX_DECISIONS_PER_LINE = 100
 #: So many ways may lead on from one line.
-WAYS = 8
+MAX_BRANCHES = 8
 #: What calls functions that are traced, or derived.
 _ROOTS = ("Version._run", "pullback_of.<locals>.pull")
 _WHOLE = ("int()", "use as an index")
@@ -171,9 +171,12 @@ class Decisions:
             told = int(value.item())
         line = location(where)
         self._turns[line] += 1
-        if self._turns[line] > _TURNS:
-            raise OnlyEagerError(f"Python decides more than {_TURNS} times at {line} by computed "
-                                 "values", INSTEAD)
+        if self._turns[line] > _MAX_DECISIONS_PER_LINE:
+            raise OnlyEagerError(
+                f"Python decides more than {_MAX_DECISIONS_PER_LINE} times at {line} by computed "
+                "values",
+                INSTEAD,
+            )
         shown = value.tolist() if kind == "value" else told
         self.made.append(Decision(line, use, exactly(shown)))
         self._tests.append((node, kind, told))

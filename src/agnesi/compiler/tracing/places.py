@@ -37,7 +37,7 @@ class _Missing:
 
 MISSING: Any = _Missing()
 #: Tuples in each other that are shown.
-_SHOWN = 8
+_MAX_SHOWN_LEVELS = 8
 _PLAIN = (int, str, bytes, bool, type(None))
 
 
@@ -367,7 +367,7 @@ def told(value: Any) -> str:
     if value is MISSING:
         return "missing"
     plain = isinstance(value, (*_PLAIN, float, complex, tuple))
-    text = repr(value) if plain and not nested_beyond(value, _SHOWN) else ""
+    text = repr(value) if plain and not nested_beyond(value, _MAX_SHOWN_LEVELS) else ""
     return text if 0 < len(text) < 60 else f"a {type(value).__name__}"
 
 

@@ -50,13 +50,13 @@ from agnesi.core.support.undo import Block
 from agnesi.core.tensor import Tensor
 
 #: Letters of the name of a thing.
-_LETTERS = 200
+_MAX_NAME_LETTERS = 200
 _SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), np.generic, np.dtype,
             Tensor, np.ndarray)
 #: Exact types of values that are nothing but themselves: there is nothing to look into.
 _ATOMS = frozenset((int, float, complex, str, bytes, bool, type(None), np.dtype, Tensor))
 #: Bytes of arrays whose elements are compared.
-_SMALL = 1 << 12
+_MAX_COMPARED_BYTES = 1 << 12
 _MEMBER = type(vars(Tensor)["data"])
 #: Packages whose objects hold nothing that users change between calls.
 _LIBRARIES = frozenset(sys.stdlib_module_names) - {"argparse", "collections", "__main__"} | {
@@ -130,8 +130,8 @@ class Reads:
         try:
             while stack:
                 value, path = stack.pop()
-                if len(path) > _LETTERS:
-                    path = f"{path[:_LETTERS // 2]}...{path[-_LETTERS // 4:]}"
+                if len(path) > _MAX_NAME_LETTERS:
+                    path = f"{path[:_MAX_NAME_LETTERS // 2]}...{path[-_MAX_NAME_LETTERS // 4:]}"
                 self._waiting = []
                 self._look(value, path)
                 stack += reversed(self._waiting)
@@ -203,7 +203,7 @@ class Reads:
 
     def _look_into(self, value: Any, path: str) -> None:
         """What a list holds that code has only appended to counts now; so do small arrays."""
-        if isinstance(value, np.ndarray) and value.nbytes <= _SMALL:
+        if isinstance(value, np.ndarray) and value.nbytes <= _MAX_COMPARED_BYTES:
             self.arrays.setdefault(id(value), Elements(path, value))
         key = id(value), "contents"
         place = self.places.get(key)

@@ -25,7 +25,7 @@ _EFFECTS: dict[str, tuple[int, int]] = {
     "LOAD_METHOD": (1, 2), "STORE_ATTR": (2, 0), "STORE_SUBSCR": (3, 0),
 }
 #: Flags of generators and coroutines.
-_TURNS = 0x20 | 0x80 | 0x200
+_GENERATOR_FLAGS = 0x20 | 0x80 | 0x200
 #: What looks at variables that no instruction names.
 _LOOKING = frozenset(("locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe"))
 _NAMING = ("LOAD_GLOBAL", "LOAD_METHOD", "LOAD_ATTR")
@@ -62,7 +62,7 @@ def _returns(code: CodeType, at: int, name: str) -> bool:
     >>> [_returns(h.__code__, at(h), "float") for h in (f, g)]
     [True, False]
     """
-    if code.co_flags & _TURNS or not _LOOKING.isdisjoint(code.co_names):
+    if code.co_flags & _GENERATOR_FLAGS or not _LOOKING.isdisjoint(code.co_names):
         return False
     found = list(dis.get_instructions(code))
     places = {i.offset: n for n, i in enumerate(found)}

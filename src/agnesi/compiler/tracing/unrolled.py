@@ -13,7 +13,7 @@ from agnesi.core.ir.node import Node, toposort
 from agnesi.core.support.errors import location
 
 #: Repetitions from which on a loop is worth mentioning.
-_LEAST = 8
+_MIN_REPETITIONS = 8
 Group = tuple[tuple[CodeType, int], str]
 
 
@@ -31,7 +31,7 @@ def _is_repeated(code: CodeType, instruction: int, counts: Sequence[int]) -> boo
     if any(first <= instruction <= last for first, last in _loops(code)):
         return True
     least = min(counts)
-    return least >= _LEAST and all(n % least == 0 for n in counts)
+    return least >= _MIN_REPETITIONS and all(n % least == 0 for n in counts)
 
 
 def repetitions(graph: FunctionGraph) -> list[str]:
@@ -50,7 +50,7 @@ def repetitions(graph: FunctionGraph) -> list[str]:
     bodies: dict[tuple[CodeType, int], list[list[Node]]] = defaultdict(list)
     for group, nodes in groups.items():
         (code, instruction), _ = group
-        if len(nodes) >= _LEAST and _is_repeated(code, instruction, counts[code]):
+        if len(nodes) >= _MIN_REPETITIONS and _is_repeated(code, instruction, counts[code]):
             bodies[code, len(nodes)].append(nodes)
     return [
         _told(times, body) for (_, times), body in bodies.items()

@@ -24,7 +24,7 @@ from agnesi.rewrite.rules import Book
 
 BOOK = Book()
 rewriter = BOOK.rewriter
-_DEPTH = 8
+_MAX_DEPTH = 8
 Made = Callable[[Node, int, bool], "Tensor | None"]
 #: Operations that hand on elements of their first operand.
 _MOVES = frozenset((
@@ -36,7 +36,7 @@ _LEAVES: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def log_of(node: Node, depth: int = _DEPTH, term: bool = False) -> Tensor | None:
+def log_of(node: Node, depth: int = _MAX_DEPTH, term: bool = False) -> Tensor | None:
     """The logarithm of a positive value that may overflow or vanish; None for others.
 
     The factors of a ``term`` of a sum may not be negative, as those of a product may.

@@ -30,7 +30,10 @@ from agnesi.rewrite.rules import Book
 
 BOOK = Book()
 rewriter = BOOK.rewriter
-_MOST_FACTORS, _NEAR = 24, 8
+#: Factors of a product that are collected, at most.
+_MAX_FACTORS = 24
+#: Factors that are collected where only those near the top matter.
+_MAX_NEAR_FACTORS = 8
 _MOST_TERMS = 8
 _BINARY = ("multiply", "divide", "safe_multiply", "safe_divide")
 _SAFE = frozenset(_BINARY[2:])
@@ -95,7 +98,7 @@ class Product:
         )
 
 
-def factors(node: Node, most: int = _MOST_FACTORS) -> Product:
+def factors(node: Node, most: int = _MAX_FACTORS) -> Product:
     """The factors of a node; of large products only so far that the work stays bounded."""
     found = Product(Side(), Side())
     stack = [(node, False, False)]
@@ -154,7 +157,7 @@ def top(node: Node) -> Top:
     """What stands near the top of a product: the numbers of settled operands do."""
     last, inputs, found = _ASKED[0]
     if last() is not node or inputs is not node.inputs:
-        found = Top(factors(node, _NEAR))
+        found = Top(factors(node, _MAX_NEAR_FACTORS))
         _ASKED[0] = weakref.ref(node), node.inputs, found
     return found
 
@@ -364,7 +367,7 @@ def _cancelled(node: Node, exact: bool) -> Tensor | None:
         product = factors(node)
         if cancel(product, exact):
             return written(product, node)
-    return written(factors(node, _NEAR), node) if near.numbers > 1 else None
+    return written(factors(node, _MAX_NEAR_FACTORS), node) if near.numbers > 1 else None
 
 
 @rewriter("canonicalize", ops=_BINARY, tags=("cancel",),

@@ -18,8 +18,8 @@ from agnesi.rewrite.rules import Book
 
 BOOK = Book()
 rewriter = BOOK.rewriter
-#: Elements of a matrix from which it comes from afar.
-_LARGE = 1 << 17
+#: Elements of a matrix from which it is read from memory, not from a cache.
+_MIN_MEMORY_ELEMENTS = 1 << 17
 
 
 @rewriter("specialize", ops=[DIVIDE])
@@ -74,4 +74,4 @@ def _is_made(matrix: Node) -> bool:
     while matrix.op is not None and matrix.op.flat:
         (matrix,) = matrix.inputs
     made = matrix.op is not None and bool(matrix.op.pointwise)
-    return made and math.prod(matrix.shape) >= _LARGE
+    return made and math.prod(matrix.shape) >= _MIN_MEMORY_ELEMENTS

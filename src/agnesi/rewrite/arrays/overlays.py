@@ -15,8 +15,10 @@ from agnesi.rewrite.rules import Book
 BOOK = Book()
 rewriter = BOOK.rewriter
 
-#: Elements from which a pass over memory costs more than a few more loops, and how many of those.
-_BIG, _BOXES = 1 << 12, 32
+#: Elements from which a pass over memory costs more than a few more loops.
+_MIN_ELEMENTS = 1 << 12
+#: How many more loops.
+_MAX_BOXES = 32
 
 #: An operand, and where its first element lies.
 _Term = tuple[Tensor, tuple[int, ...]]
@@ -27,7 +29,7 @@ def sum_of_regions(node: Node) -> Tensor | None:
     """Values in regions, whole or cut, are added in one pass."""
     if not node.shape or not all(isinstance(n, int) for n in node.shape):
         return None
-    if math.prod(node.shape) < _BIG or node.dtype.kind != "f":
+    if math.prod(node.shape) < _MIN_ELEMENTS or node.dtype.kind != "f":
         return None
     terms: list[_Term] = []
     for operand in node.inputs:
@@ -52,7 +54,7 @@ def _overlaid(terms: list[_Term], shape: tuple[int, ...]) -> Tensor | None:
         return None
     op = Overlay(tuple(start for _, start in terms), shape)
     values = [value for value, _ in terms]
-    return apply(op, *values) if op.count([v.shape for v in values]) <= _BOXES else None
+    return apply(op, *values) if op.count([v.shape for v in values]) <= _MAX_BOXES else None
 
 
 def _terms(node: Node) -> list[_Term] | None:

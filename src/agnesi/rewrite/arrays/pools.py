@@ -35,7 +35,7 @@ _GROWING: dict[str, tuple[float, ...]] = {
     "exp": (0.0,), "exp2": (0.0,), "expm1": (-1.0,),
 }
 #: Pointwise steps from an image to a factor of its gradient that are done again for windows.
-_STEPS = 6
+_MAX_RECOMPUTED_OPS = 6
 
 
 @rewriter("canonicalize", ops=["multiply"], operands=[TapSpread])
@@ -83,7 +83,9 @@ def _taps(node: Node) -> Node | None:
     return taps if fits and taps.inputs[0].shape == node.shape else None
 
 
-def _of_winners(node: Node, image: Node, pool: Tensor, steps: int = _STEPS) -> Tensor | None:
+def _of_winners(
+    node: Node, image: Node, pool: Tensor, steps: int = _MAX_RECOMPUTED_OPS
+) -> Tensor | None:
     """A pointwise function of an image for the greatest elements of its windows."""
     if node is image:
         return pool
@@ -167,7 +169,7 @@ def _vanishes(node: Node, pool: Node, places: tuple[float, ...]) -> bool:
     return all(_value(node, pool, np.asarray(x, pool.dtype)) == 0 for x in places)
 
 
-def _value(node: Node, pool: Node, x: np.ndarray, steps: int = _STEPS) -> Any:
+def _value(node: Node, pool: Node, x: np.ndarray, steps: int = _MAX_RECOMPUTED_OPS) -> Any:
     """A pointwise function of a pool where that is ``x``; None for what depends on more."""
     if node is pool:
         return x

@@ -22,7 +22,7 @@ from agnesi.rewrite.rules import Book, GraphRule
 BOOK = Book()
 rewriter = BOOK.rewriter
 #: Numbers between this and 1 move out of products: nothing under- or overflows for them.
-_MODEST = 2.0**-30
+_MIN_SAFE_FACTOR = 2.0**-30
 
 
 def _swaps(node: Node) -> bool:
@@ -121,7 +121,7 @@ def _without_factor(node: Node) -> tuple[Any, Tensor] | None:
         return None
     for number, rest in (node.inputs, node.inputs[::-1]):
         value = scalar(number)
-        if value is not None and rest.shape == node.shape and _MODEST < abs(value) < 1:
+        if value is not None and rest.shape == node.shape and _MIN_SAFE_FACTOR < abs(value) < 1:
             return float(value), symbol(rest)
         if number.op is not None and number.op.name == "reciprocal" and is_count(number.inputs[0]):
             return symbol(number), symbol(rest)

@@ -16,8 +16,10 @@ from agnesi.rewrite.rules import Book
 
 BOOK = Book()
 rewriter = BOOK.rewriter
-#: Sums are looked into this deep; a scattered term is looked for among so many nodes.
-_DEPTH, _SEARCHED = 16, 64
+#: Levels of sums that are looked into.
+_MAX_SUM_DEPTH = 16
+#: Nodes among which a scattered term is looked for.
+_MAX_SEARCHED_NODES = 64
 _LINEAR = frozenset(("add", "subtract", "negative", "divide", "multiply"))
 
 
@@ -60,7 +62,7 @@ class _Sum:
 
 def _has_scattered(node: Node) -> bool:
     """Whether a sum has scattered terms, as far as a look tells that takes no time."""
-    stack, left = [node], _SEARCHED
+    stack, left = [node], _MAX_SEARCHED_NODES
     while stack and left:
         node, left = stack.pop(), left - 1
         if _is(node, "scatter_add"):
@@ -70,7 +72,7 @@ def _has_scattered(node: Node) -> bool:
     return False
 
 
-def _taken_apart(node: Node, depth: int = _DEPTH) -> _Sum:
+def _taken_apart(node: Node, depth: int = _MAX_SUM_DEPTH) -> _Sum:
     """A node as a sum; in one piece where nothing in it is scattered."""
     found = _parts(node, depth) if depth else None
     return _Sum([symbol(node)]) if found is None or not found.scattered else found

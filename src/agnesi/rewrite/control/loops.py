@@ -37,15 +37,17 @@ from agnesi.rewrite.control.scan_sums import (
 )
 
 Improve = Callable[[FunctionGraph], FunctionGraph]
-#: Elements of a row up to which elementwise work is done for all rows at once: anything, and what
-#: is costly.  Longer rows fill the vectors of the processor by themselves.
-_FEW, _SOME = 8, 64
-_ROUNDS = 4
+#: Elements of a row up to which any elementwise work is done for all rows at once. Longer rows fill
+#: the vectors of the processor by themselves.
+_MAX_ROW_ELEMENTS = 8
+#: The same for expensive elementwise work.
+_MAX_EXPENSIVE_ROW_ELEMENTS = 64
+_MAX_ROUNDS = 4
 
 
 def loops(graph: FunctionGraph, improve: Improve) -> FunctionGraph:
     """Merge scans, drop what nobody needs from them, and move work out of them."""
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         if not any(type(n.op) is Scan for n in graph.nodes):
             return graph
         better = _Round(graph, improve).graph
@@ -360,5 +362,7 @@ def _is_worth(node: Node) -> bool:
         return True
     size = max(guess(size_of(n)) for n in (node, *node.inputs))
     if isinstance(node.op, (Elementwise, Reduce)):
-        return size <= (_SOME if is_heavy(node.op.name) else _FEW)
+        return size <= (
+            _MAX_EXPENSIVE_ROW_ELEMENTS if is_heavy(node.op.name) else _MAX_ROW_ELEMENTS
+        )
     return False

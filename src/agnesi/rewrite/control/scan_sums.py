@@ -23,7 +23,7 @@ from agnesi.rewrite.control.scan import Carry, Key, Model
 MOST_BYTES = 1 << 28
 #: Terms that a product adds up in one step, from which more of them make it no faster.  Neither
 #: are values of loops inside kept, which may be there to keep nothing.
-_DEEP = 128
+_MIN_DEEP_TERMS = 128
 
 
 class Whole:
@@ -155,7 +155,7 @@ def sum_of(carry: Carry, users: Mapping[Node, list[Any]], whole: Whole) -> Sum |
         return found
     found.needs = [n for n in found.pair if n not in whole]
     room = guess(sum(bytes_of(n) for n in found.needs) * whole.model.length)
-    deep = guess(size_of(found.pair[1])) >= _DEEP * guess(found.part.shape[1])
+    deep = guess(size_of(found.pair[1])) >= _MIN_DEEP_TERMS * guess(found.part.shape[1])
     deep = deep or any(type(n.op) is Scan for n in toposort(found.needs))
     return None if room > MOST_BYTES or (found.needs and deep) else found
 
