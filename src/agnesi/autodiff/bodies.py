@@ -92,8 +92,8 @@ class BodyTrace:
             raise TraceError(
                 at(
                     f"bodies of loops and branches lie {_MAX_NESTED_BODIES} deep in each other: a "
-                    "function that calls itself in a branch has no end while a graph is written; write a "
-                    "loop (ag.while_loop, ag.scan), or run it eagerly"
+                    "function that calls itself in a branch has no end while a graph is written; "
+                    "write a loop (ag.while_loop, ag.scan), or run it eagerly"
                 )
             )
         self.since = next_serial()

@@ -276,7 +276,8 @@ class Versions:
         if self._let_go == 1:
             warn(
                 f"{self.owner.name} was called with more than {_MAX_SIGNATURES} signatures; "
-                f"versions that were not used for longest are let go from now on: {self._changing()}. "
+                "versions that were not used for longest are let go from now on: "
+                f"{self._changing()}. "
                 "Give what changes as a float or an array, whose values the code takes at run "
                 "time",
                 RuntimeWarning,
