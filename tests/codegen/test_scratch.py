@@ -17,7 +17,7 @@ from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.core.target import Target
 from agnesi.runtime import machine, support
 
-LARGE = 3 * scratch.STACK
+LARGE = 3 * scratch.MAX_STACK_BYTES
 _STACKED = re.compile(r"alloca (.+), i64 (\d+), align 64")
 
 
@@ -48,9 +48,9 @@ def test_bytes_of_types(type_, bytes_):
 def test_small_arrays_are_on_the_stack_alone():
     b = function(Module(Target(512)), "f")
     for _ in range(4):
-        b.alloca("float", scratch.STACK // 16)
+        b.alloca("float", scratch.MAX_STACK_BYTES // 16)
     b.ret(i64(0))
-    assert on_stack(b.text()) == scratch.STACK
+    assert on_stack(b.text()) == scratch.MAX_STACK_BYTES
     assert "scratch" not in b.text()
 
 
@@ -60,7 +60,7 @@ def test_the_stack_is_bounded_whatever_a_function_asks_for():
         b.alloca("i8", 1 + 64 * i)
     b.alloca("<8 x double>", LARGE)
     b.ret(i64(0))
-    assert 0 < on_stack(b.text()) <= scratch.STACK
+    assert 0 < on_stack(b.text()) <= scratch.MAX_STACK_BYTES
     assert b.text() == b.text()
     assert b.text().count("scratch_take") == b.text().count("scratch_give") == 1
 
@@ -108,7 +108,7 @@ def test_a_function_without_memory_returns_at_once():
 def test_a_call_without_memory_for_a_kernel_is_a_memory_error(monkeypatch):
     x, w = ag.ones((2, 16, 32, 32)), ag.ones((16, 16, 3, 3))
     with monkeypatch.context() as patch:
-        patch.setattr(scratch, "STACK", 0)
+        patch.setattr(scratch, "MAX_STACK_BYTES", 0)
         patch.setattr(scratch, "nbytes", lambda type_: 1 << 50)
         f = ag.jit(lambda x, w: ag.conv2d(x, w, padding=1).sum())
         with pytest.raises(MemoryError, match="no memory is left for"):

@@ -15,13 +15,15 @@ from agnesi.core.ir.extents import least
 from agnesi.core.ir.kernels import Block, Branch, Buffer, Carry, Kernel, Loop, Nest, Source
 from agnesi.core.target import Target
 
-#: Values of this size are kept in registers (or next to the stack) from turn to turn.
-_SMALL = 256
-#: Temporary memory of a block that fits the stack.
-_STACK = 4096
-#: Instructions of a kernel that is written into the loop, and of all of them.
-_INLINE, _INLINE_ALL = 400, 2000
-_FOREVER = 1 << 62
+#: Bytes of a carry that is kept in registers (or on the stack) from iteration to iteration.
+_MAX_CARRY_BYTES = 256
+#: Bytes of a block's temporary memory that fit the stack.
+_MAX_STACK_BYTES = 4096
+#: Instructions of a kernel that is inlined into a loop, at most.
+_MAX_INLINE_INSTRUCTIONS = 400
+#: Instructions of all kernels of a loop that are inlined.
+_MAX_LOOP_INSTRUCTIONS = 2000
+_ENDLESS_ITERATIONS = 1 << 62
 
 Outer = Callable[[Buffer], Value]
 
@@ -29,12 +31,12 @@ Outer = Callable[[Buffer], Value]
 def inlined(kernel: Loop | Branch, target: Target) -> dict[int, Nest]:
     """Kernels, by id, that are written into the code of the loop instead of being called."""
     found: dict[int, Nest] = {}
-    left = _INLINE_ALL
+    left = _MAX_LOOP_INSTRUCTIONS
     for inner in (k for block in kernel.blocks() for k in block.kernels):
         if not isinstance(inner, Nest):
             continue
         price = cost([s.value for s in written_out(inner).body])
-        if price <= min(left, _INLINE) and not prepare(inner, target).parallel:
+        if price <= min(left, _MAX_INLINE_INSTRUCTIONS) and not prepare(inner, target).parallel:
             left -= price
             found[id(inner)] = inner
     return found
@@ -94,7 +96,7 @@ class _Emitter:
     def arena(self, block: Block, place: Value) -> Value:
         """Where a block's temporaries lie: on the stack, or at ``place``."""
         size = block.arena_bytes
-        return self.room(size) if isinstance(size, int) and size <= _STACK else place
+        return self.room(size) if isinstance(size, int) and size <= _MAX_STACK_BYTES else place
 
     def flag(self, place: Value) -> Value:
         """A bool in memory."""
@@ -119,7 +121,7 @@ def _branch(emit: _Emitter, branch: Branch, steps: Sequence[Sequence[Step | None
 
 def _is_small(buffer: Buffer) -> bool:
     """Whether a value is kept in registers, or near them."""
-    return isinstance(buffer.nbytes, int) and buffer.nbytes <= _SMALL
+    return isinstance(buffer.nbytes, int) and buffer.nbytes <= _MAX_CARRY_BYTES
 
 
 class _Loop:
@@ -241,7 +243,7 @@ class _Loop:
     def _turns(self) -> Value:
         loop = self.loop
         if loop.length is None:
-            return i64(_FOREVER)
+            return i64(_ENDLESS_ITERATIONS)
         most = self.b.size(loop.length)
         if loop.count is None:
             return most

@@ -17,8 +17,12 @@ from agnesi.core.ir.foreign import external
 from agnesi.core.ir.kernels import Contraction, Kernel, Loop
 
 _POLL, _WRITING = (external(f"runtime:{n}") for n in ("poll", "writing_begins"))
-#: Elements that take about a millisecond; those of a chunk of a kernel; of one that packs operands.
-POLL_WORK, _CHUNK, _PACKED_CHUNK = 1 << 21, 1 << 24, 1 << 27
+#: Elements that take about a millisecond.
+POLL_ELEMENTS = 1 << 21
+#: Elements of a chunk of a kernel.
+_CHUNK_ELEMENTS = 1 << 24
+#: Elements of a chunk of a kernel that packs operands.
+_PACKED_CHUNK_ELEMENTS = 1 << 27
 #: Elements between two polls of a loop.
 _TURN_WORK = 1 << 17
 
@@ -36,14 +40,14 @@ def writing_begins(b: Builder) -> None:
 def turns_between(loop: Loop) -> int:
     """How many turns a loop makes between two polls, a power of two; 0 if it needs none."""
     turn = max(1, guess(sum(duration(block.kernels) for block in loop.blocks())))
-    if loop.length is not None and guess(loop.length) * turn < POLL_WORK:
+    if loop.length is not None and guess(loop.length) * turn < POLL_ELEMENTS:
         return 0
     return 1 << max(0, (_TURN_WORK // turn).bit_length() - 1)
 
 
 def chunk(kernel: Kernel, units: Any) -> int:
     """How many units of a kernel are run between two polls; 0 for all of them."""
-    size = _PACKED_CHUNK if isinstance(kernel, Contraction) else _CHUNK
+    size = _PACKED_CHUNK_ELEMENTS if isinstance(kernel, Contraction) else _CHUNK_ELEMENTS
     total, count = guess(duration([kernel])), guess(units)
     if total < 2 * size or count < 2:
         return 0
@@ -59,7 +63,7 @@ class Pace:
     def __init__(self, steps: Sequence[Sequence[Kernel]]) -> None:
         kernels = [k for step in steps for k in step]
         self._work = [guess(duration(step)) for step in steps]
-        self.short = sum(self._work) < POLL_WORK and not endless(kernels)
+        self.short = sum(self._work) < POLL_ELEMENTS and not endless(kernels)
         leaves = {b.slot for k in kernels for b in (*k.reads(), *k.writes())
                   if b.role in ("argument", "state")}
         self.first_write = next(
@@ -70,7 +74,7 @@ class Pace:
     def is_due(self, first: int, last: int) -> bool:
         """Whether a poll belongs behind the steps from ``first`` to before ``last``."""
         self._since += sum(self._work[first:last])
-        due = not self.short and self._since >= POLL_WORK
+        due = not self.short and self._since >= POLL_ELEMENTS
         if due:
             self._since = 0
         return due

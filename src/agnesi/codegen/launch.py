@@ -15,7 +15,7 @@ from agnesi.core.support.record import record
 
 Base = Callable[[int], Value]
 #: The entry of the runtime's table that holds the address of the table of functions.
-FUNCTIONS = 5
+FUNCTIONS_ENTRY = 5
 #: How a table says that a step is run: here, on all threads, by code that may fail; or that there
 #: is nothing to run but a flag to look at.
 _ALONE, _SHARED, _CONTROL, _CHECK = range(4)
@@ -86,7 +86,7 @@ class Runner:
         for i, buffer in enumerate(step.places):
             b.store(address(b, buffer, base), b.gep("ptr", self.room, i64(i)))
         for i, symbol in enumerate(step.symbols, len(step.places)):
-            functions = b.load("ptr", b.gep("ptr", self.rt, i64(FUNCTIONS)))
+            functions = b.load("ptr", b.gep("ptr", self.rt, i64(FUNCTIONS_ENTRY)))
             b.store(b.load("ptr", b.gep("ptr", functions, i64(symbol))),
                     b.gep("ptr", self.room, i64(i)))
         for i, n in enumerate(self.sizes, len(step.places) + len(step.symbols)):

@@ -15,13 +15,15 @@ from agnesi.core.ir.extents import guess
 from agnesi.core.ir.kernels import Convolution, Foreign, Kernel, Loop, Nest, Product, nested
 
 #: Turns of a loop of which nobody knows how many there are.
-_TURNS = 100
+_UNKNOWN_ITERATIONS = 100
 #: Scalar instructions that take as long as an element that is stored.
-_INSTRUCTIONS = 8
+_INSTRUCTIONS_PER_STORE = 8
 #: What a function of another library does, of which nobody knows either.
-_FOREIGN = 1 << 15
-#: Shares of all work: that of a kernel that does little, and of all such together.
-_LITTLE, _ALL_LITTLE = 1 / 200, 1 / 32
+_FOREIGN_INSTRUCTIONS = 1 << 15
+#: Share of all work of a kernel that does little.
+_MAX_WORK_SHARE = 1 / 200
+#: Share of all work of all such kernels.
+_MAX_TOTAL_WORK_SHARE = 1 / 32
 
 
 def work(kernels: Sequence[Kernel], size: Callable[[Kernel], Any] | None = None) -> Any:
@@ -39,7 +41,7 @@ def work(kernels: Sequence[Kernel], size: Callable[[Kernel], Any] | None = None)
             total += kernel.sizes.work // 16
         total += size(kernel)
         if isinstance(kernel, Foreign):
-            total += _FOREIGN
+            total += _FOREIGN_INSTRUCTIONS
         for block in kernel.blocks():
             total += _turns(kernel) * work(block.kernels, size)
     return total
@@ -65,11 +67,11 @@ def _computed(kernel: Kernel) -> Any:
     if not isinstance(kernel, Nest):
         return _stored(kernel)
     return kernel.answer(
-        _computed, lambda: _stored(kernel) + total_work(kernel.stores()) // _INSTRUCTIONS)
+        _computed, lambda: _stored(kernel) + total_work(kernel.stores()) // _INSTRUCTIONS_PER_STORE)
 
 
 def _turns(kernel: Kernel) -> Any:
-    return (kernel.length or _TURNS) if isinstance(kernel, Loop) else 1
+    return (kernel.length or _UNKNOWN_ITERATIONS) if isinstance(kernel, Loop) else 1
 
 
 class Effort:
@@ -77,7 +79,7 @@ class Effort:
 
     def __init__(self, kernels: Sequence[Kernel]) -> None:
         total = guess(work(kernels))
-        self._most, self._left = total * _LITTLE, total * _ALL_LITTLE
+        self._most, self._left = total * _MAX_WORK_SHARE, total * _MAX_TOTAL_WORK_SHARE
         self._turns = 1
 
     @contextmanager

@@ -42,7 +42,7 @@ Written = Callable[[str, Callable[[], list[str]]], None]
 _TASK = (("ptr", "places"), ("i64", "begin"), ("i64", "end"), ("i64", "thread"))
 _CONTROL = (("ptr", "places"), ("ptr", "rt"))
 #: Units of a group of kernels, about: the parts in which threads share their work.
-_UNITS = 64
+_GROUP_UNITS = 64
 
 
 @record
@@ -151,7 +151,7 @@ class _Program:
         places, begin, end, thread = b.parameters
         first = at = 0
         for step, mine in zip(steps, work, strict=True):
-            count = max(1, min(guess(step.units), round(_UNITS * mine / sum(work))))
+            count = max(1, min(guess(step.units), round(_GROUP_UNITS * mine / sum(work))))
 
             def unit(n: Value, first: int = first, step: Step = step, count: int = count) -> Value:
                 whole = b.mul(b.sub(n, i64(first)), b.size(step.units))

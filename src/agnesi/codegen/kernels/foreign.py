@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agnesi.codegen.launch import FUNCTIONS
+from agnesi.codegen.launch import FUNCTIONS_ENTRY
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes
 from agnesi.core.ir.extents import Extent
 from agnesi.core.ir.foreign import Argument, Call
@@ -14,7 +14,7 @@ from agnesi.core.ir.kernels import Buffer, Foreign
 def emit_foreign(b: Builder, kernel: Foreign, rt: Value, place: Callable[[Buffer], Value],
                  symbol: int, code: int) -> None:
     """The calls of a kernel, which returns ``code`` where one fails; ``symbol`` is its number."""
-    functions = b.load("ptr", b.gep("ptr", rt, i64(FUNCTIONS)))
+    functions = b.load("ptr", b.gep("ptr", rt, i64(FUNCTIONS_ENTRY)))
     function = b.load("ptr", b.gep("ptr", functions, i64(symbol)))
     call = kernel.call
     assert isinstance(call, Call)

@@ -19,12 +19,20 @@ from agnesi.core.ir.kernels import Buffer, Matrix, Product, Store, axes_in
 from agnesi.core.ir.loops import Axis, Substitution, fresh_axes, load
 from agnesi.core.support.record import record
 
-#: Bytes of the sums that wait for their epilogue: those of a call, which stay close, and at most;
-#: and how many lines of them are worth a call.
-_CLOSE, _ROOM, _FEW = 1 << 19, 1 << 20, 16
-#: Lines of a call from which another one is worth that the library copies an operand again, and
-#: calls for each thread at most; multiply-adds that are worth a call, and what widths are times of.
-_WIDE, _MOST, _LEAST, _EVEN = 192, 4, 1 << 18, 8
+#: Bytes of the sums of one call that wait for their epilogue: they stay in the cache.
+_CALL_SUM_BYTES = 1 << 19
+#: Bytes of all sums that wait for their epilogue, at most.
+_MAX_SUM_BYTES = 1 << 20
+#: Lines of sums that are worth a call.
+_MIN_CALL_LINES = 16
+#: Lines of a call from which another one is worth that the library packs an operand again.
+_MIN_SHARED_LINES = 192
+#: Calls for each thread, at most.
+_MAX_CALLS_PER_THREAD = 4
+#: Multiply-adds that are worth a call.
+_MIN_CALL_MULTIPLY_ADDS = 1 << 18
+#: Widths of calls are multiples of this.
+_WIDTH_MULTIPLE = 8
 Lying = tuple[int, int]  # strides
 
 
@@ -135,9 +143,11 @@ def _blocks(product: Product, lines: Size, threads: int) -> int:
     batch, *sizes = map(guess, product.sizes)
     if threads < 2:
         return 1
-    least, most = (-(-n * threads // max(batch, 1)) for n in (1, _MOST))
-    wanted = max(least, min(most, guess(lines) // _WIDE))
-    return max(1, min(wanted, guess(lines) // _EVEN, math.prod(sizes) // _LEAST))
+    least, most = (-(-n * threads // max(batch, 1)) for n in (1, _MAX_CALLS_PER_THREAD))
+    wanted = max(least, min(most, guess(lines) // _MIN_SHARED_LINES))
+    return max(
+        1, min(wanted, guess(lines) // _WIDTH_MULTIPLE, math.prod(sizes) // _MIN_CALL_MULTIPLY_ADDS)
+    )
 
 
 def _whole(product: Product, strides: Lying) -> tuple[Summed, tuple[bool, Size]] | None:
@@ -173,9 +183,9 @@ def _by_lines(product: Product, strides: Lying) -> tuple[Lines, tuple[bool, Size
     across = strides[0] == 1 != strides[1]
     line, along = (j, i) if across else (i, j)
     size = along.extent * product.total.dtype.itemsize
-    if not is_static((size,)) or min(guess(line.extent), _FEW) * size > _ROOM:
+    if not is_static((size,)) or min(guess(line.extent), _MIN_CALL_LINES) * size > _MAX_SUM_BYTES:
         return None
-    most = max(_CLOSE // size, _FEW)
+    most = max(_CALL_SUM_BYTES // size, _MIN_CALL_LINES)
     if isinstance(line.extent, int):
         most = min(most, line.extent)
     sums = Buffer((most, along.extent), product.total.dtype, "sum")
@@ -296,9 +306,9 @@ def _units(b: Builder, call: Call, pointer: Callable[[Buffer], Value], begin: Va
         ]
         start, stop = i64(0), b.size(call.numbers[call.along])
         if call.blocks > 1:
-            each = b.op("udiv", b.add(stop, i64(call.blocks * _EVEN - 1)),
-                        i64(call.blocks * _EVEN))
-            width = b.mul(each, i64(_EVEN))
+            each = b.op("udiv", b.add(stop, i64(call.blocks * _WIDTH_MULTIPLE - 1)),
+                        i64(call.blocks * _WIDTH_MULTIPLE))
+            width = b.mul(each, i64(_WIDTH_MULTIPLE))
             start = b.intrinsic("smin", b.mul(block, width), stop)
             stop = b.intrinsic("smin", b.add(start, width), stop)
         yield turns, operands, start, stop

@@ -26,8 +26,8 @@ from agnesi.core.ir.loops import Affine, Axis, load
 from agnesi.core.support.policy import FAST_RUN, CompilePolicy
 from agnesi.core.target import Target
 
-_LONG = 40
-_LINE = 64
+_LONG_EPILOGUE_INSTRUCTIONS = 40
+_LINE_BYTES = 64
 
 
 def plan_product(product: Product, target: Target, policy: CompilePolicy = FAST_RUN) -> GemmPlan:
@@ -45,7 +45,7 @@ def plan_product(product: Product, target: Target, policy: CompilePolicy = FAST_
         actual=() if is_static(product.sizes) else product.sizes,
         steps=() if is_static((*steps[0], *steps[1])) else steps, zeros=product.zeros,
     )
-    long = cost([s.value for s in product.body]) > _LONG
+    long = cost([s.value for s in product.body]) > _LONG_EPILOGUE_INSTRUCTIONS
     return plan(spec, target, long_epilogue=long, policy=policy)
 
 
@@ -117,7 +117,7 @@ def _swept(product: Product, along: Axis, target: Target) -> list[tuple[Buffer, 
 
 def _in_line(buffer: Buffer) -> int:
     """Elements in a line of the cache."""
-    return max(1, _LINE // buffer.dtype.itemsize)
+    return max(1, _LINE_BYTES // buffer.dtype.itemsize)
 
 
 def _at(product: Product) -> tuple[Affine, ...]:

@@ -17,12 +17,16 @@ from agnesi.core.support.record import record
 from agnesi.core.target import Target
 
 _TYPES = {"float32": "float", "float64": "double", "int32": "i32", "int64": "i64"}
-#: Vectors in a tile, and sums that are under way at a time, to hide how long each addition takes.
-_TILE, _SUMS = 8, 4
-#: Entries in a row, on average, from which they are taken so many at once.
-_LONG, _MANY = 32, 16
-#: How many entries ahead of those in use memory is called for.
-_AHEAD = 256
+#: Vectors in a tile.
+_TILE_VECTORS = 8
+#: Sums that are in flight, to hide the latency of additions.
+_SUMS_IN_FLIGHT = 4
+#: Entries of a row, on average, from which several are read at once.
+_LONG_ROW_ENTRIES = 32
+#: How many are read at once then.
+_ENTRIES_AT_ONCE = 16
+#: Entries ahead of those in use that are prefetched.
+_PREFETCH_ENTRIES = 256
 
 
 @record
@@ -46,7 +50,7 @@ def plan_sparse(kernel: Sparse, target: Target) -> SparsePlan:
     second = kernel.inputs[1]
     columns = second.shape[1]
     wide = 1 if columns == 1 else target.lanes(second.dtype.itemsize)
-    vectors = 1 if isinstance(columns, Extent) else min(_TILE, -(-columns // wide) or 1)
+    vectors = 1 if isinstance(columns, Extent) else min(_TILE_VECTORS, -(-columns // wide) or 1)
     units: Size = kernel.inputs[3].shape[0] - 1
     if kernel.kind == "csc_product":
         units = (columns + (wide * vectors - 1)) // (wide * vectors)
@@ -174,8 +178,8 @@ class _Emitter:
         """
         b = self.b
         count = b.size(self.plan.kernel.inputs[2].shape[0])
-        least = b.intrinsic("smax", b.mul(b.size(self.row_count), i64(_LONG)), i64(1))
-        for low, high, step in ((least, None, _MANY), (i64(1), least, 4)):
+        least = b.intrinsic("smax", b.mul(b.size(self.row_count), i64(_LONG_ROW_ENTRIES)), i64(1))
+        for low, high, step in ((least, None, _ENTRIES_AT_ONCE), (i64(1), least, 4)):
             wanted = b.icmp("sge", count, low)
             if high is not None:
                 wanted = b.op("and", wanted, b.icmp("slt", count, high))
@@ -225,7 +229,7 @@ class _Emitter:
     def _call_ahead(self, k: Value) -> None:
         """Let memory bring what lies ahead of an entry, which may be beyond a table's end."""
         b = self.b
-        at = b.add(k, i64(_AHEAD))
+        at = b.add(k, i64(_PREFETCH_ENTRIES))
         for type_, table in ((self.index_type, self.indices), (self.type, self.first)):
             ahead = b.value("ptr", f"getelementptr {type_}, {table}, {at}")
             flags = (Value(str(n), "i32") for n in (0, 3, 1))  # to read, into all caches, data
@@ -259,7 +263,7 @@ class _Emitter:
         """Several entries at once, each to sums of its own; then those that are left."""
         b, count = self.b, len(masks)
         zero = const(self.vector, 0)
-        turns = max(1, _SUMS // count)
+        turns = max(1, _SUMS_IN_FLIGHT // count)
         sums = [zero] * count
         if turns > 1:
             whole = b.op("and", b.sub(last, first), i64(-turns))

@@ -20,7 +20,7 @@ from agnesi.core.ir.kernels import Buffer, Foreign
 from agnesi.core.support.record import record
 from agnesi.core.target import Target
 
-_BLOCK = 256
+_BLOCK_ELEMENTS = 256
 
 
 @record
@@ -50,7 +50,7 @@ class WalkPlan:
 def plan_walk(kernel: Foreign, target: Target) -> WalkPlan:
     """The loops around the calls."""
     axes = _axes(kernel)
-    blocks = (axes[0].size + (_BLOCK - 1)) // _BLOCK
+    blocks = (axes[0].size + (_BLOCK_ELEMENTS - 1)) // _BLOCK_ELEMENTS
     units = blocks
     for axis in axes[1:]:
         units = units * axis.size
@@ -117,7 +117,7 @@ class _Writer:
         if i is None:
             self.rooms[k] = b.alloca("i8", dtype.itemsize)
         elif self.buffers[i].dtype != dtype:
-            self.rooms[k] = b.alloca("i8", _BLOCK * dtype.itemsize)
+            self.rooms[k] = b.alloca("i8", _BLOCK_ELEMENTS * dtype.itemsize)
             step = dtype.itemsize
         else:
             step = self.plan.axes[0].steps[i]
@@ -155,10 +155,10 @@ class _Writer:
         """How many elements a block has, and where its first ones are."""
         b, axes = self.b, self.plan.axes
         blocks = b.size(self.plan.blocks)
-        first = b.mul(b.op("urem", unit, blocks), i64(_BLOCK))
+        first = b.mul(b.op("urem", unit, blocks), i64(_BLOCK_ELEMENTS))
         rest = b.op("udiv", unit, blocks)
         left = b.sub(b.size(axes[0].size), first)
-        count = b.select(b.icmp("slt", left, i64(_BLOCK)), left, i64(_BLOCK))
+        count = b.select(b.icmp("slt", left, i64(_BLOCK_ELEMENTS)), left, i64(_BLOCK_ELEMENTS))
         index = [first]
         for axis in axes[1:]:
             n = b.size(axis.size)

@@ -13,9 +13,12 @@ from agnesi.core.target import Target
 
 #: A complex number: its parts.
 Pair = tuple[Value, Value]
-#: How far from 1 triangles may be for the approximant of the logarithm, its degree, and the most
-#: roots that are taken: far more than exponents of double precision ask for.
-NEAR, DEGREE, MOST = 0.25, 8, 200
+#: How far from 1 triangles may be for the approximant of the logarithm.
+MAX_DISTANCE_FROM_ONE = 0.25
+#: The degree of the approximant.
+DEGREE = 8
+#: Square roots that are taken, at most: far more than exponents of double precision ask for.
+MAX_ROOTS = 200
 
 
 def triangles_module(kind: str, target: Target) -> str:
@@ -192,9 +195,9 @@ def _write_logarithm(b: Builder) -> None:
     other = b.gep("double", room, b.mul(b.add(count, n), i64(2)))
     false = const("i1", False)
     b.call("void", "llvm.memcpy.p0.p0.i64", other, triangle, bytes_, false)
-    with b.loop(i64(0), i64(MOST), 1, [_number(1.0)]) as turn:
+    with b.loop(i64(0), i64(MAX_ROOTS), 1, [_number(1.0)]) as turn:
         far = b.call("double", "distance", other, n)
-        wanted = b.fcmp("ogt", far, _number(NEAR))
+        wanted = b.fcmp("ogt", far, _number(MAX_DISTANCE_FROM_ONE))
         turn.until = b.op("xor", wanted, const("i1", True))
         with b.when(wanted):
             b.call("void", "root", other, room, n)

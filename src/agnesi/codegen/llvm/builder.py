@@ -454,7 +454,7 @@ class Builder:
     def alloca(self, type_: str, count: int) -> Value:
         """Memory of this call, a line of the cache aligned, wherever the request stands.
 
-        It is on the stack if it is small, but never more than ``scratch.STACK`` bytes of all.
+        It is on the stack if it is small, but never more than ``scratch.MAX_STACK_BYTES`` of all.
         """
         self._count += 1
         self._rooms.append(Room(f"%m{self._count}", type_, count))

@@ -24,7 +24,7 @@ _COMPARED: dict[str, Callable[[int, int], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "slt": operator.lt, "sle": operator.le,
     "sgt": operator.gt, "sge": operator.ge,
 }
-_LEAST, _BEYOND = -(1 << 63), 1 << 63
+_MIN_INT64, _INT64_END = -(1 << 63), 1 << 63
 
 
 def _number(text: str) -> int | None:
@@ -40,7 +40,7 @@ def folded(name: str, a: str, b: str) -> str:
         if name in _UNSIGNED and (left < 0 or right <= 0):
             return ""
         found = _EXACT[name](left, right)
-        return str(found) if _LEAST <= found < _BEYOND else ""
+        return str(found) if _MIN_INT64 <= found < _INT64_END else ""
     if (name, right) in _KEEPS:
         return a
     if (name, left) in _TURNS:

@@ -1,8 +1,8 @@
 """Memory that a function works in for the length of a call: a little on the stack, the rest not.
 
-Threads of users may have small stacks.  So a function keeps at most :data:`STACK` bytes of arrays
-there, the smallest ones, which LLVM may put into registers.  The others lie in one block, which it
-takes from the runtime when it begins and gives back wherever it returns
+Threads of users may have small stacks.  So a function keeps at most :data:`MAX_STACK_BYTES` bytes
+of arrays there, the smallest ones, which LLVM may put into registers.  The others lie in one block,
+which it takes from the runtime when it begins and gives back wherever it returns
 (``runtime/native/scratch.ll``).  Where there is none, it returns at once, and the runtime, which
 has counted that, makes it a MemoryError of the call.
 """
@@ -16,13 +16,13 @@ from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.core.ir.foreign import external
 
 #: Bytes of arrays that a function may keep on the stack.
-STACK = 16 << 10
+MAX_STACK_BYTES = 16 << 10
 #: All arrays begin at multiples of this, which is a line of the caches.
-ALIGN = 64
+ALIGN_BYTES = 64
 _TAKE, _GIVE = (external(f"runtime:scratch_{n}") for n in ("take", "give"))
 _ALL = "%scratch.all"
 #: What is declared where there is a block: names, results, parameters.
-DECLARED = ((_TAKE, f"noalias align {ALIGN} ptr", ("i64",)), (_GIVE, "void", ("ptr",)))
+DECLARED = ((_TAKE, f"noalias align {ALIGN_BYTES} ptr", ("i64",)), (_GIVE, "void", ("ptr",)))
 #: What gives the block back.
 GIVEN = f"  call void @{_GIVE}(ptr {_ALL})"
 
@@ -37,7 +37,7 @@ class Room(NamedTuple):
     @property
     def bytes(self) -> int:
         """What it takes, with what is left empty behind it."""
-        return -(-nbytes(self.type) * self.elements // ALIGN) * ALIGN
+        return -(-nbytes(self.type) * self.elements // ALIGN_BYTES) * ALIGN_BYTES
 
 
 class Placed(NamedTuple):
@@ -57,14 +57,16 @@ def placed(rooms: Iterable[Room], result: str) -> Placed:
     near, stack, block, size = _near(rooms), [], [], 0
     for room in rooms:
         if room in near:
-            stack.append(f"  {room.ref} = alloca {room.type}, i64 {room.elements}, align {ALIGN}")
+            stack.append(
+                f"  {room.ref} = alloca {room.type}, i64 {room.elements}, align {ALIGN_BYTES}"
+            )
         else:
             block.append(f"  {room.ref} = getelementptr inbounds i8, ptr {_ALL}, i64 {size}")
             size += room.bytes
     if not block:
         return Placed([], stack, False)
     taken = [
-        f"  {_ALL} = call noalias align {ALIGN} ptr @{_TAKE}(i64 {size})",
+        f"  {_ALL} = call noalias align {ALIGN_BYTES} ptr @{_TAKE}(i64 {size})",
         f"  %scratch.lack = icmp eq ptr {_ALL}, null",
         "  br i1 %scratch.lack, label %scratch.none, label %entry",
         "scratch.none:",
@@ -78,7 +80,7 @@ def _near(rooms: list[Room]) -> set[Room]:
     found, used = set(), 0
     for room in sorted(rooms, key=lambda room: room.bytes):
         used += room.bytes
-        if used > STACK:
+        if used > MAX_STACK_BYTES:
             break
         found.add(room)
     return found

@@ -23,12 +23,20 @@ from agnesi.core.ir.extents import guess, is_some
 from agnesi.core.ir.kernels import Buffer, Store, axes_in, walk
 from agnesi.core.ir.loops import Affine, Axis, Expr, fresh_axes, load
 
-#: Elements of a block along the lanes, and of one across them at most.
-BLOCK, _ACROSS = 64, 64
-#: Blocks of a nest at most; turns of both loops, and elements of the nest, at least.
-_READS, _TURNS, _ELEMENTS = 4, 4, 1 << 15
-#: Rows of the squares that are turned in registers, and bytes of one at most where it has more.
-_ROWS, _BYTES = 8, 16
+#: Elements of a block along the lanes.
+BLOCK_ELEMENTS = 64
+#: Elements of a block across the lanes, at most.
+_MAX_ACROSS_ELEMENTS = 64
+#: Blocks of a nest, at most.
+_MAX_BLOCKS = 4
+#: Iterations of both loops, at least.
+_MIN_ITERATIONS = 4
+#: Elements of the nest, at least.
+_MIN_ELEMENTS = 1 << 15
+#: Rows of the squares that are transposed in registers.
+_SQUARE_ROWS = 8
+#: Bytes of one of them, at most, where a row has more.
+_MAX_SQUARE_ROW_BYTES = 16
 #: What is computed for more than one element, or takes more than one.
 _OTHERS = ("reduce", "steps", "complex", "real", "imag")
 
@@ -38,15 +46,15 @@ def crossed(axes: Sequence[Axis], stores: Sequence[Store]) -> tuple[Axis, Axis] 
     values = [*walk([s.value for s in stores])]
     if any(v.op in _OTHERS for v in values) or any(
         s.offset.atoms or s.offset.free != {*axes} for s in stores
-    ) or guess(product([a.extent for a in axes])) < _ELEMENTS:
+    ) or guess(product([a.extent for a in axes])) < _MIN_ELEMENTS:
         return None
-    long = [a for a in axes if guess(a.extent) >= _TURNS]
+    long = [a for a in axes if guess(a.extent) >= _MIN_ITERATIONS]
     along = next((a for a in long if all(s.offset.terms[a] == 1 for s in stores)), None)
     if along is None:
         return None
     found = {a: len(_reads(values, along, a)) for a in long if a is not along}
     across = max(found, key=lambda a: found[a], default=None)
-    return (along, across) if across is not None and 0 < found[across] <= _READS else None
+    return (along, across) if across is not None and 0 < found[across] <= _MAX_BLOCKS else None
 
 
 def _reads(values: Sequence[Expr], along: Axis, across: Axis) -> list[Expr]:
@@ -94,25 +102,25 @@ def _blocks(nest: Any, scope: Scope, across: tuple[Value, Value]) -> None:
     """The blocks of both loops."""
     b, shape = nest.b, nest.shape
     first_across, first_along = fresh_axes((1, 1), axes_in(nest.stores))  # where a block begins
-    places = Affine(0, {shape.across: BLOCK, shape.along: 1, first_across: -BLOCK,
+    places = Affine(0, {shape.across: BLOCK_ELEMENTS, shape.along: 1, first_across: -BLOCK_ELEMENTS,
                         first_along: -1})
     reads, kept = _reads([*walk(_values(nest))], shape.along, shape.across), {}
     wide = _wide(reads, b.module.target.costs.near_bytes)
     for v in reads:
-        room = Buffer((wide * BLOCK,), np.dtype(v.param[0].dtype), ROW)
-        nest.rows[room] = b.alloca(memory_type(v.dtype), wide * BLOCK)
+        room = Buffer((wide * BLOCK_ELEMENTS,), np.dtype(v.param[0].dtype), ROW)
+        nest.rows[room] = b.alloca(memory_type(v.dtype), wide * BLOCK_ELEMENTS)
         kept[v] = load(room, v.dtype, places)
     inner = scope.inside({})
     scope.hoist(_values(nest), {shape.across, shape.along}, inner)
     length = b.size(shape.along.extent)
     with b.loop(*across, wide) as outer, b.loop(
-        i64(0), b.size((shape.along.extent + (BLOCK - 1)) // BLOCK),
+        i64(0), b.size((shape.along.extent + (BLOCK_ELEMENTS - 1)) // BLOCK_ELEMENTS),
         nonempty=is_some(shape.along.extent)
     ) as turn:
-        inner.axes[first_across], first = outer.index, b.mul(turn.index, i64(BLOCK))
+        inner.axes[first_across], first = outer.index, b.mul(turn.index, i64(BLOCK_ELEMENTS))
         inner.axes[first_along] = first
         stop = b.intrinsic("smin", b.add(outer.index, i64(wide)), across[1])
-        rows = b.intrinsic("smin", b.sub(length, first), i64(BLOCK))
+        rows = b.intrinsic("smin", b.sub(length, first), i64(BLOCK_ELEMENTS))
         for v in reads:
             _turn(nest, inner.inside({shape.across: outer.index, shape.along: first}, lanes=1), v,
                   kept[v].param[0], rows, b.sub(stop, outer.index))
@@ -127,15 +135,15 @@ def _blocks(nest: Any, scope: Scope, across: tuple[Value, Value]) -> None:
 
 def _wide(reads: Sequence[Expr], near_bytes: int) -> int:
     """Elements of blocks across the lanes, so that all of them are in the first cache."""
-    fitting = near_bytes // (BLOCK * sum([_ITEM[v.dtype] for v in reads]))
-    return min(_ACROSS, 1 << fitting.bit_length() - 1)
+    fitting = near_bytes // (BLOCK_ELEMENTS * sum([_ITEM[v.dtype] for v in reads]))
+    return min(_MAX_ACROSS_ELEMENTS, 1 << fitting.bit_length() - 1)
 
 
 def _turn(nest: Any, scope: Scope, read: Expr, room: Buffer, rows: Value, columns: Value) -> None:
     """Call what fills a block with so many rows of what is read, as its columns."""
     b, (buffer, at) = nest.b, read.param
     shape, size = nest.shape, _ITEM[read.dtype]
-    shortest = min(max(_ROWS, _BYTES // size), guess(shape.along.extent),
+    shortest = min(max(_SQUARE_ROWS, _MAX_SQUARE_ROW_BYTES // size), guess(shape.along.extent),
                    guess(shape.across.extent))
     own = 1 << (shortest.bit_length() - 1)
     bits = f"i{8 * size}"
@@ -156,7 +164,7 @@ def _turned(b: Builder, type_: str, own: int, source: Value, step: Value, target
     small = b.icmp("slt", b.intrinsic("smin", last_row, last_column), i64(0))
     with b.when(small), b.loop(i64(0), rows) as i, b.loop(i64(0), columns) as j:
         one = b.load(type_, b.gep(type_, source, b.add(b.mul(i.index, step), j.index)), size)
-        place = b.add(b.mul(j.index, i64(BLOCK)), i.index)
+        place = b.add(b.mul(j.index, i64(BLOCK_ELEMENTS)), i.index)
         b.store(one, b.gep(type_, target, place), size)
     large = b.op("xor", small, Value("true", "i1"))
     with b.when(large), b.loop(i64(0), rows, own) as i, b.loop(i64(0), columns, own) as j:
@@ -167,6 +175,6 @@ def _turned(b: Builder, type_: str, own: int, source: Value, step: Value, target
         for _ in range(own):
             square.append(b.load(vector(type_, own), place, size))
             place = b.gep(type_, place, step)
-        start = b.gep(type_, target, b.add(b.mul(column, i64(BLOCK)), row))
+        start = b.gep(type_, target, b.add(b.mul(column, i64(BLOCK_ELEMENTS)), row))
         for k, value in enumerate(transposed(b, square)):
-            b.store(value, b.gep(type_, start, i64(k * BLOCK)), size)
+            b.store(value, b.gep(type_, start, i64(k * BLOCK_ELEMENTS)), size)

@@ -18,8 +18,8 @@ from agnesi.core.ir.extents import is_some
 from agnesi.core.ir.kernels import Buffer, Store, reductions, walk
 from agnesi.core.ir.loops import Axis, Expr, call, const, load
 
-#: Bytes of a row from which it is not in registers as a whole.
-_ROW = 2 << 10
+#: Bytes of a row, so that it does not fit registers as a whole.
+_MIN_ROW_BYTES = 2 << 10
 
 
 def store_along(nest: Any, scope: Scope, along: Axis, stores: list[Store]) -> None:
@@ -45,7 +45,7 @@ def _is_far(scope: Scope, value: Expr, along: Axis) -> bool:
     bound, known = value.param[1], scope.axes.keys() | {along}
     if along not in value.free or not value.free <= known or scope.has(value):
         return False
-    if not isinstance(along.extent, int) or along.extent * _ITEM[value.dtype] < _ROW:
+    if not isinstance(along.extent, int) or along.extent * _ITEM[value.dtype] < _MIN_ROW_BYTES:
         return False
     inside = [*walk(list(value.args))]
     if not known.isdisjoint(bound) or any(v.op in ("reduce", "steps") for v in inside):

@@ -29,9 +29,10 @@ from agnesi.core.ir.kernels import Buffer, bound_in, walk
 from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, fresh_axis
 from agnesi.core.target import Target
 
-#: Bytes from one turn of a sum to the next from which the processor does not see what comes; and
-#: how many turns to look ahead.
-_FAR, _TURNS_AHEAD = 2048, 4
+#: Bytes from one iteration of a sum to the next from which the processor does not prefetch.
+_MIN_STRIDE_BYTES = 2048
+#: How many iterations ahead to prefetch.
+_PREFETCH_ITERATIONS = 4
 #: The role of rows of a nest's own, which have room for the lanes behind their end.
 ROW = "row"
 _MEMORY = {"bool": "i8"}
@@ -416,13 +417,17 @@ class Scope:
                 continue
             buffer, at = value.param
             size, step = _ITEM[value.dtype], at.terms.get(axis, 0)
-            if not isinstance(step, int) or abs(step) * size < _FAR or self.step(at) != 1:
+            if (
+                not isinstance(step, int)
+                or abs(step) * size < _MIN_STRIDE_BYTES
+                or self.step(at) != 1
+            ):
                 continue
             if guess(buffer.nbytes) < self.b.module.target.costs.ahead_bytes:
                 continue
             first = self.address(value.dtype, buffer, at)
             for line in range(0, self.lanes * size, 64):
-                distance = i64(step * _TURNS_AHEAD + line // size)
+                distance = i64(step * _PREFETCH_ITERATIONS + line // size)
                 prefetch(self.b, self.b.gep(memory_type(value.dtype), first, distance), near=True)
 
     def folded(self, reduction: Expr, total: Value, wide: bool) -> Value:

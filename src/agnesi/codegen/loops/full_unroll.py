@@ -10,13 +10,17 @@ from agnesi.core.ir.kernels import Nest, Store, reductions
 from agnesi.core.ir.loops import Affine, Expr, Substitution
 
 #: Points of a nest, or terms of a sum, that are written out.
-_FEW = 4
+_MAX_UNROLLED = 4
 
 
 def written_out(nest: Nest) -> Nest:
     """The nest without axes if it has few points; else itself."""
     sizes = [a.extent for a in nest.axes]
-    if nest.ordered or not all(isinstance(n, int) for n in sizes) or math.prod(sizes) > _FEW:
+    if (
+        nest.ordered
+        or not all(isinstance(n, int) for n in sizes)
+        or math.prod(sizes) > _MAX_UNROLLED
+    ):
         return nest
     # Sums come first: they may run along an axis of the nest, which is another one inside of them.
     body = [Store(s.buffer, s.offset, _summed(s.value, {})) for s in nest.body]
@@ -49,7 +53,7 @@ def _summed(value: Expr, done: dict[Expr, Expr]) -> Expr:
 def _term_by_term(value: Expr, body: Expr) -> Expr:
     kind, bound = value.param
     sizes = [a.extent for a in bound]
-    few = all(isinstance(n, int) for n in sizes) and 0 < math.prod(sizes) <= _FEW
+    few = all(isinstance(n, int) for n in sizes) and 0 < math.prod(sizes) <= _MAX_UNROLLED
     if not few:
         return loops.make("reduce", (body,), value.dtype, value.param, value.free)
     terms = [

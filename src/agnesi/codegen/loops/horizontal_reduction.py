@@ -9,7 +9,7 @@ from agnesi.codegen.llvm.builder import Builder, Value, const, suffix, width
 from agnesi.codegen.llvm.typenames import nbytes
 from agnesi.codegen.loops.evaluate import IDENTITY
 
-_SMALL = 16  # bytes of a register whose lanes may as well be numbers
+_MAX_SCALAR_BYTES = 16  # bytes of a register whose lanes may as well be numbers
 
 
 def low(b: Builder, value: Value, count: int) -> Value:
@@ -67,7 +67,7 @@ def _halved(b: Builder, rest: Value, join: Callable[[Value, Value], Value]) -> V
     Without ``lane_sums``, lanes of a small register are numbers, which LLVM's quickest level has
     code for: for its own sum it takes 0.2 ms more.
     """
-    small = 0 if b.module.policy.lane_sums else _SMALL
+    small = 0 if b.module.policy.lane_sums else _MAX_SCALAR_BYTES
     while width(rest.type) > 2 and nbytes(rest.type) > small:
         half = width(rest.type) // 2
         rest = join(b.shuffle(rest, None, range(half)),

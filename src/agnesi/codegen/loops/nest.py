@@ -11,7 +11,7 @@ import numpy as np
 from agnesi.codegen.arithmetic import scalars
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
 from agnesi.codegen.loops import list_scheduling
-from agnesi.codegen.loops.blocked_transpose import BLOCK, emit_turned
+from agnesi.codegen.loops.blocked_transpose import BLOCK_ELEMENTS, emit_turned
 from agnesi.codegen.loops.collapse import cost, total_work
 from agnesi.codegen.loops.column_reduction import store_along
 from agnesi.codegen.loops.evaluate import _ITEM, IDENTITY, ROW, Scope
@@ -27,11 +27,14 @@ from agnesi.core.ir.loops import Affine, Axis, Expr, load
 from agnesi.core.support.record import struct
 from agnesi.core.target import Costs, Target
 
-#: Elements along the lanes in a unit of work; where loops around the lanes are run for each; and
-#: where each is a sum.
-_BLOCK, _NARROW, _SUMS = 2048, 64, 128
+#: Elements along the lanes in a unit of work.
+_UNIT_ELEMENTS = 2048
+#: The same where loops around the lanes are run for each.
+_OUTER_UNIT_ELEMENTS = 64
+#: The same where each element is a sum.
+_SUM_UNIT_ELEMENTS = 128
 #: Instructions from which a loop's body is written once, with a mask for the last turn.
-_LONG = 300
+_MIN_MASKED_INSTRUCTIONS = 300
 #: Scalar operations that a sum takes in without rounding them.
 _PRODUCTS = ("multiply", "square")
 
@@ -50,7 +53,7 @@ class Shape:
     units: Any
     work: Any
     ordered: frozenset[Axis]
-    block: int = _BLOCK
+    block: int = _UNIT_ELEMENTS
     across: Axis | None = None
     costs: Costs = Costs()
 
@@ -79,8 +82,8 @@ def prepare(nest: Nest, target: Target) -> Shape:
     if ordered and guess(work) >= costs.nest_operations:
         outer.sort(key=lambda a: a in ordered)
     sums = any(s.value.reduces for s in stores)
-    block = _NARROW if outer else _SUMS if sums else _BLOCK
-    if sums and not outer and along is not None and guess(along.extent) <= 2 * _SUMS:
+    block = _OUTER_UNIT_ELEMENTS if outer else _SUM_UNIT_ELEMENTS if sums else _UNIT_ELEMENTS
+    if sums and not outer and along is not None and guess(along.extent) <= 2 * _SUM_UNIT_ELEMENTS:
         block //= 2
     if outer and outer[0] not in ordered:
         units = outer[0].extent
@@ -89,7 +92,7 @@ def prepare(nest: Nest, target: Target) -> Shape:
     else:
         units = 1
     loops = (*outer, along) if along is not None else tuple(outer)
-    block = BLOCK if across else block
+    block = BLOCK_ELEMENTS if across else block
     return Shape(loops, stores, along, units, work, ordered, block, across, costs)
 
 
@@ -284,7 +287,7 @@ class _Nest:
         module = self.b.module
         if not module.target.has("avx512vl"):
             return False
-        if cost(values) >= _LONG:
+        if cost(values) >= _MIN_MASKED_INSTRUCTIONS:
             return True
         return module.policy.masked_turns and all(
             v.param[1].terms.get(axis, 0) in (0, 1) and not v.args

@@ -7,7 +7,7 @@ from typing import Any
 from agnesi.codegen.llvm.builder import Value, const, vector
 from agnesi.core.ir.loops import Affine, Expr
 
-_LIMIT = 1 << 31
+_INT32_END = 1 << 31
 _COMPARISONS = {"equal": "eq", "not_equal": "ne", "less": "slt", "less_equal": "sle",
                 "greater": "sgt", "greater_equal": "sge"}
 
@@ -31,11 +31,13 @@ def compared(scope: Any, value: Expr) -> Value | None:
 
 def _fits(scope: Any, x: Expr) -> bool:
     if x.op == "const":
-        return x.dtype == "int64" and -_LIMIT <= x.param < _LIMIT
+        return x.dtype == "int64" and -_INT32_END <= x.param < _INT32_END
     if x.op != "index" or x.param.atoms:
         return False
     bounds = x.param.bounds()
-    if bounds is None or not all(isinstance(n, int) and -_LIMIT <= n < _LIMIT for n in bounds):
+    if bounds is None or not all(
+        isinstance(n, int) and -_INT32_END <= n < _INT32_END for n in bounds
+    ):
         return False
     return not scope.varies(x) or isinstance(scope.step(x.param), int)
 

@@ -12,8 +12,10 @@ from agnesi.codegen.llvm.builder import Builder, Value, i64, lanes, vector, widt
 from agnesi.codegen.loops.evaluate import _ITEM, Scope, memory_type
 from agnesi.core.ir.kernels import Store, buffers_of, walk
 
-#: Most stores that are written together, and bytes of what they are written in.
-MOST, _REGISTER = 8, 64
+#: Stores that are written together, at most.
+MAX_STORES = 8
+#: Bytes of the registers in which they are written.
+_REGISTER_BYTES = 64
 
 
 def store_all(scope: Scope, stores: Sequence[Store]) -> list[Value]:
@@ -33,7 +35,7 @@ def _groups(scope: Scope, stores: Sequence[Store]) -> Iterator[Sequence[Store]]:
     i = 0
     while i < len(stores):
         step = scope.step(stores[i].offset) if scope.varies(stores[i].offset) else None
-        count = step if isinstance(step, int) and 1 < step <= MOST else 1
+        count = step if isinstance(step, int) and 1 < step <= MAX_STORES else 1
         group = stores[i : i + count]
         if count > 1 and not _is_filled(group, count):
             group = group[:1]
@@ -64,7 +66,7 @@ def _store_together(scope: Scope, group: Sequence[Store]) -> None:
         values = [b.cast("zext", v, vector(type_, scope.lanes)) for v in values]
     start, past = scope.address(dtype, buffer, group[0].offset), scope.streams(buffer,
                                                                               group[0].offset)
-    chunk = min(scope.lanes, _REGISTER // size)
+    chunk = min(scope.lanes, _REGISTER_BYTES // size)
     place = 0
     for first in range(0, scope.lanes, chunk):
         own = range(first, min(first + chunk, scope.lanes))

@@ -8,24 +8,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agnesi.codegen.loops.collapse import cost
-from agnesi.codegen.loops.slp_stores import MOST
+from agnesi.codegen.loops.slp_stores import MAX_STORES
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.kernels import Store, walk
 from agnesi.core.ir.loops import Affine, Axis, Substitution
 
-#: Instructions of what is written several times, at most; turns of the loop for the lanes, at
-#: least; the longest step between what lanes read, to be faster than short vectors for each turn.
-_COST, _TURNS, _STEP = 150, 16, 3
+#: Instructions of what is unrolled, at most.
+_MAX_UNROLLED_INSTRUCTIONS = 150
+#: Iterations of the loop along the lanes, at least.
+_MIN_LANE_ITERATIONS = 16
+#: The longest stride between what lanes read, to be faster than short vectors for each iteration.
+_MAX_LANE_STRIDE = 3
 
 
 def unrolled(axes: tuple[Axis, ...], stores: list[Store]
              ) -> tuple[tuple[Axis, ...], list[Store], Axis | None]:
     """The loops and stores without the innermost loop, and the one for the lanes, if any."""
     short = next((a for a in reversed(axes) if stores[0].offset.terms.get(a) == 1), None)
-    if short is None or not isinstance(short.extent, int) or short.extent > MOST:
+    if short is None or not isinstance(short.extent, int) or short.extent > MAX_STORES:
         return axes, stores, None
     long = next((a for a in axes if stores[0].offset.terms.get(a) == short.extent), None)
-    if long is None or guess(long.extent) < _TURNS or not _gains(stores, short, long):
+    if long is None or guess(long.extent) < _MIN_LANE_ITERATIONS or not _gains(stores, short, long):
         return axes, stores, None
     turns = [Substitution({short: Affine(k)}) for k in range(short.extent)]
     stores = [Store(s.buffer, turn.index(s.offset), turn(s.value)) for s in stores
@@ -37,9 +40,15 @@ def _gains(stores: Sequence[Store], short: Axis, long: Axis) -> bool:
     """Whether all that is stored lies in a row, and what is read can be shuffled into lanes."""
     values = [*walk([s.value for s in stores])]
     return (
-        all(s.offset.terms.get(short) == 1 and s.offset.terms.get(long) == short.extent
-            and not s.offset.atoms and not s.value.dtype.startswith("complex") for s in stores)
-        and short.extent * cost([s.value for s in stores]) <= min(_COST, guess(long.extent))
+        all(
+            s.offset.terms.get(short) == 1
+            and s.offset.terms.get(long) == short.extent
+            and not s.offset.atoms
+            and not s.value.dtype.startswith("complex")
+            for s in stores
+        )
+        and short.extent * cost([s.value for s in stores])
+        <= min(_MAX_UNROLLED_INSTRUCTIONS, guess(long.extent))
         and all(_reads(v.param[1], long) for v in values if v.op == "load")
         and not any(v.op in ("reduce", "steps") for v in values)
     )
@@ -48,5 +57,5 @@ def _gains(stores: Sequence[Store], short: Axis, long: Axis) -> bool:
 def _reads(at: Affine, long: Axis) -> bool:
     """Whether neighbouring lanes read what lies close."""
     step = at.terms.get(long, 0)
-    return isinstance(step, int) and 0 <= step <= _STEP and not any(
+    return isinstance(step, int) and 0 <= step <= _MAX_LANE_STRIDE and not any(
         long in a.free for a in at.atoms)

@@ -12,10 +12,10 @@ from agnesi.codegen.loops.collapse import collapse
 from agnesi.core.ir.kernels import Buffer, Convolution, Matrix, Product, Store
 from agnesi.core.ir.loops import Affine, Axis, load
 
-#: Rows of filters from which turning the cotangent for a blocked product pays.
-_FEW = 96
-#: Channels of the image up to which not copying the cotangent at all is better.
-_SHALLOW = 128
+#: Rows of filters from which transposing the cotangent for a blocked product pays.
+_MIN_TRANSPOSED_FILTERS = 96
+#: Channels of the image up to which not copying the cotangent at all is faster.
+_MAX_UNCOPIED_CHANNELS = 128
 
 
 def as_product(kernel: Convolution, dense: Dense, machine: Machine) -> Product | None:
@@ -34,7 +34,9 @@ def as_product(kernel: Convolution, dense: Dense, machine: Machine) -> Product |
 def _is_slim(dense: Dense, machine: Machine) -> bool:
     """Whether a gradient has too few filters to turn the cotangent for them."""
     _, o, c, *_ = dense.axes
-    return o.extent < min(_FEW, c.extent) or (c.extent <= _SHALLOW and in_place(dense, machine))
+    return o.extent < min(_MIN_TRANSPOSED_FILTERS, c.extent) or (
+        c.extent <= _MAX_UNCOPIED_CHANNELS and in_place(dense, machine)
+    )
 
 
 def _strides(view: View) -> tuple[int, ...]:

@@ -7,22 +7,29 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from agnesi.codegen.kernels.conv.dense import Dense, Span
-from agnesi.codegen.kernels.conv.plan import ROOM, opened, sizes_of, whole_lines
+from agnesi.codegen.kernels.conv.plan import MAX_WORKSPACE_BYTES, opened, sizes_of, whole_lines
 from agnesi.codegen.kernels.conv.tiles import Turn, unit_cycles
 from agnesi.codegen.kernels.gemm.costs import Machine
 from agnesi.codegen.kernels.gemm.tiling import OpenRows, Piece, Rows, pieces_of
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.record import record, replace
 
-_UNITS = 16  # work units to aim for, so that shares among threads are even
+#: Work units to aim for, so that shares among threads are even.
+_TARGET_UNITS = 16
 _WRITTEN_OUT = 16  # taps up to which they are all written out in a tile
-_CODE = 0.0001  # each instruction of a tile counts as this share of the run time
-_EDGE = 0.4  # cycles to find where a position of a window lies
-_TILE = 25.0  # cycles around each tile
+#: Each instruction of a tile counts as this share of the run time.
+_INSTRUCTION_TIME_SHARE = 0.0001
+#: Cycles to find where a position of a window is.
+_EDGE_CYCLES = 0.4
+#: Cycles around each tile.
+_TILE_CYCLES = 25.0
 _SETS_SPAN = 4096  # bytes after which the sets of a first cache come round
-_WAYS = 3  # lines in one set that may be counted on
-_FEW = 20  # lines that crowd no cache
-_ADDRESS = 8  # bytes of an entry of a table
+#: Cache lines in one set that may be counted on.
+_USABLE_WAYS = 3
+#: Cache lines that cause no conflicts in any cache.
+_UNCONTENDED_LINES = 20
+#: Bytes of an entry of a table of addresses.
+_ADDRESS_BYTES = 8
 
 
 class Steps(NamedTuple):
@@ -73,7 +80,7 @@ class Window:
 
     @property
     def table_bytes(self) -> int:
-        return self.dense.spans[0].taps * self.table.plane * _ADDRESS
+        return self.dense.spans[0].taps * self.table.plane * _ADDRESS_BYTES
 
     @property
     def source(self) -> Steps:
@@ -190,7 +197,7 @@ class DepthwisePlan:
     def apart(self) -> int:
         """Positions whose lines may be in the first cache at once."""
         step = abs(self.dense.source.strides[4]) * self.itemsize
-        return max(_FEW, _WAYS * _SETS_SPAN // math.gcd(step, _SETS_SPAN))
+        return max(_UNCONTENDED_LINES, _USABLE_WAYS * _SETS_SPAN // math.gcd(step, _SETS_SPAN))
 
     @property
     def table_bytes(self) -> int:
@@ -243,17 +250,17 @@ def plan_depthwise(dense: Dense, type_: str, machine: Machine, weight: bool,
         _, h, w = real.spans
         best = replace(best, lines=opened(best.lines, h.count),
                        places=opened(best.places, w.count))
-    if best.scratch > 2 * ROOM:
+    if best.scratch > 2 * MAX_WORKSPACE_BYTES:
         return None
     if dense.work < 1 << 17:
         return best
     return replace(best, units=_runs(len(best.pieces)) if weight
-                   else min(_UNITS, dense.batch * best.planes))
+                   else min(_TARGET_UNITS, dense.batch * best.planes))
 
 
 def _runs(vectors: int) -> int:
     """Runs of vectors of channels, each of some length in memory, for several threads."""
-    return max(min(vectors, 2), min(_UNITS, vectors // 8))
+    return max(min(vectors, 2), min(_TARGET_UNITS, vectors // 8))
 
 
 def _tiles(dense: Dense, machine: Machine) -> Iterator[tuple[Rows, Rows]]:
@@ -284,10 +291,14 @@ def _cost(plan: DepthwisePlan) -> float:
             loads += round(met * crowd * max(0.0, crowd - 1))
             ends = 2 * taps if plan.weight else 0
             cycles = plan.outer * _beside(products, loads + ends) + (not plan.weight) * 2 * sums
-            tile = len(plan.pieces) * (cycles * unit + 5) + _TILE + _EDGE * met * plan.outer
+            tile = (
+                len(plan.pieces) * (cycles * unit + 5)
+                + _TILE_CYCLES
+                + _EDGE_CYCLES * met * plan.outer
+            )
             total += downs * acrosses * tile
             code += products + loads + ends + sums
-    return total * (1 + _CODE * code * len({p[1:] for p in plan.pieces}))
+    return total * (1 + _INSTRUCTION_TIME_SHARE * code * len({p[1:] for p in plan.pieces}))
 
 
 def _met(plan: DepthwisePlan, axis: int, count: int) -> int:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     )
 
 P = TypeVar("P", bound="WinogradPlan")
-_LONG = 40
+_LONG_EPILOGUE_INSTRUCTIONS = 40
 _BYTES = {"float32": 4, "float64": 8}
 
 
@@ -88,7 +88,9 @@ def plan_convolution(kernel: Convolution, target: Target, policy: CompilePolicy 
     """
     dtype = kernel.total.dtype.name
     machine = machine_for(target, _BYTES[dtype], policy)
-    long = policy.short_epilogues or cost([s.value for s in kernel.body]) > _LONG
+    long = (
+        policy.short_epilogues or cost([s.value for s in kernel.body]) > _LONG_EPILOGUE_INSTRUCTIONS
+    )
     type_ = memory_type(dtype)
     dense = [weight_part(kernel)] if kernel.kind == "weight" else dense_parts(kernel)
     parts: list[Part] = []

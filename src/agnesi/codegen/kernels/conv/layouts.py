@@ -10,14 +10,24 @@ from agnesi.core.ir.extents import guess
 from agnesi.core.support.record import record, replace
 from agnesi.core.target import Target
 
-_COPIED = 0.3  # cycles to bring one element into the order that the tiles read
-_SQUARES = 1.35  # time of a multiplication in another basis
-_SCATTERED, _ALIKE = 1.5, 8.0  # cycles to store one element away from its neighbours
-TURNED = 0.5  # the same where squares of sums are turned first
-_ROWS = 1.05  # time of a multiplication along rows
-_EACH = 0.4  # cycles for each sum of a filter with one channel, beside its multiplications
-_ACROSS = 1.2  # the same for each element where two operands lie in different orders
-_PAGE = 4096  # bytes after which places share a line of the first cache
+#: Cycles to bring one element into the order that the tiles read.
+_PACK_CYCLES = 0.3
+#: Time of a multiplication in Winograd's transformed space, relative to a direct one.
+_WINOGRAD_MULTIPLY_TIME = 1.35
+#: Cycles to store one element away from its neighbours.
+_STRIDED_STORE_CYCLES = 1.5
+#: The same where all of them fall into one set of the first-level cache.
+_CONFLICTING_STORE_CYCLES = 8.0
+#: The same where squares of sums are transposed first.
+TRANSPOSED_STORE_CYCLES = 0.5
+#: Time of a multiplication along image rows, relative to one along channels.
+_ROW_MULTIPLY_TIME = 1.05
+#: Cycles for each sum of a filter with one channel, beside its multiplications.
+_DEPTHWISE_SUM_CYCLES = 0.4
+#: The same for each element where two operands have different memory orders.
+_MIXED_ORDER_CYCLES = 1.2
+#: Bytes after which addresses share a set of the first-level cache.
+_SET_STRIDE_BYTES = 4096
 
 
 #: ``cycles(first, other)``: of a kernel, by whether operand and result (or operands) have
@@ -68,17 +78,19 @@ def _packed(kind: str, sizes: ConvSizes, lanes: int, itemsize: int, open_: bool)
     """Cycles of kernels that bring their operands into order."""
     first_elements, second_elements, results = _elements(kind, sizes)
     channels = _by_channels(kind, sizes, lanes)
-    rows = math.inf if open_ or kind == "weight" else _ROWS * _by_rows(kind, sizes, lanes)
+    rows = (
+        math.inf if open_ or kind == "weight" else _ROW_MULTIPLY_TIME * _by_rows(kind, sizes, lanes)
+    )
     far, wide = _steps(kind, sizes, itemsize)
     if _squared(sizes, lanes):
-        far = TURNED
+        far = TRANSPOSED_STORE_CYCLES
 
     def cycles(first: bool, other: bool) -> float:
         turned = first_elements * (not first)
         if kind == "weight":
-            return channels + (turned + second_elements * (not other)) * _COPIED
-        found = channels + turned * _COPIED + results * far * (not other)
-        return min(found, rows + first_elements * first * _COPIED + results * wide * other)
+            return channels + (turned + second_elements * (not other)) * _PACK_CYCLES
+        found = channels + turned * _PACK_CYCLES + results * far * (not other)
+        return min(found, rows + first_elements * first * _PACK_CYCLES + results * wide * other)
 
     return cycles
 
@@ -86,7 +98,7 @@ def _packed(kind: str, sizes: ConvSizes, lanes: int, itemsize: int, open_: bool)
 def _in_place(kind: str, sizes: ConvSizes, lanes: int, itemsize: int, open_: bool) -> Cycles:
     """Cycles with a filter for each channel, by kernels that read operands as they lie."""
     first_elements, _, results = _elements(kind, sizes)
-    each = _EACH * guess(sizes.work) / math.prod(sizes.kernel)
+    each = _DEPTHWISE_SUM_CYCLES * guess(sizes.work) / math.prod(sizes.kernel)
     vectors = -(-sizes.groups // lanes)
     channels = 0.8 * guess(sizes.work) / sizes.groups * vectors + each
     rows = math.inf if open_ else _by_rows(kind, sizes, lanes) + each
@@ -94,7 +106,7 @@ def _in_place(kind: str, sizes: ConvSizes, lanes: int, itemsize: int, open_: boo
 
     def cycles(first: bool, other: bool) -> float:
         if kind == "weight" and first != other:
-            return rows + _ACROSS * first_elements
+            return rows + _MIXED_ORDER_CYCLES * first_elements
         if kind == "weight":
             return channels if first else rows
         return channels + results * far * (not other) if first else rows + results * wide * other
@@ -113,7 +125,10 @@ def _by_channels(kind: str, sizes: ConvSizes, lanes: int) -> float:
     """Cycles with lanes along the channels of the result."""
     cycles = guess(sizes.work) / (lanes * _filled(kind, sizes, lanes))
     if _squared(sizes, lanes):
-        cycles *= min(1.0, _SQUARES * math.prod(_in_squares(taps) for taps in sizes.kernel[-2:]))
+        cycles *= min(
+            1.0,
+            _WINOGRAD_MULTIPLY_TIME * math.prod(_in_squares(taps) for taps in sizes.kernel[-2:]),
+        )
     return cycles
 
 
@@ -128,7 +143,11 @@ def store_cycles(step: int, itemsize: int) -> float:
     """Cycles to store an element whose neighbours come with it and lie so many elements away."""
     if step == 1:
         return 0.0
-    return _ALIKE if step * itemsize % _PAGE == 0 else _SCATTERED
+    return (
+        _CONFLICTING_STORE_CYCLES
+        if step * itemsize % _SET_STRIDE_BYTES == 0
+        else _STRIDED_STORE_CYCLES
+    )
 
 
 def _in_squares(taps: int) -> float:

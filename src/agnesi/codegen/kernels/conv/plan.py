@@ -16,15 +16,23 @@ from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import Extent
 from agnesi.core.support.record import record
 
-_UNITS = 16  # work units to aim for, so that shares among threads are even
+#: Work units to aim for, so that shares among threads are even.
+_TARGET_UNITS = 16
 SPILL_FROM = 100  # products in a sum from which the detour through scratch costs nothing
-_PAGE = 4096
-ROOM = 2 << 20  # bytes of scratch that a thread keeps without trouble
-_UNEVEN = 0.15  # weight of the time that threads wait for each other
-_BLOCK = 4  # a block of the source takes at most this part of the second cache
-_CLIP = 0.02  # share of taps outside from which it pays to leave them out
-_APART = 0.8  # cycles to store an element far away where its neighbours come at another time
-_PACKED = 0.4  # cycles to pack an element
+#: Bytes after which addresses share a set of the first-level cache.
+_SET_STRIDE_BYTES = 4096
+#: Bytes of workspace that a thread keeps without trouble.
+MAX_WORKSPACE_BYTES = 2 << 20
+#: Weight of the time that threads wait for each other.
+_IDLE_WEIGHT = 0.15
+#: A block of the source takes at most this part of the second-level cache.
+_L2_DIVISOR = 4
+#: Share of taps outside of the image from which it pays to leave them out.
+_MIN_CLIPPED_SHARE = 0.02
+#: Cycles to store an element whose neighbours are stored at another time.
+_STRIDED_STORE_CYCLES = 0.8
+#: Cycles to pack an element.
+_PACK_CYCLES = 0.4
 
 
 @record
@@ -129,7 +137,7 @@ def blocks_for(count: Any, each: Any, blocks: int) -> Any:
 def unevenness(units: int) -> float:
     """What so many equal units cost on top, weighed over one, two and four threads."""
     waits = sum(-(-units // threads) * threads / units - 1 for threads in (2, 4))
-    return 1 + _UNEVEN * waits
+    return 1 + _IDLE_WEIGHT * waits
 
 
 def uneven(sizes: Sequence[int]) -> float:
@@ -139,7 +147,7 @@ def uneven(sizes: Sequence[int]) -> float:
         ends = [len(sizes) * n // threads for n in range(threads + 1)]
         longest = max(sum(sizes[low:high]) for low, high in pairwise(ends))
         waits += longest * threads / sum(sizes) - 1
-    return 1 + _UNEVEN * waits
+    return 1 + _IDLE_WEIGHT * waits
 
 
 def whole_lines(size: int) -> int:
@@ -194,7 +202,7 @@ def _readable(dense: Dense, clipped: bool) -> bool:
 def scattered(dense: Dense, machine: Machine) -> bool:
     """Whether the places of a source for one tap lie on different pages of memory."""
     step = abs(dense.source.strides[4]) * machine.itemsize
-    return dense.depth == dense.channels and step >= _PAGE // 2
+    return dense.depth == dense.channels and step >= _SET_STRIDE_BYTES // 2
 
 
 def _outside(span: Span) -> float:
@@ -212,7 +220,10 @@ def _cuts(dense: Dense, machine: Machine, real: Dense) -> Iterator[Cut]:
     beside = _outside(w) if dense.depth and dense.channels >= 8 else 0.0
     for vectors in range(1, 9):
         most = max((machine.registers - 1 - vectors) // vectors, dense.depth == 0)
-        if vectors > 1 and dense.depth * vectors * machine.lanes * machine.itemsize > ROOM:
+        if (
+            vectors > 1
+            and dense.depth * vectors * machine.lanes * machine.itemsize > MAX_WORKSPACE_BYTES
+        ):
             break
         wider = vectors < 8 and vectors * machine.lanes < dense.outputs
         if most < 1 or (vectors > 1 and (vectors - 1) * machine.lanes >= dense.outputs):
@@ -232,7 +243,7 @@ def _cuts(dense: Dense, machine: Machine, real: Dense) -> Iterator[Cut]:
                 cost = _cost(dense, machine, panels, lines, rows)
                 cost *= 1 - above if lines.largest == 1 else 1
                 yield Cut(cost, panels, lines, rows, False)
-                if (beside > _CLIP and rows.tiles <= 2 and lines.largest == 1
+                if (beside > _MIN_CLIPPED_SHARE and rows.tiles <= 2 and lines.largest == 1
                         and not real.open):
                     yield Cut(cost * (1 - beside + 0.01), panels, lines, rows, True)
 
@@ -270,13 +281,13 @@ def _cost(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows
     plane = dense.outputs * lines.total * rows.total
     far = dense.batch * dense.spans[0].count * plane * machine.itemsize > machine.l2
     if far and sum(p.count for p in panels) > 1:
-        total += _APART * plane
+        total += _STRIDED_STORE_CYCLES * plane
     return total
 
 
 def _blocks(dense: Dense, machine: Machine, cut: Cut) -> tuple[int, int]:
     """Line and row blocks, so that what a block reads stays in the second cache."""
-    limit = machine.l2 // _BLOCK
+    limit = machine.l2 // _L2_DIVISOR
 
     def size(line_blocks: int, row_blocks: int) -> int:
         places = _places(cut.lines, line_blocks), _places(cut.rows, row_blocks)
@@ -301,7 +312,7 @@ def _more(count: int) -> int:
 
 def _units(dense: Dense, cut: Cut) -> tuple[int, int]:
     """Blocks where nothing is packed: enough of them to be shared out."""
-    return min(cut.lines.tiles, max(1, _UNITS // _planes(dense, ()))), 1
+    return min(cut.lines.tiles, max(1, _TARGET_UNITS // _planes(dense, ()))), 1
 
 
 def _planes(dense: Dense, panels: tuple[Panel, ...]) -> int:
@@ -311,7 +322,7 @@ def _planes(dense: Dense, panels: tuple[Panel, ...]) -> int:
 
 def _wanted(dense: Dense) -> int:
     """Work units of a group to aim for."""
-    return -(-_UNITS // dense.groups) if dense.work >= 1 << 19 else 1
+    return -(-_TARGET_UNITS // dense.groups) if dense.work >= 1 << 19 else 1
 
 
 def _shares(dense: Dense, machine: Machine, cut: Cut, blocks: int,
@@ -330,7 +341,7 @@ def _shares(dense: Dense, machine: Machine, cut: Cut, blocks: int,
             continue
         chunks = min(blocks, -(-wanted // groups))
         again = min(chunks, -(-8 // groups))
-        cost = _PACKED * (source * groups + 1.5 * filters * again)
+        cost = _PACK_CYCLES * (source * groups + 1.5 * filters * again)
         units = groups * chunks
         if units < wanted:
             cost *= 1 + (wanted - units) / wanted

@@ -11,10 +11,16 @@ from agnesi.codegen.kernels.gemm.costs import Machine
 from agnesi.codegen.kernels.gemm.tiling import Panel, Rows, pieces_of
 from agnesi.core.support.record import record, replace
 
-_UNITS = 16  # work units to aim for
-_LINE = 8.0  # cycles for each of several lines that a tile stores far away at a time
-_NEAR, _FAR = 32, 5  # bytes of filters a cycle from the second cache, and from beyond
-_MANY = 12  # sums from which they go through scratch to the epilogue
+#: Work units to aim for.
+_TARGET_UNITS = 16
+#: Cycles for each of several lines that a tile stores with a large stride.
+_LINE_CYCLES = 8.0
+#: Bytes of filters per cycle from the second-level cache.
+_L2_BYTES_PER_CYCLE = 32
+#: Bytes of filters per cycle from beyond it.
+_MEMORY_BYTES_PER_CYCLE = 5
+#: Sums from which they go through workspace to the epilogue.
+_MIN_WORKSPACE_SUMS = 12
 
 
 class PackedPlan:
@@ -116,10 +122,10 @@ def plan_rows(dense: Dense, type_: str, machine: Machine, long_epilogue: bool) -
     cost, outs, lines, xs = min(_cuts(dense, machine), key=lambda cut: cut[0])
     sums = outs.largest * lines.largest * len(xs[0].pieces)
     planes = dense.batch * dense.groups * dense.spans[0].count
-    spill = long_epilogue or (sums > _MANY and dense.depth >= SPILL_FROM)
+    spill = long_epilogue or (sums > _MIN_WORKSPACE_SUMS and dense.depth >= SPILL_FROM)
     plan = RowsPlan(dense, type_, machine.lanes, machine.itemsize, outs, lines, xs, 1, 1, spill,
                     cost * planes)
-    wanted = -(-_UNITS // dense.groups) if dense.work >= 1 << 19 else 1
+    wanted = -(-_TARGET_UNITS // dense.groups) if dense.work >= 1 << 19 else 1
     shares = -(-wanted // (2 * plan.blocks))  # of the lines of few images
     plan = replace(plan, line_blocks=min(shares, lines.tiles))
     while plan.a_bytes > machine.l2 // 4 and plan.line_blocks < lines.tiles:
@@ -170,11 +176,17 @@ def _cost(dense: Dense, machine: Machine, outs: Rows, lines: Rows,
                 sums = wide * tall * len(panel.pieces)
                 loads = 2 * units * tall + 0.5 * wide * tall * len(panel.pieces)
                 cycles = max(wide * tall * units, loads, 5.0) + 0.1 * loads
-                cycles = dense.depth * cycles + 2 * sums + 2 + far * _LINE * wide * (tall - 1)
+                cycles = (
+                    dense.depth * cycles + 2 * sums + 2 + far * _LINE_CYCLES * wide * (tall - 1)
+                )
                 total += panel.count * downs * times * cycles
                 code += sums
     filters = dense.depth * dense.outputs * machine.itemsize
     if filters > machine.l1:
         sweeps = lines.tiles * sum(p.count for p in xs)
-        total += sweeps * filters / (_NEAR if filters <= machine.l2 else _FAR)
+        total += (
+            sweeps
+            * filters
+            / (_L2_BYTES_PER_CYCLE if filters <= machine.l2 else _MEMORY_BYTES_PER_CYCLE)
+        )
     return total * (1 + machine.code * code)

@@ -13,7 +13,9 @@ from agnesi.codegen.llvm.instructions import multiply_add, prefetch
 from agnesi.core.ir.dims import Size
 from agnesi.core.support.record import record
 
-_NEAR = 5  # rows that are told from one pointer, where their offset is known at run time only
+_ROWS_PER_POINTER = (
+    5  # rows that are told from one pointer, where their offset is known at run time only
+)
 # (function, row pointer, column pointer, sums) -> sums
 Inner = Callable[[Builder, Value, Value, list[Value]], list[Value]]
 
@@ -45,7 +47,7 @@ def known(b: Builder, n: Size) -> int | Value:
 
 def pitches(b: Builder, step: Value) -> tuple[Value, ...]:
     """What a tile of rows that are ``step`` apart needs."""
-    return tuple([b.mul(step, i64(n)) for n in range(1, _NEAR + 1)])
+    return tuple([b.mul(step, i64(n)) for n in range(1, _ROWS_PER_POINTER + 1)])
 
 
 class Column(NamedTuple):
@@ -78,7 +80,7 @@ class Tile:
     vectors: bool = False
     masked: bool = False  # whether columns lie in memory that must not be read past their lanes
     ahead: tuple[int, int] = (0, 0)  # elements to what is called near of rows, columns; 0 for none
-    pitches: tuple[Value, ...] = ()  # once to ``_NEAR`` times the run-time offset of a row
+    pitches: tuple[Value, ...] = ()  # 1 to ``_ROWS_PER_POINTER`` times a row's offset
 
     def zeros(self) -> list[Value]:
         """The sums at their start."""
@@ -153,9 +155,13 @@ class Tile:
             return [self._moved(b, row, offset) for offset in self.rows]
         found = []
         for n in range(len(self.rows)):
-            if n and n % _NEAR == 0:
+            if n and n % _ROWS_PER_POINTER == 0:
                 row = self._moved(b, row, self.pitches[-1])
-            found.append(self._moved(b, row, self.pitches[n % _NEAR - 1]) if n % _NEAR else row)
+            found.append(
+                self._moved(b, row, self.pitches[n % _ROWS_PER_POINTER - 1])
+                if n % _ROWS_PER_POINTER
+                else row
+            )
         return found
 
     def _load(self, b: Builder, pointer: Value, c: Column) -> Value:

@@ -16,10 +16,14 @@ from agnesi.codegen.kernels.gemm.tiling import Rows
 from agnesi.core.ir.dims import Size
 from agnesi.core.support.record import record, replace
 
-_PACKED = 0.4  # cycles to pack an element
-_COPIED = 0.15  # the same where neighbours stay neighbours
-_ROOM = 1 << 18  # bytes of sums of a unit at most
-_AWAY = 4096  # planes so far apart fall on the same lines of the first cache
+#: Cycles to pack an element.
+_PACK_CYCLES = 0.4
+#: The same where neighbours stay neighbours.
+_COPY_CYCLES = 0.15
+#: Bytes of the sums of a unit, at most.
+_MAX_SUM_BYTES = 1 << 18
+#: Bytes after which addresses share a set of the first-level cache.
+_SET_STRIDE_BYTES = 4096
 
 
 @record
@@ -108,17 +112,17 @@ class PlacesPlan(PackedPlan):
 def plan_places(dense: Dense, type_: str, machine: Machine) -> PlacesPlan | None:
     """The cheapest cut for this machine, where sums fit."""
     sums = dense.depth * dense.outputs * machine.lanes * machine.itemsize
-    if machine.lanes < 4 or sums > _ROOM:
+    if machine.lanes < 4 or sums > _MAX_SUM_BYTES:
         return None
     cost, runs, outs = min(_cuts(dense, machine), key=lambda cut: cut[0])
     _, h, w = dense.spans
     inside = all(s.inside for s in dense.spans)
     packed_a = not inside or w.stride > 1 or dense.source.strides[4] != 1
     _, o, _, _, pixel = dense.filters.strides
-    packed_b = pixel != 1 or o * machine.itemsize % _AWAY == 0
+    packed_b = pixel != 1 or o * machine.itemsize % _SET_STRIDE_BYTES == 0
     image, cotangent = elements(dense)
-    cost += packed_a * image * (_COPIED if abs(dense.source.strides[4]) == 1 else _PACKED)
-    cost += packed_b * cotangent * (_COPIED if pixel == 1 else _PACKED)
+    cost += packed_a * image * (_COPY_CYCLES if abs(dense.source.strides[4]) == 1 else _PACK_CYCLES)
+    cost += packed_b * cotangent * (_COPY_CYCLES if pixel == 1 else _PACK_CYCLES)
     plan = PlacesPlan(dense, type_, machine.lanes, machine.itemsize, runs, outs, 1, packed_a,
                       packed_b, cost * dense.groups * unevenness(dense.groups * dense.parts))
     while plan.line_blocks < h.count and _block_bytes(plan) > machine.l1 * 3 // 4:

@@ -24,15 +24,24 @@ from agnesi.codegen.kernels.gemm.tiling import Panel, Paneled, Rows
 from agnesi.core.ir.dims import Size
 from agnesi.core.support.record import record
 
-_UNITS = 16  # work units to aim for
-_ROW = 0.25  # cycles of a turn that each row of a tile costs on top
-_PACKED = 0.4  # cycles to pack an element
-_FAR = 4  # bytes that come in a cycle from beyond the second cache
-_CALLED = 16  # the same where it is called near during products
-_ROWS = 192  # rows of sums up to which packing a near cotangent costs more than it gains
-_ROOM = 1 << 20  # bytes of sums of a unit at most
-_LEAST = 12  # channels of images that are read in place
-_STREAM = 4  # second caches that operands fill which are read in place, a block ahead
+#: Work units to aim for.
+_TARGET_UNITS = 16
+#: Cycles per iteration that each row of a tile costs on top.
+_ROW_CYCLES = 0.25
+#: Cycles to pack an element.
+_PACK_CYCLES = 0.4
+#: Bytes per cycle from beyond the second-level cache.
+_MEMORY_BYTES_PER_CYCLE = 4
+#: The same where they are prefetched during products.
+_PREFETCHED_BYTES_PER_CYCLE = 16
+#: Rows of sums up to which packing a cached cotangent costs more than it gains.
+_MAX_UNPACKED_ROWS = 192
+#: Bytes of the sums of a unit, at most.
+_MAX_SUM_BYTES = 1 << 20
+#: Channels of images that are read in place, at least.
+_MIN_DIRECT_CHANNELS = 12
+#: Second-level caches that operands fill which are read in place, a block ahead.
+_MIN_STREAMED_L2 = 4
 
 
 @record
@@ -206,7 +215,7 @@ def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
     whole = streams(dense, machine) and not real.open
     if whole:
         real = dense = flat(dense)
-    packed_a = dense.source.strides[1] != 1 or dense.channels < _LEAST
+    packed_a = dense.source.strides[1] != 1 or dense.channels < _MIN_DIRECT_CHANNELS
     packed_a = packed_a or (scattered(dense, machine) and not whole)
     cuts = _cuts(dense, machine, packed_a)
     cost, panels, lines, runs = min(cuts, key=lambda cut: cut[0])
@@ -218,7 +227,9 @@ def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
     image, cotangent = elements(dense)
     cost *= dense.depth / (lines.total * runs.total) / 256
     cost *= dense.batch * math.prod(s.count for s in dense.spans)
-    cost += _PACKED * (packed_a * image * groups * row_groups + packed_b * cotangent * row_groups)
+    cost += _PACK_CYCLES * (
+        packed_a * image * groups * row_groups + packed_b * cotangent * row_groups
+    )
     cost *= dense.groups * unevenness(dense.groups * dense.parts * groups * row_groups)
     return WeightPlan(dense, real, type_, machine.lanes, machine.itemsize, panels, lines, runs,
                       *blocks, groups, row_groups, packed_a, packed_b, merged,
@@ -228,15 +239,17 @@ def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
 def in_place(dense: Dense, machine: Machine) -> bool:
     """Whether a cotangent with channels side by side is read where it lies: by few rows, or from
     memory, which is called near in time."""
-    pays = dense.depth <= _ROWS or _far(dense, machine, 1)
+    pays = dense.depth <= _MAX_UNPACKED_ROWS or _far(dense, machine, 1)
     return pays and dense.groups == 1 and dense.filters.strides[1] == 1
 
 
 def streams(dense: Dense, machine: Machine) -> bool:
     """Whether both operands of a gradient to filters of one tap come from memory, in place."""
     beside = dense.source.strides[1] == dense.filters.strides[1] == 1
-    alone = dense.groups == dense.parts == 1 and dense.depth == dense.channels >= _LEAST
-    return beside and alone and _far(dense, machine, _STREAM)
+    alone = (
+        dense.groups == dense.parts == 1 and dense.depth == dense.channels >= _MIN_DIRECT_CHANNELS
+    )
+    return beside and alone and _far(dense, machine, _MIN_STREAMED_L2)
 
 
 def _far(dense: Dense, machine: Machine, caches: int) -> bool:
@@ -285,7 +298,7 @@ def _cost(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows
             for wide, acrosses in sizes_of(runs):
                 sums = tall * wide * len(columns)
                 cycles = step_cycles(tall * wide, columns, machine.itemsize, True)
-                cycles += _ROW * tall * wide
+                cycles += _ROW_CYCLES * tall * wide
                 total += panel.count * downs * acrosses * (256 * cycles + 3 * sums + 40)
                 code += sums
     return total * (1 + machine.code * code)
@@ -303,16 +316,19 @@ def _shares(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Ro
     lead, tall = dense.groups * dense.parts, lines.largest * runs.largest
     width = max(p.width for p in panels) * item
     far = item if _far(dense, machine, 1) else 0
-    reads = [far / (_FAR if packed else _CALLED) for packed in (packed_a, packed_b)]
-    most = max(1, _UNITS // lead)
-    near = lead == 1 and tiles * tall * count * width <= _ROOM
+    reads = [
+        far / (_MEMORY_BYTES_PER_CYCLE if packed else _PREFETCHED_BYTES_PER_CYCLE)
+        for packed in (packed_a, packed_b)
+    ]
+    most = max(1, _TARGET_UNITS // lead)
+    near = lead == 1 and tiles * tall * count * width <= _MAX_SUM_BYTES
     options = []
     for groups in range(1, count + 1):
         chunk = -(-count // groups) * width
         for row_groups in range(1, tiles + 1):
             units = groups * row_groups
             room = -(-tiles // row_groups) * tall * chunk
-            if units > most and room <= _ROOM:
+            if units > most and room <= _MAX_SUM_BYTES:
                 break
             merged = units if near and 1 in (groups, row_groups) else 1
             passes, again = (min(n, 2) if merged > 1 else n for n in (groups, row_groups))
@@ -320,11 +336,11 @@ def _shares(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Ro
             if units == groups * lead:
                 even = max(even, uneven(_columns(panels, groups)))
             cycles = dense.work / dense.groups / machine.lanes * even
-            cycles += (packed_a * _PACKED + reads[0]) * image * passes
+            cycles += (packed_a * _PACK_CYCLES + reads[0]) * image * passes
             if packed_a:
-                cycles += _PACKED * image * passes * (again - 1)
-            cycles += (packed_b * _PACKED + reads[1] * (1 + 64 / chunk)) * cotangent * again
-            cycles *= 1 + max(0, room - _ROOM)
+                cycles += _PACK_CYCLES * image * passes * (again - 1)
+            cycles += (packed_b * _PACK_CYCLES + reads[1] * (1 + 64 / chunk)) * cotangent * again
+            cycles *= 1 + max(0, room - _MAX_SUM_BYTES)
             options.append((cycles, groups, row_groups, merged))
             if units > most:
                 break

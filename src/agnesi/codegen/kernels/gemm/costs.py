@@ -11,15 +11,18 @@ from agnesi.core.support.policy import FAST_RUN, CompilePolicy
 from agnesi.core.support.record import record
 from agnesi.core.target import Target
 
-_TURNED = 0.45  # cycles to pack one element that lies the other way
+_TRANSPOSE_CYCLES = 0.45  # cycles to pack one element that lies the other way
 _TURNED_FAR = 0.75  # one that comes from memory
-_COPIED = 0.15
-_GATHERED = 2.0
+_COPY_CYCLES = 0.15
+_GATHER_CYCLES = 2.0
 _SETS_SPAN = 4096  # bytes after which the sets of a first cache come round
-_WAYS = 6  # lines in one set that may be counted on
-_MANY = 1 << 20
-_FAR = 1 / 16  # cycles to read a byte from beyond the first cache
-TALL = 16  # rows of a tile that is one vector wide: a line of a turned A
+#: Cache lines in one set that may be counted on.
+_USABLE_WAYS = 6
+_ALL_ROWS = 1 << 20
+#: Cycles to read a byte from beyond the first-level cache.
+_L2_CYCLES_PER_BYTE = 1 / 16
+#: Rows of a tile that is one vector wide: a cache line of a transposed A.
+TALL_TILE_ROWS = 16
 
 
 @record
@@ -72,7 +75,7 @@ def best_tiles(spec: GemmSpec, machine: Machine, same_rows: bool) -> Cut:
 def open_tiles(spec: GemmSpec, machine: Machine) -> Cut:
     """Tiles for columns whose number is a run-time value: one vector wide, so that few columns
     are left over, and high for that."""
-    size = min(TALL, max(_heights(spec, machine, 1), default=1))
+    size = min(TALL_TILE_ROWS, max(_heights(spec, machine, 1), default=1))
     piece = Piece(0, machine.lanes, machine.lanes)
     panels = [Panel(0, -(-spec.n // machine.lanes), (piece,), Rows.at_most(spec.m, size))]
     return Cut(_weigh(spec, machine, panels), tuple(panels))
@@ -82,7 +85,7 @@ def tall_tiles(spec: GemmSpec, machine: Machine) -> Cut:
     """Tiles for strips of A, which is near: narrow and high ones read least of B."""
     if machine.registers < 32:
         return best_tiles(spec, machine, same_rows=True)
-    return _tile_cut(spec, machine, 1, TALL, True)
+    return _tile_cut(spec, machine, 1, TALL_TILE_ROWS, True)
 
 
 def tiles_of_runs(spec: GemmSpec, machine: Machine) -> Cut:
@@ -115,8 +118,8 @@ def lines_apart(spec: GemmSpec, strides: tuple[int, ...]) -> int:
     Lines whose distance is a multiple of a large power of two share a few sets of the cache.
     """
     if strides[0] <= strides[1] or spec.k < 32:
-        return _MANY
-    return _WAYS * _SETS_SPAN // math.gcd(strides[0] * spec.itemsize, _SETS_SPAN)
+        return _ALL_ROWS
+    return _USABLE_WAYS * _SETS_SPAN // math.gcd(strides[0] * spec.itemsize, _SETS_SPAN)
 
 
 def _tile_cut(spec: GemmSpec, machine: Machine, vectors: int, size: int, same_rows: bool) -> Cut:
@@ -155,7 +158,7 @@ def _tile_cost(rows: int, pieces: tuple[Piece, ...], k: int, machine: Machine) -
     arithmetic, line = rows * sum(weights), sum(weights)
     columns = sum(p.lanes for p in pieces)
     if k * columns * machine.itemsize > machine.l1 * 3 // 4:
-        line = max(line, columns * machine.itemsize * _FAR)
+        line = max(line, columns * machine.itemsize * _L2_CYCLES_PER_BYTE)
     loads = 0.5 * rows + line
     return k * (max(arithmetic, loads, 4.0) + 0.08 * loads + 0.3) + 12 + 2.0 * rows * len(pieces)
 
@@ -163,10 +166,10 @@ def _tile_cost(rows: int, pieces: tuple[Piece, ...], k: int, machine: Machine) -
 def pack_cost(spec: GemmSpec, machine: Machine) -> float:
     """Cycles to pack all of B for register tiles."""
     if spec.b_strides[1] == 1:
-        return _COPIED * spec.k * spec.n
+        return _COPY_CYCLES * spec.k * spec.n
     far = spec.k * spec.n * spec.itemsize > machine.l2 // 2
-    turned = _TURNED_FAR if far else _TURNED
-    return (turned if spec.b_strides[0] == 1 else _GATHERED) * spec.k * spec.n
+    turned = _TURNED_FAR if far else _TRANSPOSE_CYCLES
+    return (turned if spec.b_strides[0] == 1 else _GATHER_CYCLES) * spec.k * spec.n
 
 
 def best_dots(spec: GemmSpec, machine: Machine, pack_a: bool, pack_b: bool) -> Cut:
@@ -208,5 +211,5 @@ def _dot_cut(spec: GemmSpec, machine: Machine, limit: int, columns: int) -> Cut:
 def line_cost(size: int, strides: tuple[int, ...]) -> float:
     """Cycles to lay a whole operand of ``size`` elements out along k."""
     if strides[1] == 1:
-        return _COPIED * size
-    return (_TURNED if strides[0] == 1 else _GATHERED) * size
+        return _COPY_CYCLES * size
+    return (_TRANSPOSE_CYCLES if strides[0] == 1 else _GATHER_CYCLES) * size

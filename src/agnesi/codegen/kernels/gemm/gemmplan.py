@@ -10,8 +10,8 @@ from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import guess, most
 from agnesi.core.support.record import record
 
-_LINE = 64
-WHOLE = 1 << 60  # a block that no k is larger than
+_LINE_BYTES = 64
+WHOLE_BLOCK = 1 << 60  # a block that no k is larger than
 
 
 @record
@@ -114,7 +114,7 @@ class GemmPlan(Paneled):
     def blocked(self) -> bool:
         """Whether k is cut, so that partial sums live in scratch."""
         longest = most(self.spec.sizes[3])
-        return self.k_block < (WHOLE if longest is None else longest)
+        return self.k_block < (WHOLE_BLOCK if longest is None else longest)
 
     @property
     def chunk_rows(self) -> int:
@@ -137,7 +137,7 @@ class GemmPlan(Paneled):
         """Elements from one packed line along k to the next: whole vectors, no shared sets."""
         vectors = -(-(self.spec.k if self.form == "skip" else self.k_block) // self.lanes)
         if vectors * self.lanes * self.spec.itemsize % 1024 == 0:
-            vectors += max(1, _LINE // (self.lanes * self.spec.itemsize))
+            vectors += max(1, _LINE_BYTES // (self.lanes * self.spec.itemsize))
         return vectors * self.lanes
 
     def chains(self, panel: Panel, rows: int) -> int:
@@ -202,4 +202,4 @@ class GemmPlan(Paneled):
 
 
 def _lines(size: int) -> int:
-    return -(-size // _LINE) * _LINE
+    return -(-size // _LINE_BYTES) * _LINE_BYTES

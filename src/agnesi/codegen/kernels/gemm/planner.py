@@ -37,25 +37,39 @@ from agnesi.core.target import Target
 
 _SPILL_FROM = 256  # k from which the detour of a tile through scratch costs nothing
 _CALLS_FROM = 64  # k from which a tile takes longer than memory
-_AHEAD = 12  # lines of B to prefetch
+#: Lines of B to prefetch.
+_PREFETCH_LINES = 12
 _READ_TILES = 12  # of rows, which read panels of B well where they lie
-# Where B comes from memory: bytes of a line in one work unit, how many lines at a time, twice as
-# many where they are read once, and most rows; no more lines than the processor sees as streams.
-_RUN, _RUN_LINES, _RUN_ROWS, _RUN_AHEAD = 8192, 16, 80, 4
+#: Where B comes from memory: bytes of a line of B in one work unit.
+_RUN_BYTES = 8192
+#: Lines of B at a time, twice as many where they are read once; no more than the processor sees as
+#: streams.
+_RUN_LINES = 16
+#: Rows of A, at most.
+_MAX_RUN_ROWS = 80
+#: Lines of B to prefetch.
+_RUN_PREFETCH_LINES = 4
 # A block of a large A of run-time sizes in the second cache, and the columns of C that share it:
 _LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 448, 1024
-# Strips: the shares of the first cache for a tile of A and of the second for B, the shortest block
-# of k for which B in whole lines is near, and rows of a work unit, or of several at once:
-_NEAREST, _NEAR, _SHORTEST, _STRIP_ROWS = 0.8125, 0.45, 128, 512
-# Results to be made row by row of tiles take so many second caches, and lines so many vectors:
-_FLAT, _FLAT_LINE = 8, 8
-_LONG = 1024  # k from which A in whole lines goes in strips, although B would do
-_FEW = 40  # rows, or columns, of a run-time number that have a plan of their own
-_FEWEST = 4  # work units of a large product
+#: Panels: share of the first-level cache for a tile of A.
+_L1_SHARE = 0.8125
+#: Share of the second-level cache for B.
+_L2_SHARE = 0.45
+#: The shortest block of k for which B in whole lines is cached.
+_MIN_CACHED_K = 128
+#: Rows of a work unit, or of several at once.
+_STRIP_ROWS = 512
+#: Second-level caches that results fill which are computed row of tiles by row of tiles.
+_MIN_FLAT_L2 = 8
+#: Vectors of a line of such results.
+_MIN_FLAT_VECTORS = 8
+_MIN_STRIP_K = 1024  # k from which A in whole lines goes in strips, although B would do
+_MAX_FEW_ROWS = 40  # rows, or columns, of a run-time number that have a plan of their own
+_MIN_UNITS = 4  # work units of a large product
 _LEAST_ROWS, _FEW_ROWS = 128, 2 * TALL  # of one, and where a thread does its units as one
 #: What is left of columns in the last panel, and more than how many that are.
 Rest = tuple[Piece, int]
-_UNITS = 32  # work units to aim for, so that shares among threads are even
+_TARGET_UNITS = 32  # work units to aim for, so that shares among threads are even
 
 
 def plan(
@@ -109,14 +123,14 @@ def _few_plan(chosen: GemmPlan, machine: Machine) -> GemmPlan | None:
     first = chosen.panels[0]
     if open_rows and turned:
         others = chosen.column_groups
-        unit = first.rows.largest * chosen.chunk_tiles if chosen.cuts_rows else _FEW
+        unit = first.rows.largest * chosen.chunk_tiles if chosen.cuts_rows else _MAX_FEW_ROWS
     elif open_columns:
         spec, swapped = spec.transposed(), not swapped
         others = chosen.row_chunks
-        unit = first.columns * chosen.group_panels if chosen.cuts_columns else _FEW
+        unit = first.columns * chosen.group_panels if chosen.cuts_columns else _MAX_FEW_ROWS
     else:
         return None
-    most = min(_FEW, unit)
+    most = min(_MAX_FEW_ROWS, unit)
     if 4 * (least(spec.sizes[1]) or 0) > most:
         return None  # there are hardly ever so few
     small = replace(machine, code=FAST_COMPILE.code_weight)
@@ -157,7 +171,7 @@ def _tile_plan(
     width = max(p.width for p in cut.panels)
     k_block = _k_block(spec, machine, width) if _row_tiles(cut) > 1 else spec.k
     runs, large = _in_runs(spec, machine, cut), _is_large(spec, machine)
-    if fixed and (k_block < spec.k or spec.k > _LONG) and _is_long(spec, machine):
+    if fixed and (k_block < spec.k or spec.k > _MIN_STRIP_K) and _is_long(spec, machine):
         return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
     if runs:
         cut = tiles_of_runs(spec, machine) if static else cut
@@ -174,7 +188,7 @@ def _tile_plan(
         cut = _cut(replace(spec, a_direct=not pack_a), machine, same_rows=True)
     chunks, groups = _units(spec, cut, pack_a, pack_b)
     if runs:
-        chunks, groups = 1, max(2, min(8, _power(spec.n * spec.itemsize // _RUN)))
+        chunks, groups = 1, max(2, min(8, _power(spec.n * spec.itemsize // _RUN_BYTES)))
     elif large:
         groups = -(-spec.n // _LARGE_COLUMNS)
         chunks = _chunks(spec, groups, _LARGE_ROWS, _LEAST_ROWS)
@@ -194,7 +208,7 @@ def _tile_plan(
         pack_a,
         pack_b,
         spill,
-        _RUN_AHEAD if runs else _AHEAD if far else 0,
+        _RUN_PREFETCH_LINES if runs else _PREFETCH_LINES if far else 0,
         calls=spec.m * spec.n * spec.itemsize >= machine.l2 and min(k_block, spec.k) >= _CALLS_FROM,
         pack_from=pack_from,
     )
@@ -213,11 +227,11 @@ def _strip_plan(
 ) -> tuple[float, GemmPlan]:
     """A large A in strips of rows, along panels of B that stay in the second cache."""
     turned = spec.a_strides[1] != 1
-    longest = int(machine.l1 * _NEAREST) // (cut.panels[0].rows.largest * spec.itemsize)
+    longest = int(machine.l1 * _L1_SHARE) // (cut.panels[0].rows.largest * spec.itemsize)
     panels, width = sum(p.count for p in cut.panels), max(p.width for p in cut.panels)
-    room = int(machine.l2 * _NEAR) // (width * spec.itemsize)  # lines of panels that stay near
+    room = int(machine.l2 * _L2_SHARE) // (width * spec.itemsize)  # lines of panels that stay near
     one = room // panels // 16 * 16  # for which all panels stay near
-    limit = min(longest, one) if one >= _SHORTEST else longest
+    limit = min(longest, one) if one >= _MIN_CACHED_K else longest
     if is_static(spec.sizes[3:]):
         k_block = min(spec.k, _even_block(spec.k, max(1, limit)))
     else:
@@ -255,7 +269,7 @@ def _flat_plan(
 
 def _chunks(spec: GemmSpec, groups: int, rows: int, least: int) -> int:
     """Row chunks of about so many rows, or lower ones, but not too low, for want of work units."""
-    return max(-(-spec.m // rows), min(-(-_FEWEST // groups), max(1, spec.m // least)))
+    return max(-(-spec.m // rows), min(-(-_MIN_UNITS // groups), max(1, spec.m // least)))
 
 
 def _open_block(spec: GemmSpec, k_block: int, machine: Machine, width: int, packs: bool) -> int:
@@ -323,7 +337,7 @@ def _in_runs(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
     """
     large = spec.n * spec.k * spec.itemsize > 2 * machine.l2
     plain = spec.b_direct and spec.a_direct and spec.b_strides[1] == 1
-    little = spec.m <= _RUN_ROWS if is_static(spec.sizes[1:2]) else _row_tiles(cut) <= 8
+    little = spec.m <= _MAX_RUN_ROWS if is_static(spec.sizes[1:2]) else _row_tiles(cut) <= 8
     return large and plain and little and spec.n >= 8 * machine.lanes
 
 
@@ -335,8 +349,8 @@ def _is_large(spec: GemmSpec, machine: Machine) -> bool:
 
 def _is_flat(spec: GemmSpec, machine: Machine) -> bool:
     """Whether tiles of a result in memory are done before the memory of the next ones is near."""
-    far = spec.m * spec.n * spec.itemsize >= _FLAT * machine.l2
-    wide = spec.n >= _FLAT_LINE * machine.lanes
+    far = spec.m * spec.n * spec.itemsize >= _MIN_FLAT_L2 * machine.l2
+    wide = spec.n >= _MIN_FLAT_VECTORS * machine.lanes
     return far and wide and 0 < spec.k <= _CALLS_FROM and spec.a_direct and spec.b_direct
 
 
@@ -357,7 +371,7 @@ def _is_tall(spec: GemmSpec, machine: Machine) -> bool:
     if not _CALLS_FROM <= spec.k == spec.a_strides[0] <= _strip_depth(spec, machine):
         return False
     columns = -(-spec.n // machine.lanes) * machine.lanes
-    near = columns * spec.k * spec.itemsize <= machine.l2 * _NEAR
+    near = columns * spec.k * spec.itemsize <= machine.l2 * _L2_SHARE
     many = near and _is_far(spec, machine, 4)
     direct = spec.a_strides[1] == 1 and spec.a_direct and spec.b_direct
     large = min(spec.m, spec.n) >= 4 * machine.lanes
@@ -366,7 +380,7 @@ def _is_tall(spec: GemmSpec, machine: Machine) -> bool:
 
 def _strip_depth(spec: GemmSpec, machine: Machine) -> int:
     """For how many k a tile of a strip is in the first cache."""
-    return int(machine.l1 * _NEAREST) // (TALL * spec.itemsize)
+    return int(machine.l1 * _L1_SHARE) // (TALL * spec.itemsize)
 
 
 def _is_far(spec: GemmSpec, machine: Machine, caches: int) -> bool:
@@ -401,7 +415,7 @@ def _units(spec: GemmSpec, cut: Cut, pack_a: bool, pack_b: bool) -> tuple[int, i
     if spec.m * spec.n * spec.k * spec.batch < 1 << 15:
         return 1, 1
     tiles, panels = _row_tiles(cut), sum(p.count for p in cut.panels)
-    wanted = max(1, -(-_UNITS // spec.batch))
+    wanted = max(1, -(-_TARGET_UNITS // spec.batch))
     if pack_a:
         return min(tiles, max(1, spec.m // 128) if pack_b else wanted), 1
     groups = min(panels, wanted)
@@ -428,7 +442,7 @@ def _stream_plan(spec: GemmSpec, swapped: bool, machine: Machine) -> GemmPlan:
     panels = [Panel(0, full, pieces_of(machine.lanes, machine.lanes), rows)]
     if spec.n % machine.lanes:
         panels.append(Panel(full, 1, pieces_of(spec.n % machine.lanes, machine.lanes), rows))
-    groups = min(_UNITS, sum(p.count for p in panels))
+    groups = min(_TARGET_UNITS, sum(p.count for p in panels))
     return GemmPlan(
         spec,
         swapped,

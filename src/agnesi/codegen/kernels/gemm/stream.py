@@ -12,7 +12,7 @@ from agnesi.codegen.kernels.gemm.unit import Unit, share
 from agnesi.codegen.llvm.builder import Value, const, i64, vector
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
 
-_AHEAD = 16  # lines of B that are under way from memory
+_PREFETCH_LINES = 16  # lines of B that are under way from memory
 
 
 class StreamUnit(Unit):
@@ -80,7 +80,7 @@ class StreamUnit(Unit):
         pitch = self.plan.spec.b_strides[0]
         places = [b.gep(self.type, line, i64(d * pitch)) for d in range(lines)]
         for d in range(lines):
-            prefetch(b, b.gep(self.type, line, i64((d + _AHEAD) * pitch)), near=False)
+            prefetch(b, b.gep(self.type, line, i64((d + _PREFETCH_LINES) * pitch)), near=False)
         return [load_strided(b, p, self.type, 1, piece.lanes, piece.mask) for p in places]
 
     def _finish(self, panel: Panel, index: Value) -> None:

@@ -8,14 +8,23 @@ from agnesi.codegen.kernels.gemm.spec import GemmSpec
 from agnesi.codegen.kernels.gemm.tiling import Panel, Rows, pieces_of
 from agnesi.core.ir.dims import is_static
 
-ZEROS = 0.2  # the share of zeros from which fewer products outweigh a load for each of them
-_FEW = 6  # by how much more, over the rows: for few of them blocks of B are copied
-_VECTORS = 8  # of a panel
-_BITS = 64  # lines of B to a block, at most: a mask's
-_TURN = 4  # lines that are turned at once, so that only the last block has some left over
-_NEAREST, _NEAR = 0.8, 0.6  # the shares of caches for a block of B, and for a panel's sums
+#: Share of zeros from which fewer products outweigh a load for each of them.
+MIN_ZERO_SHARE = 0.2
+#: By how much more, divided by the rows: for few rows blocks of B are copied.
+_COPY_ZERO_SHARE_ROWS = 6
+#: Vectors of a panel.
+_PANEL_VECTORS = 8
+#: Lines of B in a block, at most: the bits of a mask.
+_MAX_BLOCK_LINES = 64
+#: Lines that are transposed at once, so that only the last block has some left over.
+_TRANSPOSED_LINES = 4
+#: Share of the first-level cache for a block of B.
+_L1_SHARE = 0.8
+#: Share of the second-level cache for a panel's sums.
+_L2_SHARE = 0.6
 _LEAST_ROWS, _LEAST_K, _LEAST_WORK = 64, 128, 1 << 24
-_TURNED = 2 << 20  # bytes of A that are laid out along k at once, at most
+#: Bytes of A that are packed along k at once, at most.
+_MAX_TRANSPOSED_BYTES = 2 << 20
 
 
 def skipping(spec: GemmSpec, machine: Machine) -> GemmPlan | None:
@@ -25,15 +34,15 @@ def skipping(spec: GemmSpec, machine: Machine) -> GemmPlan | None:
         spec = spec.transposed()
     if not _fits(spec, machine):
         return None
-    columns = _VECTORS * machine.lanes
+    columns = _PANEL_VECTORS * machine.lanes
     line = columns * spec.itemsize
-    room = int(machine.l2 * _NEAR) // line
+    room = int(machine.l2 * _L2_SHARE) // line
     if spec.a_strides[1] != 1:
-        room = min(room, _TURNED // (spec.k * spec.itemsize))
+        room = min(room, _MAX_TRANSPOSED_BYTES // (spec.k * spec.itemsize))
     chunks = _chunks(spec.m, max(1, room))
     if not chunks:
         return None
-    limit = min(_BITS, int(machine.l1 * _NEAREST) // line)
+    limit = min(_MAX_BLOCK_LINES, int(machine.l1 * _L1_SHARE) // line)
     rows, (full, rest) = Rows(spec.m, chunks), divmod(spec.n, columns)
     panels = [Panel(0, full, pieces_of(columns, machine.lanes), rows)]
     if rest:
@@ -50,18 +59,20 @@ def skipping(spec: GemmSpec, machine: Machine) -> GemmPlan | None:
         pack_a=spec.a_strides[1] != 1,
         pack_b=True,
         spill=False,
-        abreast=2 if machine.registers > 3 * _VECTORS else 1,
+        abreast=2 if machine.registers > 3 * _PANEL_VECTORS else 1,
     )
 
 
 def _fits(spec: GemmSpec, machine: Machine) -> bool:
     """Whether it is large, in memory, and lies as it should."""
     sizes = (*spec.sizes, *spec.a_steps, *spec.b_steps)
-    large = spec.m >= _LEAST_ROWS and spec.k >= _LEAST_K and spec.n >= _VECTORS * machine.lanes
+    large = (
+        spec.m >= _LEAST_ROWS and spec.k >= _LEAST_K and spec.n >= _PANEL_VECTORS * machine.lanes
+    )
     in_memory = spec.a_direct and spec.b_direct and spec.dtype in ("float32", "float64")
     if not (large and in_memory and is_static(sizes) and machine.lanes >= 4):
         return False
-    many = spec.zeros[0] >= ZEROS + _FEW / spec.m
+    many = spec.zeros[0] >= MIN_ZERO_SHARE + _COPY_ZERO_SHARE_ROWS / spec.m
     lie = all(1 in strides for strides in (spec.a_strides, spec.b_strides, spec.c_strides))
     return many and lie and spec.m * spec.n * spec.k >= _LEAST_WORK
 
@@ -74,6 +85,6 @@ def _chunks(rows: int, room: int) -> int:
 
 def _block(k: int, limit: int) -> int:
     """Lines of a block: such that nothing is left over, if few less than can be do that."""
-    most = limit // _TURN * _TURN
-    even = (size for size in range(most, limit * 3 // 4, -_TURN) if k % size == 0)
+    most = limit // _TRANSPOSED_LINES * _TRANSPOSED_LINES
+    even = (size for size in range(most, limit * 3 // 4, -_TRANSPOSED_LINES) if k % size == 0)
     return next(even, limit // 16 * 16)

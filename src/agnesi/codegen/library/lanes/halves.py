@@ -12,10 +12,16 @@ from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64, lane
 from agnesi.codegen.llvm.task import task
 from agnesi.core.target import Target
 
-#: Lanes, vectors and rows of a tile of results, and rows of the second matrix that are packed.
-_LANES, _VECTORS, _ROWS, _DEPTH = 16, 3, 8, 512
-_WIDE = _LANES * _VECTORS
-_NUMBERS = lanes(f"<{_LANES} x i64>", range(_LANES))
+#: Lanes of a vector.
+_TILE_LANES = 16
+#: Vectors in a row of a tile of results.
+_TILE_VECTORS = 3
+#: Rows of a tile of results.
+_TILE_ROWS = 8
+#: Rows of the second matrix that are packed at a time.
+_PACKED_ROWS = 512
+_TILE_COLUMNS = _TILE_LANES * _TILE_VECTORS
+_NUMBERS = lanes(f"<{_TILE_LANES} x i64>", range(_TILE_LANES))
 _SUMS, _PAIRS, _HALVES = "<16 x float>", "<32 x bfloat>", "<16 x i16>"
 
 
@@ -31,14 +37,14 @@ class _Product:
     def columns(self, j: Value) -> None:
         """A strip of columns."""
         b = self.b
-        left = b.intrinsic("smin", b.sub(self.n, j), i64(_WIDE))
-        masks = [_mask(b, b.sub(left, i64(v * _LANES))) for v in range(_VECTORS)]
-        with b.loop(i64(0), self.k, _DEPTH) as block:
-            depth = b.intrinsic("smin", b.sub(self.k, block.index), i64(_DEPTH))
+        left = b.intrinsic("smin", b.sub(self.n, j), i64(_TILE_COLUMNS))
+        masks = [_mask(b, b.sub(left, i64(v * _TILE_LANES))) for v in range(_TILE_VECTORS)]
+        with b.loop(i64(0), self.k, _PACKED_ROWS) as block:
+            depth = b.intrinsic("smin", b.sub(self.k, block.index), i64(_PACKED_ROWS))
             self._pack(block.index, depth, j, masks)
             later = b.icmp("sgt", block.index, i64(0))
-            whole = b.sub(self.m, b.op("urem", self.m, i64(_ROWS)))
-            for start, stop, rows in ((i64(0), whole, _ROWS), (whole, self.m, 1)):
+            whole = b.sub(self.m, b.op("urem", self.m, i64(_TILE_ROWS)))
+            for start, stop, rows in ((i64(0), whole, _TILE_ROWS), (whole, self.m, 1)):
                 with b.loop(start, stop, rows) as i:
                     self._tile(rows, (i.index, j), (block.index, depth), masks, later)
 
@@ -49,30 +55,32 @@ class _Product:
             even = b.add(first, turn.index)
             there = b.icmp("slt", b.add(turn.index, i64(1)), depth)
             for v, mask in enumerate(masks):
-                column = b.add(j, i64(v * _LANES))
+                column = b.add(j, i64(v * _TILE_LANES))
                 pairs = (self._neighbours if self.turned else self._rows)(even, column, mask, there)
-                at = b.add(b.mul(turn.index, i64(_WIDE)), i64(v * 2 * _LANES))
+                at = b.add(b.mul(turn.index, i64(_TILE_COLUMNS)), i64(v * 2 * _TILE_LANES))
                 b.store(pairs, b.gep("i16", self.room, at), 64)
 
     def _rows(self, even: Value, column: Value, mask: Value, there: Value) -> Value:
         """Pairs of elements of two rows, the second of which may not be ``there``."""
         b = self.b
-        both = b.op("and", mask, b.splat(there, _LANES))
+        both = b.op("and", mask, b.splat(there, _TILE_LANES))
         first = self._row(even, column, mask)
         second = self._row(b.add(even, i64(1)), column, both)
-        return b.shuffle(first, second, [i // 2 + _LANES * (i % 2) for i in range(2 * _LANES)])
+        return b.shuffle(
+            first, second, [i // 2 + _TILE_LANES * (i % 2) for i in range(2 * _TILE_LANES)]
+        )
 
     def _neighbours(self, even: Value, column: Value, mask: Value, there: Value) -> Value:
         """The same where pairs lie side by side; one that is half there is the end of a row."""
         b = self.b
         begin = b.add(b.mul(column, self.k), b.sub(even, b.select(there, i64(0), i64(1))))
-        lines = b.op("mul", b.splat(self.k, _LANES), _NUMBERS)
-        places = b.op("add", lines, b.splat(begin, _LANES))
-        pointers = b.value(f"<{_LANES} x ptr>",
+        lines = b.op("mul", b.splat(self.k, _TILE_LANES), _NUMBERS)
+        places = b.op("add", lines, b.splat(begin, _TILE_LANES))
+        pointers = b.value(f"<{_TILE_LANES} x ptr>",
                            f"getelementptr i16, {self.c}, {places}")
-        pairs = b.gather(f"<{_LANES} x i32>", pointers, mask, 2)
+        pairs = b.gather(f"<{_TILE_LANES} x i32>", pointers, mask, 2)
         shift = b.select(there, Value("0", "i32"), Value("16", "i32"))
-        return b.op("lshr", pairs, b.splat(shift, _LANES))
+        return b.op("lshr", pairs, b.splat(shift, _TILE_LANES))
 
     def _row(self, row: Value, column: Value, mask: Value) -> Value:
         b = self.b
@@ -91,8 +99,8 @@ class _Product:
         before = []
         for target in targets:
             for v, mask in enumerate(masks):
-                wanted = b.op("and", mask, b.splat(later, _LANES))
-                at = b.gep("float", target, i64(v * _LANES))
+                wanted = b.op("and", mask, b.splat(later, _TILE_LANES))
+                at = b.gep("float", target, i64(v * _TILE_LANES))
                 before.append(b.masked_load(_SUMS, at, wanted, 4, const(_SUMS, 0)))
         pairs = b.sub(depth, b.op("urem", depth, i64(2)))
         with b.loop(i64(0), pairs, 2, carried=before) as turn:
@@ -110,27 +118,29 @@ class _Product:
                 for x, y in zip(turn.results, ends, strict=True)]
         for r, target in enumerate(targets):
             for v, mask in enumerate(masks):
-                at = b.gep("float", target, i64(v * _LANES))
-                b.masked_store(sums[r * _VECTORS + v], at, mask, 4)
+                at = b.gep("float", target, i64(v * _TILE_LANES))
+                b.masked_store(sums[r * _TILE_VECTORS + v], at, mask, 4)
 
     def _sums(self, at: Value, sums: Sequence[Value], pairs: Sequence[Value]) -> list[Value]:
         """The sums with the products of a pair of columns and a pair of rows."""
         b = self.b
-        place = b.mul(at, i64(_WIDE))
-        packed = [b.load(_PAIRS, b.gep("i16", self.room, b.add(place, i64(v * 2 * _LANES))), 64)
-                  for v in range(_VECTORS)]
+        place = b.mul(at, i64(_TILE_COLUMNS))
+        packed = [
+            b.load(_PAIRS, b.gep("i16", self.room, b.add(place, i64(v * 2 * _TILE_LANES))), 64)
+            for v in range(_TILE_VECTORS)
+        ]
         found = []
         for r, pair in enumerate(pairs):
-            both = b.cast("bitcast", b.splat(pair, _LANES), _PAIRS)
+            both = b.cast("bitcast", b.splat(pair, _TILE_LANES), _PAIRS)
             for v, right in enumerate(packed):
                 found.append(b.call(_SUMS, "llvm.x86.avx512bf16.dpbf16ps.512",
-                                    sums[r * _VECTORS + v], both, right))
+                                    sums[r * _TILE_VECTORS + v], both, right))
         return found
 
 
 def _mask(b: Builder, count: Value) -> Value:
     """The first so many lanes."""
-    return b.icmp("slt", _NUMBERS, b.splat(count, _LANES))
+    return b.icmp("slt", _NUMBERS, b.splat(count, _TILE_LANES))
 
 
 def halves_module(turned: bool, room: int, target: Target) -> str:
@@ -145,7 +155,7 @@ def halves_module(turned: bool, room: int, target: Target) -> str:
     table, begin, end, _ = b.parameters
     a, c, result, given = (b.load("ptr", b.gep("i64", table, i64(i))) for i in range(4))
     many, m, n, k, units = (b.load("i64", b.gep("i64", table, i64(i))) for i in range(4, 9))
-    strips = b.op("udiv", b.add(n, i64(_WIDE - 1)), i64(_WIDE))
+    strips = b.op("udiv", b.add(n, i64(_TILE_COLUMNS - 1)), i64(_TILE_COLUMNS))
     total = b.mul(many, strips)
     with b.loop(begin, end) as unit:
         space = b.gep("i8", given, b.mul(unit.index, i64(room)))
@@ -153,7 +163,7 @@ def halves_module(turned: bool, room: int, target: Target) -> str:
         behind = b.op("udiv", b.mul(b.add(unit.index, i64(1)), total), units)
         with b.loop(first, behind) as strip:
             which = b.op("udiv", strip.index, strips)
-            column = b.mul(b.op("urem", strip.index, strips), i64(_WIDE))
+            column = b.mul(b.op("urem", strip.index, strips), i64(_TILE_COLUMNS))
             matrices = [
                 b.gep("i16", a, b.mul(which, b.mul(m, k))),
                 b.gep("i16", c, b.mul(which, b.mul(k, n))),

@@ -8,7 +8,7 @@ from agnesi.codegen.llvm.builder import Module, Value, i64
 from agnesi.codegen.llvm.task import task
 
 #: Rows, or whatever is counted, come in multiples of this, so that lanes are full.
-_MULTIPLE = 16
+_COUNT_MULTIPLE = 16
 #: How far what belongs to one of those that are counted is from what belongs to the next, in bytes;
 #: ``COUNT`` marks their number, ``ROOM`` memory to work in.
 Step = int | str
@@ -25,8 +25,10 @@ def write_shared(module: Module, types: Sequence[str], steps: Sequence[Step], un
     table, begin, end, _ = b.parameters
     given = [b.load(t, b.gep("i64", table, i64(i))) for i, t in enumerate(types)]
     count = given[list(steps).index(COUNT)]
-    blocks = b.op("udiv", b.add(count, i64(units * _MULTIPLE - 1)), i64(units * _MULTIPLE))
-    share = b.mul(blocks, i64(_MULTIPLE))
+    blocks = b.op(
+        "udiv", b.add(count, i64(units * _COUNT_MULTIPLE - 1)), i64(units * _COUNT_MULTIPLE)
+    )
+    share = b.mul(blocks, i64(_COUNT_MULTIPLE))
     with b.loop(begin, end) as unit:
         first = b.mul(unit.index, share)
         many = b.intrinsic("smin", share, b.sub(count, first))

@@ -12,11 +12,13 @@ from agnesi.codegen.llvm.instructions import prefetch
 from agnesi.codegen.llvm.task import share, task
 from agnesi.core.target import Target
 
-#: A line of the cache, and lines at a time.
-_LINE, _MANY = 64, 4
-_VECTOR = f"<{_LINE // 4} x i32>"
+#: Bytes of a cache line.
+_LINE_BYTES = 64
+#: Lines that are read at a time.
+_LINES_AT_ONCE = 4
+_VECTOR = f"<{_LINE_BYTES // 4} x i32>"
 #: Bytes of a block, at least.
-LEAST = 4 * _LINE
+MIN_BLOCK_BYTES = 4 * _LINE_BYTES
 
 
 def blocks_module(name: str, target: Target) -> str:
@@ -66,18 +68,18 @@ class _Blocks(Places):
             if whole and self.past:
                 b.stream(line, place)
             else:
-                b.store(line, place, _LINE if whole else 1)
+                b.store(line, place, _LINE_BYTES if whole else 1)
             prefetch(b, b.gep("i8", following, at), near=True)
 
-        last = b.sub(self.bytes, i64(_LINE))
+        last = b.sub(self.bytes, i64(_LINE_BYTES))
         move(i64(0))
         address = b.cast("ptrtoint", target, "i64")
-        start = b.sub(i64(_LINE), b.op("and", address, i64(_LINE - 1)))
-        whole = b.op("and", b.sub(last, start), i64(-_MANY * _LINE))
+        start = b.sub(i64(_LINE_BYTES), b.op("and", address, i64(_LINE_BYTES - 1)))
+        whole = b.op("and", b.sub(last, start), i64(-_LINES_AT_ONCE * _LINE_BYTES))
         middle = b.add(start, whole)
-        with b.loop(start, middle, _MANY * _LINE) as turn:
-            for k in range(_MANY):
-                move(b.add(turn.index, i64(k * _LINE)), True)
-        with b.loop(middle, last, _LINE) as turn:
+        with b.loop(start, middle, _LINES_AT_ONCE * _LINE_BYTES) as turn:
+            for k in range(_LINES_AT_ONCE):
+                move(b.add(turn.index, i64(k * _LINE_BYTES)), True)
+        with b.loop(middle, last, _LINE_BYTES) as turn:
             move(turn.index, True)
         move(last)

@@ -10,10 +10,12 @@ from agnesi.codegen.llvm.builder import Builder, Module, Value, i64
 from agnesi.codegen.llvm.task import task
 from agnesi.core.target import Target
 
-#: Elements of a block, and those that the table knows about.
-_BLOCK, _GROUP = 64, 8
+#: Elements of a block.
+_BLOCK_ELEMENTS = 64
+#: Elements of a group, whose combinations of bits are in a table.
+_GROUP_ELEMENTS = 8
 #: True elements of a block from which groups are quicker than one by one.
-_MANY = 8
+_MIN_GROUPED = 8
 _FALSE = Value("false", "i1")
 
 
@@ -35,15 +37,18 @@ class _Chosen:
         table = b.parameters[0]
         self.source, self.target = (b.load("ptr", b.gep("ptr", table, i64(k))) for k in (0, 1))
         self.n, self.size = (b.load("i64", b.gep("i64", table, i64(k))) for k in (2, 3))
-        lists = [[i for i in range(_GROUP) if bits >> i & 1] for bits in range(1 << _GROUP)]
+        lists = [
+            [i for i in range(_GROUP_ELEMENTS) if bits >> i & 1]
+            for bits in range(1 << _GROUP_ELEMENTS)
+        ]
         self.table = b.module.table(
-            "i8", [i for found in lists for i in (*found, *[0] * (_GROUP - len(found)))])
+            "i8", [i for found in lists for i in (*found, *[0] * (_GROUP_ELEMENTS - len(found)))])
 
     def write(self) -> None:
         b = self.b
-        whole = b.op("and", self.n, i64(-_BLOCK))
-        with b.loop(i64(0), whole, _BLOCK, [i64(0)]) as turn:
-            flags = b.load(f"<{_BLOCK} x i8>", b.gep("i8", self.source, turn.index), 1)
+        whole = b.op("and", self.n, i64(-_BLOCK_ELEMENTS))
+        with b.loop(i64(0), whole, _BLOCK_ELEMENTS, [i64(0)]) as turn:
+            flags = b.load(f"<{_BLOCK_ELEMENTS} x i8>", b.gep("i8", self.source, turn.index), 1)
             turn.carry(self._block(flags, turn.index, turn.carried[0]))
         (found,) = turn.results
         with b.loop(whole, self.n, 1, [found]) as turn:
@@ -61,19 +66,21 @@ class _Chosen:
         zero = Value("zeroinitializer", flags.type)
         bits = b.cast("bitcast", b.icmp("ne", flags, zero), "i64")
         count = b.intrinsic("ctpop", bits)
-        room = b.icmp("sle", b.add(found, i64(_BLOCK)), self.size)
-        many = b.op("and", room, b.icmp("sgt", count, i64(_MANY)))
+        room = b.icmp("sle", b.add(found, i64(_BLOCK_ELEMENTS)), self.size)
+        many = b.op("and", room, b.icmp("sgt", count, i64(_MIN_GROUPED)))
         b.either(many, lambda: self._groups(bits, first, found),
                  lambda: self._singly(bits, count, first, found))
         return b.add(found, count)
 
     def _groups(self, bits: Value, first: Value, found: Value) -> list[Value]:
         b = self.b
-        for k in range(0, _BLOCK, _GROUP):
-            group = b.op("and", b.op("lshr", bits, i64(k)), i64((1 << _GROUP) - 1))
-            row = b.gep("i8", self.table, b.mul(group, i64(_GROUP)))
-            places = b.cast("zext", b.load(f"<{_GROUP} x i8>", row, 8), f"<{_GROUP} x i64>")
-            places = b.add(places, b.splat(b.add(first, i64(k)), _GROUP))
+        for k in range(0, _BLOCK_ELEMENTS, _GROUP_ELEMENTS):
+            group = b.op("and", b.op("lshr", bits, i64(k)), i64((1 << _GROUP_ELEMENTS) - 1))
+            row = b.gep("i8", self.table, b.mul(group, i64(_GROUP_ELEMENTS)))
+            places = b.cast(
+                "zext", b.load(f"<{_GROUP_ELEMENTS} x i8>", row, 8), f"<{_GROUP_ELEMENTS} x i64>"
+            )
+            places = b.add(places, b.splat(b.add(first, i64(k)), _GROUP_ELEMENTS))
             b.store(places, b.gep("i64", self.target, found), 8)
             found = b.add(found, b.intrinsic("ctpop", group))
         return []

@@ -22,10 +22,12 @@ from agnesi.codegen.llvm.task import TYPES, share, task
 from agnesi.codegen.loops.evaluate import IDENTITY
 from agnesi.core.target import Target
 
-#: Bytes of a vector, and vectors at a time.
-_VECTOR, _MANY = 64, 4
+#: Bytes of a vector.
+_VECTOR_BYTES = 64
+#: Vectors that are compared at a time.
+_VECTORS_AT_ONCE = 4
 #: Elements of a row among which the extreme is looked for again: they are still near by then.
-_BLOCK = 1024
+_BLOCK_ELEMENTS = 1024
 
 
 def extremes_module(name: str, target: Target) -> str:
@@ -46,12 +48,12 @@ class _Extremes:
         self.largest = kind == "maximum"
         self.type = TYPES[dtype]
         self.size = int(dtype[-2:]) // 8
-        self.lanes = _VECTOR // self.size
+        self.lanes = _VECTOR_BYTES // self.size
         self.vector = vector(self.type, self.lanes)
         self.flags = vector("i1", self.lanes)
         self.floating = is_float(self.type)
         self.worst = const(self.vector, IDENTITY[kind](dtype))
-        self.step = _MANY * self.lanes
+        self.step = _VECTORS_AT_ONCE * self.lanes
 
     def write(self) -> None:
         b = self.b
@@ -80,7 +82,7 @@ class _Extremes:
 
     def _end(self, block: Value, whole: Value) -> Value:
         """Where a block ends."""
-        return self.b.intrinsic("smin", self.b.add(block, i64(_BLOCK)), whole)
+        return self.b.intrinsic("smin", self.b.add(block, i64(_BLOCK_ELEMENTS)), whole)
 
     def _equal(self, x: Value, best: Value) -> Value:
         return self.b.fcmp("oeq", x, best) if self.floating else self.b.icmp("eq", x, best)
@@ -108,7 +110,7 @@ class _Extremes:
     def _load(self, row: Value, first: Value, n: Value | None) -> list[Value]:
         """Vectors from ``first`` on; the worst element where the row has ended, at ``n``."""
         b, found = self.b, []
-        for k in range(_MANY):
+        for k in range(_VECTORS_AT_ONCE):
             at = b.add(first, i64(k * self.lanes))
             place = b.gep(self.type, row, at)
             if n is None:
@@ -133,16 +135,20 @@ class _Extremes:
     def _best(self, row: Value, n: Value, whole: Value) -> tuple[Value, Value, Value]:
         """The extreme of the numbers in all lanes, its block, and whether there is any NaN."""
         b = self.b
-        with b.loop(i64(0), whole, _BLOCK, [self.worst, i64(0), const(self.flags, False)]) as block:
+        with b.loop(
+            i64(0), whole, _BLOCK_ELEMENTS, [self.worst, i64(0), const(self.flags, False)]
+        ) as block:
             best, at, strange = block.carried
             end = self._end(block.index, whole)
-            carried = [*[best] * _MANY, strange]
+            carried = [*[best] * _VECTORS_AT_ONCE, strange]
             with b.loop(block.index, end, self.step, carried, nonempty=True) as turn:
                 turn.carry(*self._folded(self._load(row, turn.index, None), turn.carried))
             *vectors, strange = turn.results
             block.carry(*self._improved(vectors, block.index, best, at), strange)
         best, at, strange = block.results
-        *vectors, strange = self._folded(self._load(row, whole, n), [*[best] * _MANY, strange])
+        *vectors, strange = self._folded(
+            self._load(row, whole, n), [*[best] * _VECTORS_AT_ONCE, strange]
+        )
         best, at = self._improved(vectors, whole, best, at)
         return best, at, b.call("i1", f"llvm.vector.reduce.or.{suffix(self.flags)}", strange)
 

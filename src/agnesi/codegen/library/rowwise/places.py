@@ -24,12 +24,14 @@ from agnesi.codegen.llvm.instructions import prefetch
 from agnesi.codegen.llvm.task import TYPES, share, task
 from agnesi.core.target import Target
 
-#: Rows at a time, and places.
-_ROWS, _LANES = 4, 16
-#: Elements ahead of those that are written for which memory is called.
-_AHEAD = 128
+#: Rows at a time.
+_ROWS_AT_ONCE = 4
+#: Indices at a time.
+_INDICES_AT_ONCE = 16
+#: Elements ahead of those that are written for which memory is prefetched.
+_PREFETCH_ELEMENTS = 128
 #: Bytes of a row from which its elements are gathered, so that more of them are under way.
-_FAR = 1 << 19
+_MIN_GATHERED_ROW_BYTES = 1 << 19
 
 #: Addresses of a row that is read and of one that is written.
 _Line = tuple[Value, Value]
@@ -122,11 +124,13 @@ class Places:
     def _make_ready(self, room: Value) -> None:
         """All places, in 32 bits."""
         b = self.b
-        with b.loop(i64(0), self.m, _LANES) as turn:
-            left = b.splat(b.sub(self.m, turn.index), _LANES)
-            mask = b.icmp("slt", lanes(vector("i64", _LANES), range(_LANES)), left)
-            found = self._located(turn.index, _LANES, mask)
-            narrow = b.cast("trunc", found, vector("i32", _LANES))
+        with b.loop(i64(0), self.m, _INDICES_AT_ONCE) as turn:
+            left = b.splat(b.sub(self.m, turn.index), _INDICES_AT_ONCE)
+            mask = b.icmp(
+                "slt", lanes(vector("i64", _INDICES_AT_ONCE), range(_INDICES_AT_ONCE)), left
+            )
+            found = self._located(turn.index, _INDICES_AT_ONCE, mask)
+            narrow = b.cast("trunc", found, vector("i32", _INDICES_AT_ONCE))
             b.masked_store(narrow, b.gep("i32", room, turn.index), mask, 4)
 
     # -- rows -----------------------------------------------------------------------------
@@ -135,9 +139,9 @@ class Places:
         room = b.gep("i32", self.room, b.mul(b.parameters[1], self.m))
         self._make_ready(room)
         first, last = share(b, self.count, self.units)
-        whole = b.add(first, b.op("and", b.sub(last, first), i64(-_ROWS)))
-        with b.loop(first, whole, _ROWS) as row:
-            self._rows([b.add(row.index, i64(k)) for k in range(_ROWS)], room)
+        whole = b.add(first, b.op("and", b.sub(last, first), i64(-_ROWS_AT_ONCE)))
+        with b.loop(first, whole, _ROWS_AT_ONCE) as row:
+            self._rows([b.add(row.index, i64(k)) for k in range(_ROWS_AT_ONCE)], room)
         with b.loop(whole, last) as row:
             self._rows([row.index], room)
 
@@ -156,8 +160,8 @@ class Places:
             for source, target in lines:
                 self._call(target if self.adds else source, following)
                 if not self.adds:
-                    self._call(target, b.add(i, i64(_AHEAD)))
-            for k in range(_LANES):
+                    self._call(target, b.add(i, i64(_PREFETCH_ELEMENTS)))
+            for k in range(_INDICES_AT_ONCE):
                 one(b.add(i, i64(k)))
 
         self._turns(i64(0), self.m, several, one)
@@ -165,26 +169,26 @@ class Places:
     def _one_row(self, first: Value, last: Value) -> None:
         """Some places of the only row."""
         b, line = self.b, (self.source, self.target)
-        far = b.icmp("sgt", b.mul(self.n, i64(self.size)), i64(_FAR))
+        far = b.icmp("sgt", b.mul(self.n, i64(self.size)), i64(_MIN_GATHERED_ROW_BYTES))
 
         def one(i: Value) -> None:
             self._element([line], i, self._located(i))
 
         def several(i: Value) -> None:
             if self.adds:
-                for k in range(_LANES):
+                for k in range(_INDICES_AT_ONCE):
                     one(b.add(i, i64(k)))
                 return
-            self._call(self.target, b.add(i, i64(_AHEAD)))
+            self._call(self.target, b.add(i, i64(_PREFETCH_ELEMENTS)))
             n = self.n if self.index == "i64" else b.cast("trunc", self.n, self.index)
-            beyond = b.icmp("uge", self._given(i, _LANES), b.splat(n, _LANES))
+            beyond = b.icmp("uge", self._given(i, _INDICES_AT_ONCE), b.splat(n, _INDICES_AT_ONCE))
             strange, plain, done = b.label("strange"), b.label("plain"), b.label("done")
             b.cbr(b.op("or", far, self._any(beyond)), strange, plain)
             b.open_block(strange)
             self._gathered(i)
             b.br(done)
             b.open_block(plain)
-            for k in range(_LANES):
+            for k in range(_INDICES_AT_ONCE):
                 at = b.add(i, i64(k))
                 place = self._given(at, 1)
                 self._element([line], at, place if self.index == "i64" else b.cast(
@@ -197,18 +201,18 @@ class Places:
     def _gathered(self, i: Value) -> None:
         """Elements of the only row at any places."""
         b = self.b
-        text = f"getelementptr {self.type}, {self.source}, {self._located(i, _LANES)}"
-        pointers = b.value(f"<{_LANES} x ptr>", text)
-        mask = const(vector("i1", _LANES), True)
-        found = b.gather(vector(self.type, _LANES), pointers, mask, self.size)
+        text = f"getelementptr {self.type}, {self.source}, {self._located(i, _INDICES_AT_ONCE)}"
+        pointers = b.value(f"<{_INDICES_AT_ONCE} x ptr>", text)
+        mask = const(vector("i1", _INDICES_AT_ONCE), True)
+        found = b.gather(vector(self.type, _INDICES_AT_ONCE), pointers, mask, self.size)
         b.store(found, b.gep(self.type, self.target, i), self.size)
 
     def _turns(self, first: Value, last: Value, several: Callable[[Value], None],
                one: Callable[[Value], None]) -> None:
         """All places: many at a time, then those that are left."""
         b = self.b
-        whole = b.add(first, b.op("and", b.sub(last, first), i64(-_LANES)))
-        with b.loop(first, whole, _LANES) as turn:
+        whole = b.add(first, b.op("and", b.sub(last, first), i64(-_INDICES_AT_ONCE)))
+        with b.loop(first, whole, _INDICES_AT_ONCE) as turn:
             several(turn.index)
         with b.loop(whole, last) as turn:
             one(turn.index)

@@ -13,8 +13,10 @@ from agnesi.core.target import Target
 
 _NEUTRAL = {"add": -0.0, "multiply": 1.0}
 _NAMES = {"add": ("fadd", "add"), "multiply": ("fmul", "mul")}
-#: Bytes of a vector, and vectors at a time.
-_VECTOR, _MANY = 64, 4
+#: Bytes of a vector.
+_VECTOR_BYTES = 64
+#: Vectors at a time.
+_VECTORS_AT_ONCE = 4
 
 
 def running_module(name: str, target: Target) -> str:
@@ -34,7 +36,7 @@ class _Running:
         self.b = b
         self.type = TYPES[dtype]
         self.size = int(dtype[-2:]) // 8
-        self.lanes = _VECTOR // self.size
+        self.lanes = _VECTOR_BYTES // self.size
         self.vector = vector(self.type, self.lanes)
         self.name = _NAMES[kind][dtype.startswith("int")]
         self.neutral = const(self.vector, _NEUTRAL[kind])
@@ -54,7 +56,7 @@ class _Running:
     def _row(self, source: Value, target: Value, n: Value) -> None:
         b = self.b
         before, done = [self.neutral], i64(0)
-        for several in (_MANY, 1):
+        for several in (_VECTORS_AT_ONCE, 1):
             step = several * self.lanes
             stop = b.op("and", n, i64(-step))
             with b.loop(done, stop, step, before) as turn:

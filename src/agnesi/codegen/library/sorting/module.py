@@ -16,7 +16,7 @@ from agnesi.codegen.library.sorting.blocks import Blocks
 from agnesi.codegen.library.sorting.lone import Lone
 from agnesi.codegen.library.sorting.network import Network
 from agnesi.codegen.library.sorting.radix import write_long, write_passes
-from agnesi.codegen.library.sorting.ranks import SHORT, write_ranks
+from agnesi.codegen.library.sorting.ranks import MAX_ROW_ELEMENTS, write_ranks
 from agnesi.codegen.library.sorting.rows import PLACE_BITS, Rows, Spec, write_zeros
 from agnesi.codegen.llvm.builder import Builder, Loop, Module, Value, i64, vector
 from agnesi.codegen.llvm.task import share, task
@@ -83,7 +83,7 @@ class _Driver:
         always = Value("true", "i1")
         if self.spec.fits:
             yield i64(SIDE_BY_SIDE), several, self._beside
-        yield i64(SHORT), always, self._each("sort_short")
+        yield i64(MAX_ROW_ELEMENTS), always, self._each("sort_short")
         if self.spec.fits:
             yield i64(_ALONE[self.spec.bytes]), always, self._each("sort_alone", 1)
         yield i64((1 << 63) - 1), always, self._each("sort_long", 2)

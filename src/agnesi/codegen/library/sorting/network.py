@@ -14,7 +14,7 @@ from agnesi.codegen.llvm.builder import Builder, Module, Value, i64, width
 from agnesi.core.ir.calls.sorting import GROUP_VECTORS
 
 #: Vectors that are loaded at a time where groups meet.
-_FEW = 4
+_VECTORS_AT_ONCE = 4
 
 
 def _exchanges(n: int) -> Iterator[tuple[int, int]]:
@@ -124,9 +124,9 @@ class Network:
         b = self._builder("meet", "low", "high")
         block, low, high = b.parameters
         first, second = self._group(b, block, low), self._group(b, block, high)
-        with b.loop(i64(0), i64(GROUP_VECTORS), _FEW, nonempty=True) as few:
-            self._exchanged(b, self._lines(b, first, few.index, _FEW),
-                            self._lines(b, second, few.index, _FEW))
+        with b.loop(i64(0), i64(GROUP_VECTORS), _VECTORS_AT_ONCE, nonempty=True) as few:
+            self._exchanged(b, self._lines(b, first, few.index, _VECTORS_AT_ONCE),
+                            self._lines(b, second, few.index, _VECTORS_AT_ONCE))
         b.ret()
         b.finish()
 
@@ -136,10 +136,10 @@ class Network:
         b = self._builder("flip", "low", "high", "count")
         block, low, high, count = b.parameters
         first, last = (b.mul(x, i64(GROUP_VECTORS)) for x in (low, b.add(high, i64(1))))
-        with b.loop(i64(0), b.mul(count, i64(GROUP_VECTORS)), _FEW) as few:
+        with b.loop(i64(0), b.mul(count, i64(GROUP_VECTORS)), _VECTORS_AT_ONCE) as few:
             below = b.sub(b.sub(last, i64(1)), few.index)
-            self._exchanged(b, self._lines(b, block, b.add(first, few.index), _FEW),
-                            self._lines(b, block, below, _FEW, -1))
+            self._exchanged(b, self._lines(b, block, b.add(first, few.index), _VECTORS_AT_ONCE),
+                            self._lines(b, block, below, _VECTORS_AT_ONCE, -1))
         b.ret()
         b.finish()
 
@@ -170,12 +170,12 @@ class Network:
     def _fours(self, b: Builder, block: Value, first: Value, half: Value) -> None:
         """Four groups, ``half`` apart each, over two steps."""
         groups = [self._group(b, block, b.add(first, b.mul(half, i64(k)))) for k in range(4)]
-        with b.loop(i64(0), i64(GROUP_VECTORS), _FEW, nonempty=True) as few:
-            places = [x for g in groups for x in self._lines(b, g, few.index, _FEW)]
+        with b.loop(i64(0), i64(GROUP_VECTORS), _VECTORS_AT_ONCE, nonempty=True) as few:
+            places = [x for g in groups for x in self._lines(b, g, few.index, _VECTORS_AT_ONCE)]
             rows = self._load(b, places)
             for low, high in self._STEPS:
-                for k in range(_FEW):
-                    _exchange(b, rows, _FEW * low + k, _FEW * high + k)
+                for k in range(_VECTORS_AT_ONCE):
+                    _exchange(b, rows, _VECTORS_AT_ONCE * low + k, _VECTORS_AT_ONCE * high + k)
             self._store(b, places, rows)
 
     def _partly(self, b: Builder, block: Value, first: Value, half: Value, end: Value) -> None:
@@ -223,10 +223,12 @@ class Network:
         lines = b.mul(groups, i64(GROUP_VECTORS))
         bit = 1
         while bit < width(self.type):
-            with b.loop(i64(0), b.op("lshr", lines, i64(1)), _FEW, nonempty=True) as few:
-                low = self._lines(b, block, few.index, _FEW)
+            with b.loop(
+                i64(0), b.op("lshr", lines, i64(1)), _VECTORS_AT_ONCE, nonempty=True
+            ) as few:
+                low = self._lines(b, block, few.index, _VECTORS_AT_ONCE)
                 last = b.sub(b.sub(lines, i64(1)), few.index)
-                self._lanes_met(b, low, self._lines(b, block, last, _FEW, -1), bit)
+                self._lanes_met(b, low, self._lines(b, block, last, _VECTORS_AT_ONCE, -1), bit)
             self._bitonic(b, block, i64(0), groups, groups)
             bit *= 2
         b.ret()

@@ -8,8 +8,8 @@ from functools import partial
 from agnesi.codegen.library.sorting.rows import PLACE_BITS, Rows, Signs, Spec
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64
 
-_DIGIT = 8
-_COUNTS = 1 << _DIGIT
+_DIGIT_BITS = 8
+_DIGIT_VALUES = 1 << _DIGIT_BITS
 
 
 def write_passes(b: Builder, type_: str, lowest: int) -> None:
@@ -17,19 +17,25 @@ def write_passes(b: Builder, type_: str, lowest: int) -> None:
     ``lowest`` on; returns which of the two places has the result."""
     here, there, n = b.parameters
     bits = int(type_[1:])
-    shifts = range(lowest, bits, _DIGIT)
-    counts = b.alloca("i32", _COUNTS * len(shifts))
-    b.call("void", "llvm.memset.p0.i64", counts, Value("0", "i8"), i64(4 * _COUNTS * len(shifts)),
-           const("i1", False))
+    shifts = range(lowest, bits, _DIGIT_BITS)
+    counts = b.alloca("i32", _DIGIT_VALUES * len(shifts))
+    b.call(
+        "void",
+        "llvm.memset.p0.i64",
+        counts,
+        Value("0", "i8"),
+        i64(4 * _DIGIT_VALUES * len(shifts)),
+        const("i1", False),
+    )
     sign = const(type_, -1 << (bits - 1))
 
     def digit(value: Value, shift: int) -> Value:
         shifted = b.op("lshr", b.op("xor", value, sign), const(type_, shift))
-        kept = b.op("and", shifted, const(type_, _COUNTS - 1))
+        kept = b.op("and", shifted, const(type_, _DIGIT_VALUES - 1))
         return kept if bits == 64 else b.cast("zext", kept, "i64")
 
     def counter(row: int, of: Value) -> Value:
-        return b.gep("i32", counts, b.add(of, i64(row * _COUNTS)))
+        return b.gep("i32", counts, b.add(of, i64(row * _DIGIT_VALUES)))
 
     with b.loop(i64(0), n) as turn:
         value = b.load(type_, b.gep(type_, here, turn.index))
@@ -46,7 +52,7 @@ def write_passes(b: Builder, type_: str, lowest: int) -> None:
         alike = b.cast("zext", b.load("i32", counter(row, first)), "i64")
         with b.when(b.icmp("ne", alike, n)):
             _one_pass(b, source, target, n, type_, own,
-                      b.gep("i32", counts, i64(row * _COUNTS)))
+                      b.gep("i32", counts, i64(row * _DIGIT_VALUES)))
             b.store(target, places)
             b.store(source, b.gep("ptr", places, i64(1)))
     b.ret(b.load("ptr", places))
@@ -56,7 +62,7 @@ def write_passes(b: Builder, type_: str, lowest: int) -> None:
 def _one_pass(b: Builder, source: Value, target: Value, n: Value, type_: str,
               digit: Callable[[Value], Value], counts: Value) -> None:
     """By one digit, whose counts become the places where each begins."""
-    with b.loop(i64(0), i64(_COUNTS), 1, [const("i32", 0)], nonempty=True) as turn:
+    with b.loop(i64(0), i64(_DIGIT_VALUES), 1, [const("i32", 0)], nonempty=True) as turn:
         at = b.gep("i32", counts, turn.index)
         count = b.load("i32", at)
         b.store(turn.carried[0], at)

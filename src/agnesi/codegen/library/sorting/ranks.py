@@ -6,14 +6,14 @@ from agnesi.codegen.library.sorting.rows import Rows, Spec
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
 
 #: Elements of the longest rows that are sorted this way.
-SHORT = 96
+MAX_ROW_ELEMENTS = 96
 
 
 def write_ranks(b: Builder, spec: Spec, lanes_: int) -> None:
     """``sort_short(ptr table, i64 start)``: the row that begins at ``start``."""
     table, start = b.parameters
     rows = Rows(b, spec, table)
-    type_, room = spec.keys.type, SHORT + lanes_
+    type_, room = spec.keys.type, MAX_ROW_ELEMENTS + lanes_
     keys, ranks = b.alloca(type_, room), b.alloca(type_, room)
     with b.loop(i64(0), rows.n) as turn:
         raw = rows.load(rows.at(start, turn.index))

@@ -30,7 +30,7 @@ from agnesi.codegen.kernels.conv.source import (
 from agnesi.codegen.kernels.conv.tiles import Column, Tile, Turn, given_turns, number, pitches
 from agnesi.codegen.kernels.conv.winograd.plan import Shape, WinogradWeightPlan
 from agnesi.codegen.kernels.conv.winograd.products import tiles_of
-from agnesi.codegen.kernels.conv.winograd.tiles import ALPHA, SIDE, TAPS
+from agnesi.codegen.kernels.conv.winograd.tiles import FILTER_TAPS, RESULT_TILE, SOURCE_TILE
 from agnesi.codegen.kernels.conv.winograd.transform import (
     FILTERS,
     RESULT,
@@ -89,8 +89,8 @@ class Block:
 
     def box(self, image: Value, group: Value, plane: Value) -> Box:
         """The places of a plane that belong to the block."""
-        b, across = self.b, self.b.mul(i64(SIDE), self.plan.wide.squares)
-        lines = b.mul(i64(SIDE), self.plan.high.step)
+        b, across = self.b, self.b.mul(i64(RESULT_TILE), self.plan.wide.squares)
+        lines = b.mul(i64(RESULT_TILE), self.plan.high.step)
         return Box(image, group, plane, b.mul(self.y, lines), b.mul(self.y_end, lines), i64(0),
                    across)
 
@@ -169,14 +169,14 @@ class Both:
         """The first place of a square of an axis."""
         b = self.b
         band, phase = divide(b, square, grid.step)
-        return b.add(b.mul(band, self._times(SIDE, grid.step)), phase)
+        return b.add(b.mul(band, self._times(RESULT_TILE, grid.step)), phase)
 
     def _turns(self, grid: Any, element: Value) -> Value:
         """How many parts are not zero in a line or column of a square."""
-        b, (first, most, last) = self.b, (grid.turns[i] for i in (0, 1, ALPHA - 1))
+        b, (first, most, last) = self.b, (grid.turns[i] for i in (0, 1, SOURCE_TILE - 1))
         if first == most == last:
             return first
-        rest = b.select(b.icmp("eq", element, i64(ALPHA - 1)), last, most)
+        rest = b.select(b.icmp("eq", element, i64(SOURCE_TILE - 1)), last, most)
         return b.select(b.icmp("eq", element, i64(0)), first, rest)
 
     def _transform_source(self, block: Block, first: Value) -> None:
@@ -199,7 +199,7 @@ class Both:
             there = self._at(target, (down.index, self._times(bands, wide.step, pitch)),
                              (phase.index, pitch))
             carry(b, self.type, matrix,
-                  Squares(here, self._times(SIDE, wide.step, layout.pixel),
+                  Squares(here, self._times(RESULT_TILE, wide.step, layout.pixel),
                           b.mul(high.step, layout.line), b.mul(wide.step, layout.pixel)),
                   Squares(there, b.mul(wide.step, pitch), self._times(len(matrix), gap), gap),
                   bands, *vectors)
@@ -275,12 +275,12 @@ class Winograd(Both):
                                     (x.index, self._times(2, step)))
                     gap = b.mul(plan.parts, plan.part_elements)
                     lacking = [
-                        [self._lacks(grid, at, tap) for tap in range(TAPS)]
+                        [self._lacks(grid, at, tap) for tap in range(FILTER_TAPS)]
                         for grid, at in ((plan.high, y.index), (plan.wide, x.index))
                     ]
                     carry(b, self.type, FILTERS,
                           Squares(here, width, b.mul(w.taps, step), step),
-                          Squares(there, width, self._times(ALPHA, gap), gap),
+                          Squares(there, width, self._times(SOURCE_TILE, gap), gap),
                           self.dense.channels, *self._vectors(kind),
                           lacking=(lacking[0], lacking[1]))
 
@@ -303,7 +303,7 @@ class Winograd(Both):
         b = self.b
         if tap == 0 and grid.parts.ref != "1":
             return b.icmp("ne", part, i64(0))
-        if tap == TAPS - 1 and grid.short.ref != "-1":
+        if tap == FILTER_TAPS - 1 and grid.short.ref != "-1":
             return b.icmp("eq", part, grid.short)
         return None
 
@@ -358,7 +358,7 @@ class Winograd(Both):
         b, plan = self.b, self.plan
         own = self._at(self.u, (b.sub(index, self.first), plan.panel_elements))
         deep, z, first = self._depth(block, plane, first)
-        with b.loop(i64(0), i64(ALPHA * ALPHA), nonempty=True) as element:
+        with b.loop(i64(0), i64(SOURCE_TILE * SOURCE_TILE), nonempty=True) as element:
             u = self._at(own, (element.index, b.mul(plan.parts, plan.part_elements)),
                          (z, self._times(plan.high.parts, plan.wide.parts, plan.part_elements)))
             v = self._at(self.v, (element.index, b.mul(plan.source_tiles, plan.channel_pitch)),
@@ -407,9 +407,11 @@ class Winograd(Both):
         """Loops over the runs of taps that are not zero in an element of a square."""
         b, plan = self.b, self.plan
         line = b.mul(block.read_across, plan.channel_pitch)
-        y, x = divide(b, element, ALPHA)
+        y, x = divide(b, element, SOURCE_TILE)
         first, second = (
-            any(grid.turns[i].ref == "0" for i in range(ALPHA)) for grid in (plan.high, plan.wide))
+            any(grid.turns[i].ref == "0" for i in range(SOURCE_TILE))
+            for grid in (plan.high, plan.wide)
+        )
         return [
             Turn(self._turns(plan.high, y), b.mul(plan.high.step, line),
                  b.mul(plan.wide.parts, plan.part_elements), maybe=first),
@@ -437,15 +439,24 @@ class Winograd(Both):
         b, plan = self.b, self.plan
         pitch, width = b.mul(plan.tiles, plan.width), plan.width
         column = b.mul(index, plan.panel_columns)
-        y = b.mul(block.y, self._times(SIDE, plan.high.step))
-        square, line = self._times(SIDE * SIDE, width), self._times(SIDE, width)
+        y = b.mul(block.y, self._times(RESULT_TILE, plan.high.step))
+        square, line = (
+            self._times(RESULT_TILE * RESULT_TILE, width),
+            self._times(RESULT_TILE, width),
+        )
         if self.finish_line is not None:  # lines of squares become lines of the image
             square, line = line, b.mul(plan.wide.squares, line)
         with b.loop(i64(0), block.lines) as down:
             here = self._at(self.m, (first, width), (down.index, b.mul(plan.wide.squares, width)))
-            carry(b, self.type, RESULT, Squares(here, width, self._times(ALPHA, pitch), pitch),
-                  Squares(self.packed, square, line, width),
-                  plan.wide.squares, *self._vectors(kind))
+            carry(
+                b,
+                self.type,
+                RESULT,
+                Squares(here, width, self._times(SOURCE_TILE, pitch), pitch),
+                Squares(self.packed, square, line, width),
+                plan.wide.squares,
+                *self._vectors(kind),
+            )
             top = b.add(y, self._corner(plan.high, down.index))
             place, steps = (where[0], self.group, column, where[1]), (square, line)
             if self.finish_line is not None:
@@ -483,4 +494,4 @@ class Winograd(Both):
         b = self.b
         beyond = b.sub(b.add(span.count, span.step), i64(1))
         rest = b.intrinsic("smax", b.sub(beyond, corner), i64(0))
-        return b.intrinsic("smin", i64(SIDE), divide(b, rest, span.step)[0])
+        return b.intrinsic("smin", i64(RESULT_TILE), divide(b, rest, span.step)[0])

@@ -12,7 +12,7 @@ from agnesi.codegen.kernels.conv.dense import Dense
 from agnesi.codegen.kernels.conv.plan import blocks_for
 from agnesi.codegen.kernels.conv.source import Layout, packed_layout
 from agnesi.codegen.kernels.conv.winograd.plan import WinogradPlan, WinogradWeightPlan
-from agnesi.codegen.kernels.conv.winograd.tiles import SIDE, Squared
+from agnesi.codegen.kernels.conv.winograd.tiles import RESULT_TILE, Squared
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import combined, most
 from agnesi.core.support.cached import cached_property
@@ -53,8 +53,8 @@ class _Open(WinogradPlan):
     def _packed(self, dense: Dense) -> Layout:
         """Packed lines of a block: as long as images are wide, in all what there is room for."""
         _, h, w = dense.spans
-        line = packed_layout(dense, 1, self.wide.squares * SIDE, self.itemsize)
-        squares = self._area(self.sheet, h.reach, w.reach) * SIDE * SIDE
+        line = packed_layout(dense, 1, self.wide.squares * RESULT_TILE, self.itemsize)
+        squares = self._area(self.sheet, h.reach, w.reach) * RESULT_TILE * RESULT_TILE
         return replace(line, plane=squares * line.pixel)
 
     @cached_property
@@ -63,7 +63,7 @@ class _Open(WinogradPlan):
 
     @property
     def room(self) -> int:
-        return SIDE * SIDE * _most(self.wide.squares) * self.width
+        return RESULT_TILE * RESULT_TILE * _most(self.wide.squares) * self.width
 
 
 @record

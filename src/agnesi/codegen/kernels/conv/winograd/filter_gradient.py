@@ -14,9 +14,9 @@ from agnesi.codegen.arithmetic.delinearize import divide
 from agnesi.codegen.kernels.conv.source import pack_source, reached
 from agnesi.codegen.kernels.conv.tiles import Column, Tile, Turn, given_turns, number
 from agnesi.codegen.kernels.conv.winograd.convolution import Block, Both
-from agnesi.codegen.kernels.conv.winograd.plan import TOGETHER
+from agnesi.codegen.kernels.conv.winograd.plan import CHANNELS_PER_INVERSE
 from agnesi.codegen.kernels.conv.winograd.products import add_tile
-from agnesi.codegen.kernels.conv.winograd.tiles import ALPHA, TAPS
+from agnesi.codegen.kernels.conv.winograd.tiles import FILTER_TAPS, SOURCE_TILE
 from agnesi.codegen.kernels.conv.winograd.transform import FILTERS, RESULT, Squares, carry, turned
 from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.unit import share
@@ -31,7 +31,7 @@ class WinogradWeight(Both):
         """Units [begin, end)."""
         b, plan = self.b, self.plan
         zero = const(vector(self.type, self.lanes), 0)
-        size = self._times(ALPHA * ALPHA, plan.parts, plan.sum_elements)
+        size = self._times(SOURCE_TILE * SOURCE_TILE, plan.parts, plan.sum_elements)
         with b.loop(begin, end) as loop:
             self.group, part = divide(b, loop.index, plan.panel_groups)
             self.first, self.last = share(b, plan.panel_count, plan.panel_groups, part)
@@ -85,14 +85,14 @@ class WinogradWeight(Both):
         first, nest = self._squares(block, deep)
         source, cotangent = first
         part = plan.sum_elements
-        with b.loop(i64(0), i64(ALPHA * ALPHA), nonempty=True) as element:
+        with b.loop(i64(0), i64(SOURCE_TILE * SOURCE_TILE), nonempty=True) as element:
             v = self._at(self.v, (element.index, b.mul(plan.source_tiles, plan.channel_pitch)),
                          (source, plan.channel_pitch))
             m = self._at(self.m, (element.index, b.mul(plan.tiles, plan.pitch)),
                          (cotangent, plan.pitch), (column, 1))
             u = self._at(self.u, (element.index, b.mul(plan.parts, part)),
                          (deep, self._times(plan.high.parts, plan.wide.parts, part)), (column, 1))
-            i, j = divide(b, element.index, ALPHA)
+            i, j = divide(b, element.index, SOURCE_TILE)
             with (
                 b.loop(i64(0), self._turns(plan.high, i)) as y,
                 b.loop(i64(0), self._turns(plan.wide, j)) as x,
@@ -166,29 +166,33 @@ class WinogradWeight(Both):
         b, plan, (d, h, w) = self.b, self.plan, self.dense.spans
         part, width, pieces = plan.sum_elements, plan.width, self._pieces(kind)
         o = b.mul(index, plan.panel_columns)
-        gap, square = b.mul(plan.parts, part), self._times(TAPS * TAPS, width)
+        gap, square = b.mul(plan.parts, part), self._times(FILTER_TAPS * FILTER_TAPS, width)
         with (
             b.loop(i64(0), d.taps, nonempty=True) as z,
             b.loop(i64(0), plan.high.parts, nonempty=True) as y,
             b.loop(i64(0), plan.wide.parts, nonempty=True) as x,
-            b.loop(i64(0), self.dense.channels, TOGETHER, nonempty=True) as channels,
+            b.loop(i64(0), self.dense.channels, CHANNELS_PER_INVERSE, nonempty=True) as channels,
         ):
             which = b.add(b.mul(z.index, plan.high.parts), y.index)
             which = b.add(b.mul(which, plan.wide.parts), x.index)
             here = self._at(self.u, (which, part), (channels.index, plan.pitch),
                             (self._column(index), 1))
             count = b.sub(self.dense.channels, channels.index)
-            count = b.intrinsic("smin", count, i64(TOGETHER))
+            count = b.intrinsic("smin", count, i64(CHANNELS_PER_INVERSE))
             carry(b, self.type, turned(FILTERS),
-                  Squares(here, plan.pitch, self._times(ALPHA, gap), gap),
-                  Squares(self.packed, square, self._times(TAPS, width), width), count,
+                  Squares(here, plan.pitch, self._times(SOURCE_TILE, gap), gap),
+                  Squares(self.packed, square, self._times(FILTER_TAPS, width), width), count,
                   *self._vectors(kind))
             with (
                 b.loop(i64(0), count, nonempty=True) as channel,
                 self._taps(h, y.index) as (i, down), self._taps(w, x.index) as (j, across),
             ):
-                row = self._at(self.packed, (channel.index, square), (i, self._times(TAPS, width)),
-                               (j, width))
+                row = self._at(
+                    self.packed,
+                    (channel.index, square),
+                    (i, self._times(FILTER_TAPS, width)),
+                    (j, width),
+                )
                 at = b.add(channels.index, channel.index)
                 self.finish(row, (self.group, o, at, z.index, down, across), pieces)
 
@@ -197,7 +201,7 @@ class WinogradWeight(Both):
         """A loop over the taps of a part: which of its three, and which of all."""
         b = self.b
         first = b.intrinsic("smin", part, i64(1))  # the first one belongs to the part before
-        begin = b.mul(part, i64(TAPS - 1))
-        stop = b.intrinsic("smin", i64(TAPS), b.sub(span.taps, begin))
+        begin = b.mul(part, i64(FILTER_TAPS - 1))
+        stop = b.intrinsic("smin", i64(FILTER_TAPS), b.sub(span.taps, begin))
         with b.loop(first, stop) as tap:
             yield tap.index, b.add(begin, tap.index)

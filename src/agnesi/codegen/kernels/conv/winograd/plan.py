@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agnesi.codegen.kernels.conv.dense import Dense
-from agnesi.codegen.kernels.conv.layouts import TURNED
-from agnesi.codegen.kernels.conv.plan import ROOM, panels_of, sizes_of, unevenness, whole_lines
+from agnesi.codegen.kernels.conv.layouts import TRANSPOSED_STORE_CYCLES
+from agnesi.codegen.kernels.conv.plan import (
+    MAX_WORKSPACE_BYTES,
+    panels_of,
+    sizes_of,
+    unevenness,
+    whole_lines,
+)
 from agnesi.codegen.kernels.conv.source import Layout, Way, image_blocks, packed_layout, packing
-from agnesi.codegen.kernels.conv.winograd.tiles import ALPHA, SIDE, TAPS, Grid, Squared
+from agnesi.codegen.kernels.conv.winograd.tiles import (
+    FILTER_TAPS,
+    RESULT_TILE,
+    SOURCE_TILE,
+    Grid,
+    Squared,
+)
 from agnesi.codegen.kernels.gemm.costs import Machine
 from agnesi.codegen.kernels.gemm.tiling import Panel, Paneled, Piece, Rows, pieces_of
 from agnesi.core.ir.dims import Size
@@ -16,12 +28,24 @@ from agnesi.core.ir.extents import Extent
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.record import record, replace
 
-_UNITS = 16
-_VECTORS = 2  # in a panel
-TOGETHER = 8  # channels of a gradient to filters that are carried back at once
-_SOURCE, _RESULT, _FILTER = 100, 90, 90  # cycles to transform one vector of squares
-_TURN = 1  # cycles of each turn of a tile on top, where heights are few
-_NEAR, _FAR = 64, 16  # bytes a cycle that operands cost from the second cache, and from beyond
+#: Work units to aim for.
+_TARGET_UNITS = 16
+#: Vectors of a panel.
+_PANEL_VECTORS = 2
+#: Channels of a gradient to filters that are transformed back at once.
+CHANNELS_PER_INVERSE = 8
+#: Cycles to transform one vector of tiles of the source.
+_SOURCE_TRANSFORM_CYCLES = 100
+#: Cycles to transform one vector of tiles of the result back.
+_RESULT_TRANSFORM_CYCLES = 90
+#: Cycles to transform one vector of filters.
+_FILTER_TRANSFORM_CYCLES = 90
+#: Cycles of each iteration of a tile on top, where there are few heights.
+_ITERATION_CYCLES = 1
+#: Bytes per cycle that operands cost from the second-level cache.
+_L2_BYTES_PER_CYCLE = 64
+#: Bytes per cycle that operands cost from beyond it.
+_MEMORY_BYTES_PER_CYCLE = 16
 
 
 @record
@@ -187,25 +211,27 @@ class WinogradPlan(Paneled):
     @property
     def panel_elements(self) -> int:
         """Elements of the transformed filters of a panel."""
-        return ALPHA * ALPHA * self.parts * self.part_elements
+        return SOURCE_TILE * SOURCE_TILE * self.parts * self.part_elements
 
     @cached_property
     def layout(self) -> Layout:
         """How the packed lines of one plane of a block lie."""
-        lines = self.bands * SIDE * self.high.step
-        return packed_layout(self.squared.plane, lines, self.wide.squares * SIDE, self.itemsize)
+        lines = self.bands * RESULT_TILE * self.high.step
+        return packed_layout(
+            self.squared.plane, lines, self.wide.squares * RESULT_TILE, self.itemsize
+        )
 
     @cached_property
     def areas(self) -> tuple[int, int, int, int]:
         """Bytes of scratch: filters, source and sums in the other basis, and packed lines."""
         panels = -(-self.panel_count // self.panel_groups)
-        squares = ALPHA * ALPHA * self.source_tiles
+        squares = SOURCE_TILE * SOURCE_TILE * self.source_tiles
         # The taps of a panel, before there is a source.
         taps = self.dense.spans[0].taps * self.high.padded.taps * self.wide.padded.taps
         beyond = self.rows * self.shared  # squares of whole tiles, with nothing lower for the rest
         sizes = (panels * self.panel_elements,
                  max(taps * self.part_elements, (squares + beyond) * self.channel_pitch),
-                 (ALPHA * ALPHA * self.tiles + beyond) * self.width,
+                 (SOURCE_TILE * SOURCE_TILE * self.tiles + beyond) * self.width,
                  max(self.layout.plane, self.room + self.turned * self.lanes * self.width))
         a, b, c, d = (whole_lines((n + 2 * self.lanes) * self.itemsize) for n in sizes)
         return a, b, c, d
@@ -213,7 +239,7 @@ class WinogradPlan(Paneled):
     @property
     def room(self) -> int:
         """Elements of a line of squares of results."""
-        return SIDE * SIDE * self.wide.squares * self.width
+        return RESULT_TILE * RESULT_TILE * self.wide.squares * self.width
 
     @property
     def scratch(self) -> int:
@@ -233,14 +259,16 @@ class WinogradPlan(Paneled):
         sums = self.squared.squares * dense.channels * vectors
         total = sums * self.squared.pairs * each / self.vectors
         passes = self.passes * self.panel_groups
-        total += passes * self.source_tiles * channels * _SOURCE * scale
-        total += self.squared.squares * vectors * _RESULT * scale
-        total += dense.groups * self.parts * dense.channels * vectors * _FILTER * scale
-        total += dense.results * TURNED * self.turned
+        total += passes * self.source_tiles * channels * _SOURCE_TRANSFORM_CYCLES * scale
+        total += self.squared.squares * vectors * _RESULT_TRANSFORM_CYCLES * scale
+        total += (
+            dense.groups * self.parts * dense.channels * vectors * _FILTER_TRANSFORM_CYCLES * scale
+        )
+        total += dense.results * TRANSPOSED_STORE_CYCLES * self.turned
         filters, source, results, _ = self.areas
         near = filters + source + results <= l2
         read = passes * (filters + source * self.panel_count / self.panel_groups)
-        return total + read / (_NEAR if near else _FAR)
+        return total + read / (_L2_BYTES_PER_CYCLE if near else _MEMORY_BYTES_PER_CYCLE)
 
     def _run_cycles(self) -> float:
         """Cycles of one turn of the register tiles for a square."""
@@ -335,8 +363,10 @@ class WinogradWeightPlan(WinogradPlan):
     @cached_property
     def cotangent_layout(self) -> Layout:
         """How packed lines of it lie."""
-        lines = self.bands * SIDE * self.high.step
-        return packed_layout(self.squared.cotangent, lines, self.wide.squares * SIDE, self.itemsize)
+        lines = self.bands * RESULT_TILE * self.high.step
+        return packed_layout(
+            self.squared.cotangent, lines, self.wide.squares * RESULT_TILE, self.itemsize
+        )
 
     @cached_property
     def tiles(self) -> int:
@@ -346,12 +376,12 @@ class WinogradWeightPlan(WinogradPlan):
     @cached_property
     def areas(self) -> tuple[int, int, int, int]:
         """Bytes of scratch: sums, image and cotangent in the other basis, and packed lines."""
-        square = ALPHA * ALPHA
+        square = SOURCE_TILE * SOURCE_TILE
         sizes = (square * self.parts * self.sum_elements,
                  square * self.source_tiles * self.channel_pitch,
                  square * self.tiles * self.pitch,
                  max(self.layout.plane, self.cotangent_layout.plane,
-                     TOGETHER * TAPS * TAPS * self.width))
+                     CHANNELS_PER_INVERSE * FILTER_TAPS * FILTER_TAPS * self.width))
         a, b, c, d = (whole_lines((n + 2 * self.lanes) * self.itemsize) for n in sizes)
         return a, b, c, d
 
@@ -366,13 +396,16 @@ class WinogradWeightPlan(WinogradPlan):
         pairs = self.squared.pairs * dense.channels * vectors
         total = self.squared.squares * pairs * each / self.vectors
         read = self.passes * self.source_tiles
-        total += read * channels * _SOURCE * self.panel_groups * scale
-        total += self.squared.squares * vectors * _RESULT * scale * 1.5
+        total += read * channels * _SOURCE_TRANSFORM_CYCLES * self.panel_groups * scale
+        total += self.squared.squares * vectors * _RESULT_TRANSFORM_CYCLES * scale * 1.5
         sums, source, other, _ = self.areas
         near = sums + source + other <= l2
         total += self.passes * pairs * (3.0 if near else 6.0) * scale
         read = self.passes * self.panel_count * source
-        total += read / (_NEAR if near else _FAR) + dense.groups * pairs * 4
+        total += (
+            read / (_L2_BYTES_PER_CYCLE if near else _MEMORY_BYTES_PER_CYCLE)
+            + dense.groups * pairs * 4
+        )
         return total * unevenness(dense.groups * self.panel_groups)
 
 
@@ -387,28 +420,28 @@ def plan_winograd(dense: Dense, type_: str, machine: Machine,
                   kind: type[WinogradPlan] = WinogradPlan) -> WinogradPlan | None:
     """A plan, where there are some taps both ways and channels enough for vectors."""
     d, h, w = dense.spans
-    if not dense.squared(machine.lanes) or min(h.count, w.count) < SIDE:
+    if not dense.squared(machine.lanes) or min(h.count, w.count) < RESULT_TILE:
         return None
-    vectors = min(_VECTORS, -(-dense.outputs // machine.lanes))
+    vectors = min(_PANEL_VECTORS, -(-dense.outputs // machine.lanes))
     panels = panels_of(dense.outputs, vectors * machine.lanes, machine.lanes)
     if machine.shared:  # one kind, the last one of which may be partly empty
         pieces = pieces_of(vectors * machine.lanes, machine.lanes)
         panels = (Panel(0, sum(p.count for p in panels), pieces, Rows(1, 1)),)
     most = min(14, (machine.registers - 1 - vectors) // vectors)
     squared = Squared(dense)
-    if squared.pairs >= d.taps * h.taps * w.taps * SIDE * SIDE:
+    if squared.pairs >= d.taps * h.taps * w.taps * RESULT_TILE * RESULT_TILE:
         return None
     plan = kind(squared, type_, machine.lanes, machine.itemsize, panels, most, 1, 1, 1, 1, 1,
                 machine.shared)
     cuts = list(_cuts(plan, most))
-    rooms = [-(-cut.scratch // ROOM) for cut in cuts]
+    rooms = [-(-cut.scratch // MAX_WORKSPACE_BYTES) for cut in cuts]
     small = [cut for cut, room in zip(cuts, rooms, strict=True) if room == min(rooms)]
     plan = min(small, key=lambda cut: cut.cycles(machine.l2))
-    if plan.scratch > 2 * ROOM:
+    if plan.scratch > 2 * MAX_WORKSPACE_BYTES:
         return None
     if kind is WinogradWeightPlan:
         return plan
-    wanted = -(-_UNITS // (dense.groups * plan.panel_groups)) if dense.work >= 1 << 19 else 1
+    wanted = -(-_TARGET_UNITS // (dense.groups * plan.panel_groups)) if dense.work >= 1 << 19 else 1
     return replace(plan, chunks=min(wanted, plan.passes // dense.groups))
 
 
@@ -430,7 +463,9 @@ def _best_rows(plan: WinogradPlan, most: int) -> WinogradPlan:
     if plan.shared:  # of few heights, so that code is shared
         run = plan.dense.channels if isinstance(plan, WinogradWeightPlan) else plan.run
         few = most, most // 2, max(1, most // 4)
-        best = min(few, key=lambda n: -(-run // n) * (_row_cycles(n, plan.vectors) + _TURN))
+        best = min(
+            few, key=lambda n: -(-run // n) * (_row_cycles(n, plan.vectors) + _ITERATION_CYCLES)
+        )
         return plan if best == plan.rows else replace(plan, rows=best)
     if isinstance(plan, WinogradWeightPlan) or plan.run >= 4 * most:
         return plan

@@ -8,9 +8,12 @@ from agnesi.codegen.kernels.conv.dense import Dense, Span
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.record import record, replace
 
-SIDE = 2  # of a square of the result
-ALPHA = SIDE + 2  # of the square of the source that it needs
-TAPS = 3  # of an axis that a square covers
+#: Side of a tile of the result, in pixels.
+RESULT_TILE = 2
+#: Side of the tile of the source that it needs, in pixels.
+SOURCE_TILE = RESULT_TILE + 2
+#: Taps of an axis that a tile covers.
+FILTER_TAPS = 3
 
 
 @record
@@ -34,7 +37,7 @@ class Grid:
 
     @cached_property
     def bands(self) -> Any:
-        return (self.span.count + SIDE * self.step - 1) // (SIDE * self.step)
+        return (self.span.count + RESULT_TILE * self.step - 1) // (RESULT_TILE * self.step)
 
     @cached_property
     def squares(self) -> Any:
@@ -62,7 +65,7 @@ class Grid:
     @property
     def padded(self) -> Span:
         """The axis as if it had whole squares and all taps of the parts."""
-        return replace(self.span, count=self.squares * SIDE, taps=2 * self.parts + 1)
+        return replace(self.span, count=self.squares * RESULT_TILE, taps=2 * self.parts + 1)
 
 
 @record
@@ -112,7 +115,7 @@ class Squared:
         """The cotangent as the source of a convolution of one tap, zero behind its end."""
         d, h, w = self.dense.spans
         spans = (Span(d.count, d.count, 1, 0, 1, 1),
-                 Span(self.high.squares * SIDE, h.count, 1, 0, 1, 1),
-                 Span(self.wide.squares * SIDE, w.count, 1, 0, 1, 1))
+                 Span(self.high.squares * RESULT_TILE, h.count, 1, 0, 1, 1),
+                 Span(self.wide.squares * RESULT_TILE, w.count, 1, 0, 1, 1))
         return replace(self.dense, channels=self.dense.outputs, spans=spans,
                        source=self.dense.filters)
