@@ -12,7 +12,7 @@ from agnesi.codegen.kernels.conv.dense import Dense, dense_parts, weight_part
 from agnesi.codegen.kernels.conv.finish import apart, called, lines, rows, vectors
 from agnesi.codegen.kernels.conv.layouts import store_cycles
 from agnesi.codegen.kernels.conv.parameter_table import call_told, constants
-from agnesi.codegen.kernels.conv.plan import ROOM, WidePlan, fewest_cycles, plan_wide
+from agnesi.codegen.kernels.conv.plan import MAX_WORKSPACE_BYTES, WidePlan, fewest_cycles, plan_wide
 from agnesi.codegen.kernels.conv.rowsplan import RowsPlan, plan_rows
 from agnesi.codegen.kernels.conv.weight_pixels_plan import PlacesPlan, plan_places
 from agnesi.codegen.kernels.conv.weightplan import WeightPlan, plan_weight
@@ -156,7 +156,7 @@ def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool
     cycles = wide.cycles + stored[0]
     if not dense.open:
         rows = plan_rows(dense, type_, machine, long)
-        if rows.scratch <= 2 * ROOM and rows.cycles + stored[1] < cycles:
+        if rows.scratch <= 2 * MAX_WORKSPACE_BYTES and rows.cycles + stored[1] < cycles:
             best, cycles = rows, rows.cycles + stored[1]
     return _for_sizes(squares, dense) if squares is not None and least < cycles else best
 

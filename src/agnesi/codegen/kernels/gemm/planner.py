@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agnesi.codegen.kernels.gemm.costs import (
-    TALL,
+    TALL_TILE_ROWS,
     Cut,
     Machine,
     best_dots,
@@ -18,7 +18,7 @@ from agnesi.codegen.kernels.gemm.costs import (
     tall_tiles,
     tiles_of_runs,
 )
-from agnesi.codegen.kernels.gemm.gemmplan import WHOLE, GemmPlan
+from agnesi.codegen.kernels.gemm.gemmplan import WHOLE_BLOCK, GemmPlan
 from agnesi.codegen.kernels.gemm.spec import GemmSpec
 from agnesi.codegen.kernels.gemm.tiling import (
     OpenPanel,
@@ -28,7 +28,7 @@ from agnesi.codegen.kernels.gemm.tiling import (
     Rows,
     pieces_of,
 )
-from agnesi.codegen.kernels.gemm.zero_row_plan import ZEROS, skipping
+from agnesi.codegen.kernels.gemm.zero_row_plan import MIN_ZERO_SHARE, skipping
 from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.extents import Extent, least, most
 from agnesi.core.support.policy import FAST_COMPILE, FAST_RUN, CompilePolicy
@@ -66,7 +66,7 @@ _MIN_FLAT_VECTORS = 8
 _MIN_STRIP_K = 1024  # k from which A in whole lines goes in strips, although B would do
 _MAX_FEW_ROWS = 40  # rows, or columns, of a run-time number that have a plan of their own
 _MIN_UNITS = 4  # work units of a large product
-_LEAST_ROWS, _FEW_ROWS = 128, 2 * TALL  # of one, and where a thread does its units as one
+_LEAST_ROWS, _FEW_ROWS = 128, 2 * TALL_TILE_ROWS  # of one, and where a thread does its units as one
 #: What is left of columns in the last panel, and more than how many that are.
 Rest = tuple[Piece, int]
 _TARGET_UNITS = 32  # work units to aim for, so that shares among threads are even
@@ -94,7 +94,7 @@ def plan(
     ('tile', False, False)
     """
     machine = machine_for(target, spec.itemsize, policy)
-    if max(spec.zeros) >= ZEROS and (found := skipping(spec, machine)) is not None:
+    if max(spec.zeros) >= MIN_ZERO_SHARE and (found := skipping(spec, machine)) is not None:
         return found
     swapped = _better_transposed(spec)
     if swapped:
@@ -277,8 +277,8 @@ def _open_block(spec: GemmSpec, k_block: int, machine: Machine, width: int, pack
     if k_block < spec.k:
         return k_block
     if not packs:
-        return WHOLE
-    limit, top = _k_block(replace(spec, k=WHOLE), machine, width), most(spec.sizes[3])
+        return WHOLE_BLOCK
+    limit, top = _k_block(replace(spec, k=WHOLE_BLOCK), machine, width), most(spec.sizes[3])
     return limit if top is None or top > limit else -(-top // 16) * 16
 
 
@@ -361,7 +361,7 @@ def _clashes_turned(spec: GemmSpec) -> bool:
 
 def _is_long(spec: GemmSpec, machine: Machine) -> bool:
     """Whether A is large and lies along k, and whole tiles of it stay near if it is cut."""
-    apart = lines_apart(spec, spec.a_strides) >= TALL
+    apart = lines_apart(spec, spec.a_strides) >= TALL_TILE_ROWS
     return spec.a_strides[1] == 1 and apart and spec.b_direct and _is_far(spec, machine, 4)
 
 
@@ -380,7 +380,7 @@ def _is_tall(spec: GemmSpec, machine: Machine) -> bool:
 
 def _strip_depth(spec: GemmSpec, machine: Machine) -> int:
     """For how many k a tile of a strip is in the first cache."""
-    return int(machine.l1 * _L1_SHARE) // (TALL * spec.itemsize)
+    return int(machine.l1 * _L1_SHARE) // (TALL_TILE_ROWS * spec.itemsize)
 
 
 def _is_far(spec: GemmSpec, machine: Machine, caches: int) -> bool:
@@ -400,7 +400,7 @@ def _k_block(spec: GemmSpec, machine: Machine, width: int) -> int:
     limit = max(256, machine.l2 // 2 // (width * spec.itemsize))
     if spec.k <= limit:
         return spec.k
-    if spec.k == WHOLE:
+    if spec.k == WHOLE_BLOCK:
         return limit // 16 * 16
     return _even_block(spec.k, limit)
 

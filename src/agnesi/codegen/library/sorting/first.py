@@ -10,7 +10,7 @@ from agnesi.codegen.library.sorting.radix import write_passes
 from agnesi.codegen.library.sorting.rows import FIELDS, PLACE_BITS, Rows, Spec
 from agnesi.codegen.llvm.builder import Builder, Module, Value, const, i64, lanes, suffix, vector
 from agnesi.codegen.llvm.task import share, task
-from agnesi.core.ir.calls.sorting import BLOCK
+from agnesi.core.ir.calls.sorting import BLOCK_ELEMENTS
 from agnesi.core.target import Target
 
 _LANES = 16
@@ -57,11 +57,11 @@ class _First:
     def _bound(self, start: Value) -> Value:
         """A key that at least ``k`` elements are not behind."""
         b, rows = self.b, self.rows
-        blocks = b.op("udiv", rows.n, i64(BLOCK))
+        blocks = b.op("udiv", rows.n, i64(BLOCK_ELEMENTS))
         with b.loop(i64(0), blocks, nonempty=True) as block:
-            at = b.add(start, b.mul(block.index, i64(BLOCK)))
+            at = b.add(start, b.mul(block.index, i64(BLOCK_ELEMENTS)))
             least = rows.key(rows.load(at, _LANES))
-            for k in range(_LANES, BLOCK, _LANES):
+            for k in range(_LANES, BLOCK_ELEMENTS, _LANES):
                 least = b.intrinsic("smin", least, rows.key(rows.load(b.add(at, i64(k)), _LANES)))
             one = b.call("i32", f"llvm.vector.reduce.smin.{suffix(least.type)}", least)
             b.store(rows.packed(one, block.index), b.gep("i64", self.here, block.index))

@@ -20,7 +20,7 @@ from agnesi.codegen.library.sorting.ranks import MAX_ROW_ELEMENTS, write_ranks
 from agnesi.codegen.library.sorting.rows import PLACE_BITS, Rows, Spec, write_zeros
 from agnesi.codegen.llvm.builder import Builder, Loop, Module, Value, i64, vector
 from agnesi.codegen.llvm.task import share, task
-from agnesi.core.ir.calls.sorting import GROUP, SIDE_BY_SIDE, VECTOR
+from agnesi.core.ir.calls.sorting import GROUP_VECTORS, SIDE_BY_SIDE, VECTOR_BYTES
 from agnesi.core.target import Target
 
 #: Rows from which they are sorted side by side.
@@ -35,7 +35,7 @@ def sort_module(name: str, target: Target) -> str:
     dtype, *places = name.split()
     spec = Spec(dtype, bool(places))
     module = Module(target)
-    lanes = VECTOR // spec.bytes
+    lanes = VECTOR_BYTES // spec.bytes
     if spec.fits:
         Network(module, vector(spec.type, lanes)).write()
         Blocks(Builder(module, "sort_side_by_side", [
@@ -47,7 +47,9 @@ def sort_module(name: str, target: Target) -> str:
     row = [("ptr", "table"), ("i64", "start")]
     if spec.zeros:
         write_zeros(Builder(module, "mend_zeros", row), spec)
-    write_ranks(Builder(module, "sort_short", row), spec, VECTOR // (int(spec.keys.type[1:]) // 8))
+    write_ranks(
+        Builder(module, "sort_short", row), spec, VECTOR_BYTES // (int(spec.keys.type[1:]) // 8)
+    )
     write_passes(Builder(module, "sort_digits", [("ptr", "here"), ("ptr", "there"), ("i64", "n")],
                          "ptr"), spec.type, PLACE_BITS if spec.places else 0)
     write_long(Builder(module, "sort_long", [*row, ("ptr", "here"), ("ptr", "there")]), spec)
@@ -92,7 +94,7 @@ class _Driver:
         """One row after the other by a function that gets room for so many copies of it."""
         def way(room: Value) -> None:
             b, rows = self.b, self.rows
-            step = b.add(rows.n, i64(GROUP))
+            step = b.add(rows.n, i64(GROUP_VECTORS))
             given = [b.gep(self.spec.type, room, b.mul(step, i64(k))) for k in range(rooms)]
             with self._share(rows.count) as row:
                 b.call("void", name, self.table, rows.start(row.index), *given)
