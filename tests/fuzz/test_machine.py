@@ -54,6 +54,18 @@ def small(texts, **arrays):
     return Program(inputs, Body("f", tuple(arrays), steps, (f"v{len(texts)}",)), "wild")
 
 
+def test_what_is_no_fault_is_none_to_the_machine():
+    step = Step((), "x2[1:] -= x2[1:] * 3", False)  # with and without a rounding between
+    body = Body("f", ("x1", "x2"), (step,), ("x1",))
+    changed = Program((Input("x1", np.array(0.0)), Input("x2", np.array([0.0, -1.2]))), body, "wild")
+    same = Body("f1", ("v95", "v96"), (), ("x1",), "ag.copy({0})")
+    text = "ag.vmap(f1, in_axes=(1, None), out_axes=1)(x2, x3)"
+    steps = (Step(("v5",), text, functions=(same,)), Step((), "v5.reshape(-1)[::2] = 3"))
+    inputs = [Input(n, np.zeros(s)) for n, s in (("x1", (2,)), ("x2", (1, 2)), ("x3", ()))]
+    moved = Program(tuple(inputs), Body("f", ("x1", "x2", "x3"), steps, ("v5",)), "wild")
+    assert check(Case(changed, JIT)) is None and check(Case(moved, JIT)) is None
+
+
 @pytest.fixture
 def wrong_rule():
     x = ag.rewrite.variables("x")

@@ -26,12 +26,13 @@ class Eagerly:
 
     @staticmethod
     def vmap(f: Function, in_axes: tuple[int, None], out_axes: int) -> Function:
-        """A loop over the lines of the first of two arguments."""
+        """A loop over the lines of the first of two arguments; results lie as those of vmap."""
         def run(x: Any, other: Any) -> Any:
             rows = ag.moveaxis(x, in_axes[0], 0)
             if not rows.shape[0]:
                 return ag.vmap(f, in_axes, out_axes)(x, other)
-            return ag.stack([f(rows[i], other) for i in range(rows.shape[0])], out_axes)
+            found = ag.stack([f(rows[i], other) for i in range(rows.shape[0])])
+            return ag.moveaxis(found, 0, out_axes)
 
         return run
 

@@ -96,6 +96,9 @@ def noisy(program: Program, exact: set[str], rng: np.random.Generator) -> Any:
             how = "far_" if INSIDE.search(step.text) else "noise_"
             many = f"tuple(map({how}, {{}}))" if len(step.out) > 1 else f"{how}({{}})"
             step = replace(step, text=many.format(step.text))
+        changed = None if step.out else NAME.search(step.text)
+        if changed and changed[0] in top and changed[0] not in exact:
+            return f"{written(step)}; stir_({changed[0]})"
         return written(step)
 
     def inner(step: Step) -> str:
@@ -107,7 +110,7 @@ def noisy(program: Program, exact: set[str], rng: np.random.Generator) -> Any:
     inputs = [n for n in program.body.parameters if n not in exact]
     first = [] if program.changes else [f"{n} = noise_({n})" for n in inputs]
     returned = ["noise_({})" if n not in exact else "{}" for n in program.body.returns]
-    known = {"noise_": noise, "far_": far}
+    known = {"noise_": noise, "far_": far, "stir_": lambda x: stir(x, rng)}
     return program.function(known, line, first, f"({', '.join(returned)},)", inner)
 
 
@@ -127,6 +130,12 @@ def disturbed(x: Any, rng: np.random.Generator, inside: bool = False) -> Any:
 
     y = x * ag.asarray(np.asarray(1 + random()).astype(x.dtype))
     return y + ag.asarray(np.asarray(random()).astype(x.dtype)) if inside else y
+
+
+def stir(x: Any, rng: np.random.Generator) -> None:
+    """Disturb a tensor where it lies, as a statement leaves it."""
+    if isinstance(x, ag.Tensor) and x.data is not None:
+        x.data[...] = np.asarray(disturbed(x, rng).detach())
 
 
 def epsilon(dtype: Any) -> float:
