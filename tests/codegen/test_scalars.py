@@ -298,3 +298,16 @@ def test_zeros_keep_their_signs_where_many_are_divided_by_one(dtype, by):
                 ag.tensor(x), ag.tensor(np.asarray(by, dtype))).numpy()
             np.testing.assert_allclose(found, expected, rtol=1e-6)
             np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_differences_of_equal_products_are_zero(dtype):
+    x, y = (ag.tensor(np.linspace(0.3, n, 37).astype(dtype)) for n in (1.7, 2.9))
+    programs = [
+        lambda x, y: (v := ag.outer(x, y))[:, :1] - v[:1],
+        lambda x, y: x * y[::-1] - (y * x[::-1])[::-1],
+        lambda x, y: (x * x)[:, None] - ag.square(x)[None, :],
+    ]
+    for run in (ag.jit, lambda f: ag.jit(f, optimizer="fast_compile")):
+        for f in programs:
+            np.testing.assert_array_equal(run(f)(x, y).numpy(), f(x, y).numpy())

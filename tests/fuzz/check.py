@@ -25,8 +25,8 @@ from tests.fuzz.ways import LEADING
 #: What compiling and running a program may take: seconds of processors, bytes.
 SECONDS, MEMORY = 10, 1 << 30
 #: Errors of ``vmap`` and gradients of programs that change values: no fault.
-EXPECTED = ("differs between examples", "differs between the examples of vmap", "does not depend on anything that requires",
-            "was changed in place", "no derivative",
+EXPECTED = ("differs between examples", "differs between the examples of vmap",
+            "does not depend on anything that requires", "was changed in place", "no derivative",
             "in memory of its own", "one example of vmap", "needs to know the size",
             "where sizes cannot change from step to step",
             "is not known when the graph is written", "is unknown when the graph is written",

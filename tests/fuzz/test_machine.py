@@ -57,7 +57,8 @@ def small(texts, **arrays):
 def test_what_is_no_fault_is_none_to_the_machine():
     step = Step((), "x2[1:] -= x2[1:] * 3", False)  # with and without a rounding between
     body = Body("f", ("x1", "x2"), (step,), ("x1",))
-    changed = Program((Input("x1", np.array(0.0)), Input("x2", np.array([0.0, -1.2]))), body, "wild")
+    given = Input("x1", np.array(0.0)), Input("x2", np.array([0.0, -1.2]))
+    changed = Program(given, body, "wild")
     same = Body("f1", ("v95", "v96"), (), ("x1",), "ag.copy({0})")
     text = "ag.vmap(f1, in_axes=(1, None), out_axes=1)(x2, x3)"
     steps = (Step(("v5",), text, functions=(same,)), Step((), "v5.reshape(-1)[::2] = 3"))

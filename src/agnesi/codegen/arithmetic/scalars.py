@@ -294,6 +294,14 @@ def emit_alone(b: Builder, name: str, dtypes: tuple[str, ...], args: tuple[Value
     return outlined(name, function, *(Lane(b, a) for a in args)).v
 
 
+def difference(b: Builder, dtypes: tuple[str, ...], args: tuple[Value, ...]) -> Value:
+    """Emit a difference of two products, each of which is rounded: equal ones leave nothing, while
+    a fused multiply-add would leave the rounding error of one."""
+    if args[0].type.rstrip(">").split()[-1] in ("float", "double"):
+        return b.op("fsub", *args)
+    return emit(b, "subtract", dtypes, args)
+
+
 def sine_and_cosine(b: Builder, x: Value) -> tuple[Value, Value]:
     """Both of a float64 that is no lane of a vector, by one call."""
     from agnesi.codegen.vmath import brief
