@@ -110,6 +110,15 @@ def test_older_files_have_other_checksums(tmp_path):
         saving.load_file(path)
 
 
+def test_a_file_that_is_cut_off_while_it_is_read(tmp_path):
+    path = tmp_path / "a"
+    saving.save_file({"a": ag.ones(10_000), "b": ag.ones(10_000)}, path)
+    with saving.open_file(path) as file:
+        os.truncate(path, 20_000)
+        with pytest.raises(ag.FileFormatError, match="was cut off while it was read"):
+            file.get_tensor("b")
+
+
 @pytest.mark.parametrize("rows", [0, 1, 2, 3])
 def test_checksums_tell_damage_of_words_rows_and_length(rows):
     size = 4 * sums.LANES

@@ -288,6 +288,7 @@ class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
     def close(self) -> None:
         """Close the file; its tensors cannot be read any more."""
         self._pool.shutdown()
+        self._source.close()
         self._file.close()
 
     def __enter__(self) -> Self:

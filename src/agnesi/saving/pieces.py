@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from threading import Lock
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -48,43 +48,47 @@ def write(file: BinaryIO, data: memoryview, pool: ThreadPoolExecutor) -> list[in
 
 
 class Source:
-    """A file that several threads read, each where it wants."""
+    """A file that several threads read, each where it wants, from the system's own memory.
+
+    Nobody may shorten the file meanwhile, as our own writers never do: they put a new one in its
+    place.  What is cut off before a piece is read is an EOFError.
+    """
 
     def __init__(self, file: Any, kind: type[Lanes] | type[Cyclic] = Lanes) -> None:
-        self.file, self.kind, self.lock = file, kind, Lock()
+        self.file, self.kind = file, kind
+        size = os.fstat(file.fileno()).st_size
+        self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+        self._bytes = memoryview(self._map)
 
     def read(self, place: int, data: memoryview, known: bool) -> int:
         """Read from a place into memory; gives the checksum of what was read, if not known."""
+        source = self._part(place, len(data))
         if known:
-            self._read(place, data)
+            _copy(data, source)
             return 0
         found = self.kind()
         for begin, sip in cut(data, SIP):
-            self._read(place + begin, sip)
+            _copy(sip, source[begin: begin + len(sip)])
             found.add(sip)
         return found.value()
 
     def checksum(self, place: int, nbytes: int) -> int:
         """The checksum of bytes that nobody keeps."""
-        found, sip = self.kind(), memoryview(bytearray(min(SIP, nbytes)))
-        for begin in range(0, nbytes, SIP):
-            part = sip[: nbytes - begin]
-            self._read(place + begin, part)
-            found.add(part)
+        found = self.kind()
+        found.add(self._part(place, nbytes))
         return found.value()
 
-    def _read(self, place: int, data: memoryview) -> None:
-        done = 0
-        while done < len(data):
-            got = self._read_some(place + done, data[done:])
-            if not got:
-                raise EOFError
-            done += got
+    def _part(self, place: int, nbytes: int) -> memoryview:
+        if os.fstat(self.file.fileno()).st_size < place + nbytes:
+            raise EOFError
+        return self._bytes[place: place + nbytes]
 
-    def _read_some(self, place: int, data: memoryview) -> int:
-        if hasattr(os, "preadv"):
-            return os.preadv(self.file.fileno(), [data], place)
-        with self.lock:
-            self.file.seek(place)
-            got: int = self.file.readinto(data)
-        return got
+    def close(self) -> None:
+        """Let the memory go."""
+        self._bytes.release()
+        if isinstance(self._map, mmap.mmap):
+            self._map.close()
+
+
+def _copy(to: memoryview, source: memoryview) -> None:
+    np.copyto(np.frombuffer(to, np.uint8), np.frombuffer(source, np.uint8))

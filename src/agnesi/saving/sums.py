@@ -1,6 +1,6 @@
 """Checksums of bytes, as fast as NumPy reads them: what storage and wires damage does not pass.
 
-A piece is rows of 8192 words of 32 bits.  ``sum = sum * M + row`` makes one row of all, so that a
+A piece is rows of 16384 words of 32 bits.  ``sum = sum * M + row`` makes one row of all, so that a
 changed, moved or missing word changes its lane (M is odd, and not 1); CRC-32 makes a number of it.
 Older files have the CRC-32 of the bytes themselves.
 """
@@ -11,8 +11,8 @@ import zlib
 
 import numpy as np
 
-#: Words of a row: they stay in a core's first caches.
-LANES = 1 << 13
+#: Words of a row: they stay in a core's caches.
+LANES = 1 << 14
 _ROW = 4 * LANES
 _FACTOR = np.uint32(2654435761)
 
