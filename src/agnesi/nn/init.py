@@ -24,28 +24,28 @@ from agnesi.ops.random.random import normal as _normal
 from agnesi.ops.random.random import uniform as _uniform
 
 
-def uniform_(t: Tensor, low: float = 0.0, high: float = 1.0, *,
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0,
              generator: Generator | None = None) -> Tensor:
-    """Fill with uniform numbers in [low, high).
+    """Fill with uniform numbers in [a, b).
 
     Parameters
     ----------
-    t : Tensor
+    tensor : Tensor
         A parameter; it is changed in place, and no gradient notices.
-    low, high : float
-        The ends of the range, of which ``high`` is never drawn.
+    a, b : float
+        The ends of the range, of which ``b`` is never drawn.
     generator : Generator, optional
         Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
 
     Returns
     -------
     Tensor
-        ``t`` itself.
+        ``tensor`` itself.
 
     Raises
     ------
     TypeError
-        If ``t`` is no tensor.
+        If ``tensor`` is no tensor.
 
     See Also
     --------
@@ -58,17 +58,17 @@ def uniform_(t: Tensor, low: float = 0.0, high: float = 1.0, *,
     >>> bool((w >= -1).all()), bool((w < 1).all())
     (True, True)
     """
-    _written("uniform_", t)
-    return _filled(t, _uniform(t.shape, low, high, dtype=t.dtype, generator=generator))
+    _written("uniform_", tensor)
+    return _filled(tensor, _uniform(tensor.shape, a, b, dtype=tensor.dtype, generator=generator))
 
 
-def normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, *,
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0,
             generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers.
 
     Parameters
     ----------
-    t : Tensor
+    tensor : Tensor
         A parameter; it is changed in place, and no gradient notices.
     mean : float
         The mean.
@@ -80,12 +80,12 @@ def normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, *,
     Returns
     -------
     Tensor
-        ``t`` itself.
+        ``tensor`` itself.
 
     Raises
     ------
     TypeError
-        If ``t`` is no tensor.
+        If ``tensor`` is no tensor.
 
     See Also
     --------
@@ -97,29 +97,30 @@ def normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, *,
     >>> ag.nn.init.normal_(ag.zeros(3), 5.0, 0.0)
     tensor([5., 5., 5.])
     """
-    _written("normal_", t)
-    return _filled(t, _normal(t.shape, mean, std, dtype=t.dtype, generator=generator))
+    _written("normal_", tensor)
+    return _filled(tensor, _normal(tensor.shape, mean, std, dtype=tensor.dtype,
+                                   generator=generator))
 
 
-def constant_(t: Tensor, value: float) -> Tensor:
+def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one number.
 
     Parameters
     ----------
-    t : Tensor
+    tensor : Tensor
         A parameter; it is changed in place, and no gradient notices.
-    value : float
+    val : float
         What each element becomes.
 
     Returns
     -------
     Tensor
-        ``t`` itself.
+        ``tensor`` itself.
 
     Raises
     ------
     TypeError
-        If ``t`` is no tensor.
+        If ``tensor`` is no tensor.
 
     See Also
     --------
@@ -131,29 +132,29 @@ def constant_(t: Tensor, value: float) -> Tensor:
     >>> ag.nn.init.constant_(ag.zeros(2), 3)
     tensor([3., 3.])
     """
-    _written("constant_", t)
+    _written("constant_", tensor)
     with no_grad():
-        t.fill_(value)
-    return t
+        tensor.fill_(val)
+    return tensor
 
 
-def zeros_(t: Tensor) -> Tensor:
+def zeros_(tensor: Tensor) -> Tensor:
     """Fill with zeros.
 
     Parameters
     ----------
-    t : Tensor
+    tensor : Tensor
         A parameter; it is changed in place, and no gradient notices.
 
     Returns
     -------
     Tensor
-        ``t`` itself.
+        ``tensor`` itself.
 
     Raises
     ------
     TypeError
-        If ``t`` is no tensor.
+        If ``tensor`` is no tensor.
 
     See Also
     --------
@@ -166,26 +167,26 @@ def zeros_(t: Tensor) -> Tensor:
     >>> ag.nn.init.zeros_(ag.ones(2))
     tensor([0., 0.])
     """
-    return constant_(t, 0)
+    return constant_(tensor, 0)
 
 
-def ones_(t: Tensor) -> Tensor:
+def ones_(tensor: Tensor) -> Tensor:
     """Fill with ones.
 
     Parameters
     ----------
-    t : Tensor
+    tensor : Tensor
         A parameter; it is changed in place, and no gradient notices.
 
     Returns
     -------
     Tensor
-        ``t`` itself.
+        ``tensor`` itself.
 
     Raises
     ------
     TypeError
-        If ``t`` is no tensor.
+        If ``tensor`` is no tensor.
 
     See Also
     --------
@@ -198,15 +199,16 @@ def ones_(t: Tensor) -> Tensor:
     >>> ag.nn.init.ones_(ag.zeros(2))
     tensor([1., 1.])
     """
-    return constant_(t, 1)
+    return constant_(tensor, 1)
 
 
-def xavier_uniform_(t: Tensor, gain: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0,
+                    generator: Generator | None = None) -> Tensor:
     """Glorot's range: variances stay the same forwards and backwards on average.
 
     Parameters
     ----------
-    t : Tensor
+    tensor : Tensor
         A parameter; it is changed in place, and no gradient notices.
     gain : float
         Factor of the range ``sqrt(6 / (inputs + outputs))``.
@@ -216,14 +218,14 @@ def xavier_uniform_(t: Tensor, gain: float = 1.0, *, generator: Generator | None
     Returns
     -------
     Tensor
-        ``t`` itself.
+        ``tensor`` itself.
 
     Raises
     ------
     ValueError
-        If ``t`` has fewer than 2 axes.
+        If ``tensor`` has fewer than 2 axes.
     TypeError
-        If ``t`` is no tensor.
+        If ``tensor`` is no tensor.
 
     See Also
     --------
@@ -236,19 +238,19 @@ def xavier_uniform_(t: Tensor, gain: float = 1.0, *, generator: Generator | None
     >>> bool((abs(w) <= 1).all())
     True
     """
-    _written("xavier_uniform_", t)
-    bound = gain * math.sqrt(6 / sum(fans(t)))
-    return uniform_(t, -bound, bound, generator=generator)
+    _written("xavier_uniform_", tensor)
+    bound = gain * math.sqrt(6 / sum(fans(tensor)))
+    return uniform_(tensor, -bound, bound, generator=generator)
 
 
-def kaiming_uniform_(t: Tensor, a: float = 0.0, mode: str = "fan_in",
-                     nonlinearity: str = "leaky_relu", *,
+def kaiming_uniform_(tensor: Tensor, a: float = 0.0, mode: str = "fan_in",
+                     nonlinearity: str = "leaky_relu",
                      generator: Generator | None = None) -> Tensor:
     """He's range, for a leaky ReLU of slope ``a``; layers take ``a = sqrt(5)``, as in PyTorch.
 
     Parameters
     ----------
-    t : Tensor
+    tensor : Tensor
         A parameter; it is changed in place, and no gradient notices.
     a : float
         Slope of the leaky ReLU on its negative side.
@@ -262,14 +264,14 @@ def kaiming_uniform_(t: Tensor, a: float = 0.0, mode: str = "fan_in",
     Returns
     -------
     Tensor
-        ``t`` itself.
+        ``tensor`` itself.
 
     Raises
     ------
     ValueError
-        If ``t`` has fewer than 2 axes, or there is no such mode or activation.
+        If ``tensor`` has fewer than 2 axes, or there is no such mode or activation.
     TypeError
-        If ``t`` is no tensor.
+        If ``tensor`` is no tensor.
 
     See Also
     --------
@@ -282,9 +284,9 @@ def kaiming_uniform_(t: Tensor, a: float = 0.0, mode: str = "fan_in",
     >>> bool((abs(w) <= 1).all())
     True
     """
-    _written("kaiming_uniform_", t)
-    bound = math.sqrt(3) * _kaiming_std(t, a, mode, nonlinearity)
-    return uniform_(t, -bound, bound, generator=generator)
+    _written("kaiming_uniform_", tensor)
+    bound = math.sqrt(3) * _kaiming_std(tensor, a, mode, nonlinearity)
+    return uniform_(tensor, -bound, bound, generator=generator)
 
 
 #: PyTorch's older names of the functions that write in place.

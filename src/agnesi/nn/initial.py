@@ -22,18 +22,18 @@ _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": math.sqrt(2.0), 
           **{f"conv{how}{n}d": 1.0 for how in ("", "_transpose") for n in (1, 2, 3)}}
 
 
-def written(name: str, t: Any) -> None:
+def written(name: str, tensor: Any) -> None:
     """Refuse what is no tensor with a value, as a layer is none."""
-    if not isinstance(t, Tensor):
-        told = "; give its weight" if hasattr(t, "weight") else ""
-        raise TypeError(at(f"nn.init.{name} fills a tensor, not {typed(t)}{told}"))
+    if not isinstance(tensor, Tensor):
+        told = "; give its weight" if hasattr(tensor, "weight") else ""
+        raise TypeError(at(f"nn.init.{name} fills a tensor, not {typed(tensor)}{told}"))
 
 
-def filled(t: Tensor, value: Any) -> Tensor:
+def filled(tensor: Tensor, value: Any) -> Tensor:
     """The tensor with other values, in place; nothing is recorded."""
     with no_grad():
-        t.copy_(value)
-    return t
+        tensor.copy_(value)
+    return tensor
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -75,20 +75,20 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return _GAINS[nonlinearity]
 
 
-def kaiming_std(t: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     """The standard deviation that keeps values, or gradients, at their size (He et al., 2015)."""
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(at(f"mode must be 'fan_in' or 'fan_out', not {mode!r}"))
-    fan = fans(t)[mode == "fan_out"]
+    fan = fans(tensor)[mode == "fan_out"]
     return calculate_gain(nonlinearity, a) / math.sqrt(max(fan, 1))
 
 
-def fans(t: Tensor) -> tuple[int, int]:
+def fans(tensor: Tensor) -> tuple[int, int]:
     """How many inputs an output depends on, and how many outputs an input reaches.
 
     Parameters
     ----------
-    t : Tensor
+    tensor : Tensor
         A weight, of shape (outputs, inputs, ...).
 
     Returns
@@ -99,7 +99,7 @@ def fans(t: Tensor) -> tuple[int, int]:
     Raises
     ------
     ValueError
-        If ``t`` has fewer than 2 axes.
+        If ``tensor`` has fewer than 2 axes.
 
     See Also
     --------
@@ -111,17 +111,18 @@ def fans(t: Tensor) -> tuple[int, int]:
     >>> ag.nn.init.fans(ag.zeros((8, 3, 5, 5)))
     (75, 200)
     """
-    if t.ndim < 2:
-        raise ValueError(at(f"{typed(t)} has no inputs and outputs: it needs 2 axes or more"))
-    taps = math.prod(t.shape[2:])
-    return t.shape[1] * taps, t.shape[0] * taps
+    if tensor.ndim < 2:
+        raise ValueError(at(f"{typed(tensor)} has no inputs and outputs: it needs 2 axes or more"))
+    taps = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * taps, tensor.shape[0] * taps
 
-def xavier_normal_(t: Tensor, gain: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: float = 1.0,
+                   generator: Generator | None = None) -> Tensor:
     """Normal numbers that keep their size both ways (Glorot and Bengio, 2010).
 
     Parameters
     ----------
-    t : Tensor
+    tensor : Tensor
         A parameter; it is changed in place, and no gradient notices.
     gain : float
         Multiplies the standard deviation ``sqrt(2 / (inputs + outputs))``.
@@ -131,14 +132,14 @@ def xavier_normal_(t: Tensor, gain: float = 1.0, *, generator: Generator | None 
     Returns
     -------
     Tensor
-        ``t`` itself.
+        ``tensor`` itself.
 
     Raises
     ------
     ValueError
-        If ``t`` has fewer than 2 axes.
+        If ``tensor`` has fewer than 2 axes.
     TypeError
-        If ``t`` is no tensor.
+        If ``tensor`` is no tensor.
 
     See Also
     --------
@@ -151,19 +152,19 @@ def xavier_normal_(t: Tensor, gain: float = 1.0, *, generator: Generator | None 
     >>> round(float(w.std()), 2)
     0.07
     """
-    written("xavier_normal_", t)
-    std = gain * math.sqrt(2 / max(sum(fans(t)), 1))
-    return filled(t, normal(t.shape, 0.0, std, dtype=t.dtype, generator=generator))
+    written("xavier_normal_", tensor)
+    std = gain * math.sqrt(2 / max(sum(fans(tensor)), 1))
+    return filled(tensor, normal(tensor.shape, 0.0, std, dtype=tensor.dtype, generator=generator))
 
 
-def kaiming_normal_(t: Tensor, a: float = 0.0, mode: str = "fan_in",
-                    nonlinearity: str = "leaky_relu", *,
+def kaiming_normal_(tensor: Tensor, a: float = 0.0, mode: str = "fan_in",
+                    nonlinearity: str = "leaky_relu",
                     generator: Generator | None = None) -> Tensor:
     """Normal numbers that keep their size behind an activation (He et al., 2015).
 
     Parameters
     ----------
-    t : Tensor
+    tensor : Tensor
         A parameter; it is changed in place, and no gradient notices.
     a : float
         Slope of the leaky ReLU on its negative side.
@@ -177,14 +178,14 @@ def kaiming_normal_(t: Tensor, a: float = 0.0, mode: str = "fan_in",
     Returns
     -------
     Tensor
-        ``t`` itself.
+        ``tensor`` itself.
 
     Raises
     ------
     ValueError
-        If ``t`` has fewer than 2 axes, or there is no such mode or activation.
+        If ``tensor`` has fewer than 2 axes, or there is no such mode or activation.
     TypeError
-        If ``t`` is no tensor.
+        If ``tensor`` is no tensor.
 
     See Also
     --------
@@ -197,18 +198,19 @@ def kaiming_normal_(t: Tensor, a: float = 0.0, mode: str = "fan_in",
     >>> round(float(w.std()), 1)
     0.1
     """
-    written("kaiming_normal_", t)
-    std = kaiming_std(t, a, mode, nonlinearity)
-    return filled(t, normal(t.shape, 0.0, std, dtype=t.dtype, generator=generator))
+    written("kaiming_normal_", tensor)
+    std = kaiming_std(tensor, a, mode, nonlinearity)
+    return filled(tensor, normal(tensor.shape, 0.0, std, dtype=tensor.dtype, generator=generator))
 
 
-def trunc_normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
-                  *, generator: Generator | None = None) -> Tensor:
+def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0,
+                  b: float = 2.0,
+                  generator: Generator | None = None) -> Tensor:
     """Normal numbers, drawn between two bounds.
 
     Parameters
     ----------
-    t : Tensor
+    tensor : Tensor
         A parameter; it is changed in place, and no gradient notices.
     mean, std : float
         Of the normal distribution before it is cut.
@@ -220,14 +222,14 @@ def trunc_normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.
     Returns
     -------
     Tensor
-        ``t`` itself.
+        ``tensor`` itself.
 
     Raises
     ------
     ValueError
         If ``a`` is not below ``b``.
     TypeError
-        If ``t`` is no tensor.
+        If ``tensor`` is no tensor.
 
     See Also
     --------
@@ -240,20 +242,20 @@ def trunc_normal_(t: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.
     >>> bool((abs(w) <= 2).all())
     True
     """
-    written("trunc_normal_", t)
+    written("trunc_normal_", tensor)
     if not a < b:
         raise ValueError(at(f"trunc_normal_: a must be below b, not {a} and {b}"))
     low, high = (0.5 * (1 + math.erf((x - mean) / std / math.sqrt(2))) for x in (a, b))
-    share = uniform(t.shape, low, high, dtype="float64", generator=generator)
-    return filled(t, F.clip(mean + std * ndtri(share), a, b).astype(t.dtype))
+    share = uniform(tensor.shape, low, high, dtype="float64", generator=generator)
+    return filled(tensor, F.clip(mean + std * ndtri(share), a, b).astype(tensor.dtype))
 
 
-def orthogonal_(t: Tensor, gain: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """A matrix with orthonormal rows or columns (Saxe et al., 2014).
 
     Parameters
     ----------
-    t : Tensor
+    tensor : Tensor
         A parameter; it is changed in place, and no gradient notices.
     gain : float
         Multiplies it.
@@ -263,14 +265,14 @@ def orthogonal_(t: Tensor, gain: float = 1.0, *, generator: Generator | None = N
     Returns
     -------
     Tensor
-        ``t`` itself.
+        ``tensor`` itself.
 
     Raises
     ------
     ValueError
-        If ``t`` has fewer than 2 axes.
+        If ``tensor`` has fewer than 2 axes.
     TypeError
-        If ``t`` is no tensor.
+        If ``tensor`` is no tensor.
 
     See Also
     --------
@@ -283,36 +285,36 @@ def orthogonal_(t: Tensor, gain: float = 1.0, *, generator: Generator | None = N
     >>> bool(ag.allclose(w @ w.T, ag.eye(2), atol=1e-6))
     True
     """
-    written("orthogonal_", t)
-    fans(t)
-    rows = t.shape[0]
-    size: Any = (rows, math.prod(t.shape[1:]))
+    written("orthogonal_", tensor)
+    fans(tensor)
+    rows = tensor.shape[0]
+    size: Any = (rows, math.prod(tensor.shape[1:]))
     wide = size[1] > rows
     drawn = normal(size[::-1] if wide else size, dtype="float64", generator=generator)
     q, r = qr(drawn)
     q = q * F.sign(F.diagonal(r))
-    return filled(t, F.reshape(gain * (q.T if wide else q), t.shape).astype(t.dtype))
+    return filled(tensor, F.reshape(gain * (q.T if wide else q), tensor.shape).astype(tensor.dtype))
 
 
-def eye_(t: Tensor) -> Tensor:
+def eye_(tensor: Tensor) -> Tensor:
     """The identity, or as much of it as there is room for.
 
     Parameters
     ----------
-    t : Tensor
+    tensor : Tensor
         A parameter; it is changed in place, and no gradient notices.
 
     Returns
     -------
     Tensor
-        ``t`` itself.
+        ``tensor`` itself.
 
     Raises
     ------
     ValueError
-        If ``t`` does not have 2 axes.
+        If ``tensor`` does not have 2 axes.
     TypeError
-        If ``t`` is no tensor.
+        If ``tensor`` is no tensor.
 
     See Also
     --------
@@ -325,18 +327,18 @@ def eye_(t: Tensor) -> Tensor:
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
     """
-    written("eye_", t)
-    if t.ndim != 2:
-        raise ValueError(at(f"eye_: {typed(t)} is no matrix"))
-    return filled(t, F.eye(t.shape[0], t.shape[1], dtype=t.dtype))
+    written("eye_", tensor)
+    if tensor.ndim != 2:
+        raise ValueError(at(f"eye_: {typed(tensor)} is no matrix"))
+    return filled(tensor, F.eye(tensor.shape[0], tensor.shape[1], dtype=tensor.dtype))
 
 
-def dirac_(t: Tensor, groups: int = 1) -> Tensor:
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Filters of a convolution that gives its input.
 
     Parameters
     ----------
-    t : Tensor
+    tensor : Tensor
         A parameter; it is changed in place, and no gradient notices.
     groups : int
         Groups of the convolution.
@@ -344,14 +346,14 @@ def dirac_(t: Tensor, groups: int = 1) -> Tensor:
     Returns
     -------
     Tensor
-        ``t`` itself.
+        ``tensor`` itself.
 
     Raises
     ------
     ValueError
-        If ``t`` has other than 3 to 5 axes, or ``groups`` does not divide the filters.
+        If ``tensor`` has other than 3 to 5 axes, or ``groups`` does not divide the filters.
     TypeError
-        If ``t`` is no tensor.
+        If ``tensor`` is no tensor.
 
     See Also
     --------
@@ -365,26 +367,26 @@ def dirac_(t: Tensor, groups: int = 1) -> Tensor:
     tensor([[0., 1., 0.],
             [0., 0., 0.]])
     """
-    written("dirac_", t)
-    if t.ndim not in (3, 4, 5):
-        raise ValueError(at(f"dirac_: {typed(t)} is no filter of 3 to 5 axes"))
-    if t.shape[0] % groups:
-        raise ValueError(at(f"dirac_: {groups} groups do not divide {t.shape[0]} filters"))
-    value, each = np.zeros(t.shape, t.dtype), t.shape[0] // groups
-    middle = tuple(n // 2 for n in t.shape[2:])
+    written("dirac_", tensor)
+    if tensor.ndim not in (3, 4, 5):
+        raise ValueError(at(f"dirac_: {typed(tensor)} is no filter of 3 to 5 axes"))
+    if tensor.shape[0] % groups:
+        raise ValueError(at(f"dirac_: {groups} groups do not divide {tensor.shape[0]} filters"))
+    value, each = np.zeros(tensor.shape, tensor.dtype), tensor.shape[0] // groups
+    middle = tuple(n // 2 for n in tensor.shape[2:])
     for g in range(groups):
-        for k in range(min(each, t.shape[1])):
+        for k in range(min(each, tensor.shape[1])):
             value[(g * each + k, k, *middle)] = 1
-    return filled(t, value)
+    return filled(tensor, value)
 
 
-def sparse_(t: Tensor, sparsity: float, std: float = 0.01, *,
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01,
             generator: Generator | None = None) -> Tensor:
     """Normal numbers, of which a share of each column is 0 (Martens, 2010).
 
     Parameters
     ----------
-    t : Tensor
+    tensor : Tensor
         A parameter; it is changed in place, and no gradient notices.
     sparsity : float
         The share.
@@ -396,14 +398,14 @@ def sparse_(t: Tensor, sparsity: float, std: float = 0.01, *,
     Returns
     -------
     Tensor
-        ``t`` itself.
+        ``tensor`` itself.
 
     Raises
     ------
     ValueError
-        If ``t`` does not have 2 axes.
+        If ``tensor`` does not have 2 axes.
     TypeError
-        If ``t`` is no tensor.
+        If ``tensor`` is no tensor.
 
     See Also
     --------
@@ -416,9 +418,9 @@ def sparse_(t: Tensor, sparsity: float, std: float = 0.01, *,
     >>> int((w == 0).sum())
     12
     """
-    written("sparse_", t)
-    if t.ndim != 2:
-        raise ValueError(at(f"sparse_: {typed(t)} is no matrix"))
-    order = F.argsort(F.argsort(uniform(t.shape, generator=generator), 0), 0)
-    drawn = normal(t.shape, 0.0, std, dtype=t.dtype, generator=generator)
-    return filled(t, F.where(order < math.ceil(sparsity * t.shape[0]), 0.0, drawn))
+    written("sparse_", tensor)
+    if tensor.ndim != 2:
+        raise ValueError(at(f"sparse_: {typed(tensor)} is no matrix"))
+    order = F.argsort(F.argsort(uniform(tensor.shape, generator=generator), 0), 0)
+    drawn = normal(tensor.shape, 0.0, std, dtype=tensor.dtype, generator=generator)
+    return filled(tensor, F.where(order < math.ceil(sparsity * tensor.shape[0]), 0.0, drawn))

@@ -257,9 +257,9 @@ class Rprop(Decaying):
 
     slot_names = ("before", "size")
 
-    def __init__(self, parameters: Parameters, lr: float = 1e-2, *,
+    def __init__(self, parameters: Parameters, lr: float = 1e-2,
                  etas: tuple[float, float] = (0.5, 1.2),
-                 step_sizes: tuple[float, float] = (1e-6, 50.0), maximize: bool = False) -> None:
+                 step_sizes: tuple[float, float] = (1e-6, 50.0), *, maximize: bool = False) -> None:
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(at(f"Rprop: etas must be below and above 1, not {etas}"))
         super().__init__(parameters, lr, maximize=maximize)

@@ -95,6 +95,20 @@ def _is_number(part: Any, name: str) -> bool:
     return isinstance(getattr(type(part), name, None), Hyper)
 
 
+#: Keywords of PyTorch's optimizers that say how a step is computed; the compiler sees to it.
+_IDLE = frozenset(("foreach", "fused", "capturable"))
+
+
+def in_our_words(keywords: dict[str, Any]) -> dict[str, Any]:
+    """Keywords of PyTorch's optimizers by our names, without those that change no result."""
+    if keywords.get("differentiable"):
+        raise ValueError(at("differentiable=True: derivatives go through a step that is written "
+                            "with with_parameters and ag.grad, not through an optimizer"))
+    names = {"params": "parameters"}
+    return {names.get(word, word): value for word, value in keywords.items()
+            if word not in _IDLE and word != "differentiable"}
+
+
 def grouped(init: Callable[..., None]) -> Callable[..., None]:
     """``__init__`` of a class of optimizers, called with the first group; a part is made of each
     other one."""
@@ -104,6 +118,7 @@ def grouped(init: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(init)
     def __init__(self: Any, *args: Any, **keywords: Any) -> None:  # noqa: N807
+        keywords = in_our_words(keywords)
         if first.name in keywords:
             args = (keywords.pop(first.name), *args)
         if type(self).__init__ is not __init__ or not args:  # a subclass calls, or Python refuses

@@ -249,9 +249,9 @@ class SparseAdam(Adam):
             [1. , 1. ]])
     """
 
-    def __init__(self, parameters: Parameters, lr: float = 1e-3, *,
+    def __init__(self, parameters: Parameters, lr: float = 1e-3,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 maximize: bool = False) -> None:
+                 *, maximize: bool = False) -> None:
         super().__init__(parameters, lr, betas=two_betas(self, betas), eps=eps, maximize=maximize)
 
     def begin(self) -> tuple[Any, ...]:

@@ -57,9 +57,9 @@ class Adamax(Adam):
     tensor([0.5], requires_grad=True)
     """
 
-    def __init__(self, parameters: Parameters, lr: float = 2e-3, *,
+    def __init__(self, parameters: Parameters, lr: float = 2e-3,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0.0, maximize: bool = False) -> None:
+                 weight_decay: float = 0.0, *, maximize: bool = False) -> None:
         super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay,
                          maximize=maximize)
 
@@ -117,10 +117,10 @@ class NAdam(Adam):
 
     momentum_decay = Hyper()
 
-    def __init__(self, parameters: Parameters, lr: float = 2e-3, *,
+    def __init__(self, parameters: Parameters, lr: float = 2e-3,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0.0, momentum_decay: float = 4e-3,
-                 decoupled_weight_decay: bool = False, maximize: bool = False) -> None:
+                 decoupled_weight_decay: bool = False, *, maximize: bool = False) -> None:
         super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay,
                          maximize=maximize, decoupled_weight_decay=decoupled_weight_decay)
         self.momentum_decay = momentum_decay
@@ -194,10 +194,10 @@ class RAdam(Adam):
     tensor([0.5], requires_grad=True)
     """
 
-    def __init__(self, parameters: Parameters, lr: float = 1e-3, *,
+    def __init__(self, parameters: Parameters, lr: float = 1e-3,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0.0, decoupled_weight_decay: bool = False,
-                 maximize: bool = False) -> None:
+                 *, maximize: bool = False) -> None:
         super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay,
                          maximize=maximize, decoupled_weight_decay=decoupled_weight_decay)
 
@@ -268,9 +268,9 @@ class Lamb(Adam):
     tensor([0.5], requires_grad=True)
     """
 
-    def __init__(self, parameters: Parameters, lr: float = 1e-3, *,
+    def __init__(self, parameters: Parameters, lr: float = 1e-3,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-6,
-                 weight_decay: float = 0.0, maximize: bool = False) -> None:
+                 weight_decay: float = 0.0, *, maximize: bool = False) -> None:
         super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay,
                          maximize=maximize)
 
@@ -329,9 +329,9 @@ class Lion(Decaying):
     slot_names = ("mean",)
     beta1, beta2 = Hyper(below=1.0), Hyper(below=1.0)
 
-    def __init__(self, parameters: Parameters, lr: float = 1e-4, *,
+    def __init__(self, parameters: Parameters, lr: float = 1e-4,
                  betas: tuple[float, float] = (0.9, 0.99), weight_decay: float = 0.0,
-                 maximize: bool = False) -> None:
+                 *, maximize: bool = False) -> None:
         super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize,
                          decoupled=True)
         self.beta1, self.beta2 = two_betas(self, betas)

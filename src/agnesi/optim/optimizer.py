@@ -19,7 +19,7 @@ from agnesi.ops.arrays.loading import check_state, write_all
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.complexes import view_as_real
-from agnesi.optim.groups import ParameterGroup, Parameters, begin, group_of, grouped
+from agnesi.optim.groups import ParameterGroup, Parameters, begin, group_of, grouped, in_our_words
 from agnesi.optim.hyper import Hyper
 
 #: Parameters of this many elements are updated by compiled code in eager programs too: one pass
@@ -91,7 +91,7 @@ class Optimizer:
     labels: dict[str, Any]
 
     def __new__(cls, *args: Any, **keywords: Any) -> Self:
-        check_call(cls, args, keywords)
+        check_call(cls, args, in_our_words(keywords))
         return super().__new__(cls)
 
     def __init_subclass__(cls, **keywords: Any) -> None:

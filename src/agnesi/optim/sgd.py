@@ -55,9 +55,9 @@ class SGD(Decaying):
 
     momentum = Hyper(optional=True)
 
-    def __init__(self, parameters: Parameters, lr: float = 1e-3, *, momentum: float = 0.0,
+    def __init__(self, parameters: Parameters, lr: float = 1e-3, momentum: float = 0.0,
                  dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False,
-                 maximize: bool = False) -> None:
+                 *, maximize: bool = False) -> None:
         if nesterov and (momentum == 0 or dampening != 0):
             raise ValueError(at("SGD: nesterov needs momentum, and no dampening"))
         self.slot_names = ("momentum",) if momentum else ()

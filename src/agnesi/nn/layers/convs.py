@@ -47,8 +47,8 @@ class _Conv(Module):
     function: ClassVar[Callable[..., Tensor]]
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: PerAxis,
-                 stride: PerAxis = 1, padding: PerAxis | str = 0, *, dilation: PerAxis = 1,
-                 groups: int = 1, bias: bool = True, padding_mode: str = "zeros",
+                 stride: PerAxis = 1, padding: PerAxis | str = 0, dilation: PerAxis = 1,
+                 groups: int = 1, bias: bool = True, padding_mode: str = "zeros", *,
                  dtype: DTypeLike = None, algorithm: Any = None) -> None:
         if padding_mode not in _BORDERS:
             raise ValueError(at(f"{type(self).__name__}: padding_mode {padding_mode!r} is none of "
@@ -271,9 +271,13 @@ class _ConvTranspose(_Conv):
     function = staticmethod(conv_transpose)
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: PerAxis,
-                 stride: PerAxis = 1, padding: PerAxis | str = 0, *, output_padding: PerAxis = 0,
-                 dilation: PerAxis = 1, groups: int = 1, bias: bool = True, dtype: DTypeLike = None,
+                 stride: PerAxis = 1, padding: PerAxis | str = 0, output_padding: PerAxis = 0,
+                 groups: int = 1, bias: bool = True, dilation: PerAxis = 1,
+                 padding_mode: str = "zeros", *, dtype: DTypeLike = None,
                  algorithm: Any = None) -> None:
+        if padding_mode != "zeros":
+            raise ValueError(at(f"{type(self).__name__}: padding_mode must be 'zeros', not "
+                                f"{padding_mode!r}"))
         super().__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation=dilation,
             groups=groups, bias=bias, dtype=dtype, algorithm=algorithm,
@@ -352,17 +356,24 @@ class ConvTranspose1d(_ConvTranspose):
         The border of that convolution.
     output_padding : int or tuple of int
         How much larger the result is; a call may tell the ``output_size`` instead.
-    dilation : int or tuple of int
-        Steps between the elements of a window.
     groups : int
         Channels and filters fall into so many groups that do not meet.
     bias : bool
         Whether to add a bias for each channel. The weight has the shape (in_channels,
         out_channels / groups, ...).
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    padding_mode : {"zeros"}
+        Taken from PyTorch\'s calls, which have no other one here.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
     algorithm : str, (str, str, str) or dict, optional
         How it is computed, as for :func:`agnesi.conv2d`.
+
+    Raises
+    ------
+    ValueError
+        If ``padding_mode`` is another one.
 
     See Also
     --------
@@ -395,17 +406,24 @@ class ConvTranspose2d(_ConvTranspose):
         The border of that convolution.
     output_padding : int or tuple of int
         How much larger the result is; a call may tell the ``output_size`` instead.
-    dilation : int or tuple of int
-        Steps between the elements of a window.
     groups : int
         Channels and filters fall into so many groups that do not meet.
     bias : bool
         Whether to add a bias for each channel. The weight has the shape (in_channels,
         out_channels / groups, ...).
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    padding_mode : {"zeros"}
+        Taken from PyTorch\'s calls, which have no other one here.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
     algorithm : str, (str, str, str) or dict, optional
         How it is computed, as for :func:`agnesi.conv2d`.
+
+    Raises
+    ------
+    ValueError
+        If ``padding_mode`` is another one.
 
     See Also
     --------
@@ -441,17 +459,24 @@ class ConvTranspose3d(_ConvTranspose):
         The border of that convolution.
     output_padding : int or tuple of int
         How much larger the result is; a call may tell the ``output_size`` instead.
-    dilation : int or tuple of int
-        Steps between the elements of a window.
     groups : int
         Channels and filters fall into so many groups that do not meet.
     bias : bool
         Whether to add a bias for each channel. The weight has the shape (in_channels,
         out_channels / groups, ...).
+    dilation : int or tuple of int
+        Steps between the elements of a window.
+    padding_mode : {"zeros"}
+        Taken from PyTorch\'s calls, which have no other one here.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
     algorithm : str, (str, str, str) or dict, optional
         How it is computed, as for :func:`agnesi.conv2d`.
+
+    Raises
+    ------
+    ValueError
+        If ``padding_mode`` is another one.
 
     See Also
     --------

@@ -131,6 +131,8 @@ class BatchNorm1d(Module):
         Whether there are a learned scale and shift.
     track_running_stats : bool
         Whether there are a running mean and variance; without, ``eval()`` uses the batch's, too.
+    bias : bool
+        Whether the learned scale has a shift beside it.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
@@ -164,11 +166,11 @@ class BatchNorm1d(Module):
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
                  affine: bool = True, track_running_stats: bool = True, *,
-                 dtype: DTypeLike = None) -> None:
+                 bias: bool = True, dtype: DTypeLike = None) -> None:
         self.num_features = size_of(self, num_features, "num_features")
         self.eps, self.momentum = eps, momentum
         shape = (self.num_features,)
-        self.weight, self.bias = _affine(shape, affine, True, dtype)
+        self.weight, self.bias = _affine(shape, affine, bias, dtype)
         self.running_mean = zeros(shape, dtype=dtype) if track_running_stats else None
         self.running_var = ones(shape, dtype=dtype) if track_running_stats else None
         if track_running_stats and momentum is None:
@@ -251,6 +253,8 @@ class BatchNorm2d(BatchNorm1d):
         Whether there are a learned scale and shift.
     track_running_stats : bool
         Whether there are a running mean and variance; without, ``eval()`` uses the batch's, too.
+    bias : bool
+        Whether the learned scale has a shift beside it.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
@@ -284,6 +288,8 @@ class BatchNorm3d(BatchNorm1d):
         Whether there are a learned scale and shift.
     track_running_stats : bool
         Whether there are a running mean and variance; without, ``eval()`` uses the batch's, too.
+    bias : bool
+        Whether the learned scale has a shift beside it.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
@@ -316,6 +322,8 @@ class SyncBatchNorm(BatchNorm1d):
         Whether there are a learned scale and shift.
     track_running_stats : bool
         Whether there are a running mean and variance.
+    bias : bool
+        Whether the learned scale has a shift beside it.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
@@ -362,6 +370,8 @@ class GroupNorm(Module):
         Added to the variance.
     affine : bool
         Whether there are a learned scale and shift.
+    bias : bool
+        Whether the learned scale has a shift beside it.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
@@ -382,14 +392,15 @@ class GroupNorm(Module):
     """
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5,
-                 affine: bool = True, *, dtype: DTypeLike = None) -> None:
+                 affine: bool = True, *,
+                 bias: bool = True, dtype: DTypeLike = None) -> None:
         num_channels = size_of(self, num_channels, "num_channels")
         if size_of(self, num_groups, "num_groups", 0) < 1 or num_channels % num_groups:
             raise ValueError(
                 at(f"GroupNorm: {num_channels} channels do not fall into {num_groups} equal groups")
             )
         self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
-        self.weight, self.bias = _affine((num_channels,), affine, True, dtype)
+        self.weight, self.bias = _affine((num_channels,), affine, bias, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
         return functional.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
@@ -405,10 +416,10 @@ class _InstanceNorm(Module):
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1,
                  affine: bool = False, track_running_stats: bool = False, *,
-                 dtype: DTypeLike = None) -> None:
+                 bias: bool = True, dtype: DTypeLike = None) -> None:
         self.num_features, self.eps = size_of(self, num_features, "num_features"), eps
         self.momentum, self.track_running_stats = momentum, track_running_stats
-        self.weight, self.bias = _affine((self.num_features,), affine, True, dtype)
+        self.weight, self.bias = _affine((self.num_features,), affine, bias, dtype)
         if track_running_stats:
             self.running_mean: Any = zeros(self.num_features, dtype=dtype)
             self.running_var: Any = ones(self.num_features, dtype=dtype)
@@ -443,6 +454,8 @@ class InstanceNorm1d(_InstanceNorm):
         Whether there are a learned scale and shift.
     track_running_stats : bool
         Whether there are a running mean and variance, which are used in evaluation mode.
+    bias : bool
+        Whether the learned scale has a shift beside it.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
@@ -475,6 +488,8 @@ class InstanceNorm2d(_InstanceNorm):
         Whether there are a learned scale and shift.
     track_running_stats : bool
         Whether there are a running mean and variance, which are used in evaluation mode.
+    bias : bool
+        Whether the learned scale has a shift beside it.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
@@ -508,6 +523,8 @@ class InstanceNorm3d(_InstanceNorm):
         Whether there are a learned scale and shift.
     track_running_stats : bool
         Whether there are a running mean and variance, which are used in evaluation mode.
+    bias : bool
+        Whether the learned scale has a shift beside it.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 

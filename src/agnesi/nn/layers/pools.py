@@ -39,8 +39,8 @@ class _MaxPool(_Pool):
     usual: ClassVar = {"dilation": 1, "cover_all": False, "return_indices": False}
 
     def __init__(self, kernel_size: PerAxis, stride: PerAxis | None = None,
-                 padding: PerAxis | str = 0, *, dilation: PerAxis = 1, cover_all: bool = False,
-                 return_indices: bool = False) -> None:
+                 padding: PerAxis | str = 0, dilation: PerAxis = 1, return_indices: bool = False,
+                 cover_all: bool = False) -> None:
         self._keep(kernel_size, stride, padding)
         self.dilation, self.cover_all, self.return_indices = dilation, cover_all, return_indices
 
@@ -48,13 +48,14 @@ class _MaxPool(_Pool):
 class _AvgPool(_Pool):
     """Base: the mean."""
 
-    usual: ClassVar = {"cover_all": False, "count_include_pad": True}
+    usual: ClassVar = {"cover_all": False, "count_include_pad": True, "divisor_override": None}
 
     def __init__(self, kernel_size: PerAxis, stride: PerAxis | None = None,
-                 padding: PerAxis | str = 0, *, cover_all: bool = False,
-                 count_include_pad: bool = True) -> None:
+                 padding: PerAxis | str = 0, cover_all: bool = False,
+                 count_include_pad: bool = True, divisor_override: float | None = None) -> None:
         self._keep(kernel_size, stride, padding)
         self.cover_all, self.count_include_pad = cover_all, count_include_pad
+        self.divisor_override = divisor_override
 
 
 class MaxPool1d(_MaxPool):
@@ -70,10 +71,10 @@ class MaxPool1d(_MaxPool):
         Border, which never is the greatest.
     dilation : int or tuple of int
         Steps between the elements of a window.
-    cover_all : bool
-        Whether a last, smaller window takes what is left over.
     return_indices : bool
         Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over; also written ``ceil_mode``.
 
     See Also
     --------
@@ -102,10 +103,10 @@ class MaxPool2d(_MaxPool):
         Border, which never is the greatest.
     dilation : int or tuple of int
         Steps between the elements of a window.
-    cover_all : bool
-        Whether a last, smaller window takes what is left over.
     return_indices : bool
         Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over; also written ``ceil_mode``.
 
     See Also
     --------
@@ -134,10 +135,10 @@ class MaxPool3d(_MaxPool):
         Border, which never is the greatest.
     dilation : int or tuple of int
         Steps between the elements of a window.
-    cover_all : bool
-        Whether a last, smaller window takes what is left over.
     return_indices : bool
         Whether to tell where the greatest lie, too, for :class:`MaxUnpool2d`.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over; also written ``ceil_mode``.
 
     See Also
     --------
@@ -168,6 +169,8 @@ class AvgPool1d(_AvgPool):
         Whether a last, smaller window takes what is left over; it is divided by what it holds.
     count_include_pad : bool
         Whether the border counts.
+    divisor_override : float, optional
+        What sums are divided by, in the place of the numbers of elements.
 
     See Also
     --------
@@ -198,6 +201,8 @@ class AvgPool2d(_AvgPool):
         Whether a last, smaller window takes what is left over; it is divided by what it holds.
     count_include_pad : bool
         Whether the border counts.
+    divisor_override : float, optional
+        What sums are divided by, in the place of the numbers of elements.
 
     See Also
     --------
@@ -228,6 +233,8 @@ class AvgPool3d(_AvgPool):
         Whether a last, smaller window takes what is left over; it is divided by what it holds.
     count_include_pad : bool
         Whether the border counts.
+    divisor_override : float, optional
+        What sums are divided by, in the place of the numbers of elements.
 
     See Also
     --------
@@ -353,7 +360,7 @@ class _LPPool(Module):
     function: ClassVar[Callable[..., Tensor]]
 
     def __init__(self, p: float, kernel_size: PerAxis, stride: PerAxis | None = None,
-                 padding: PerAxis | str = 0, *, cover_all: bool = False) -> None:
+                 cover_all: bool = False, padding: PerAxis | str = 0) -> None:
         self.p, self.kernel_size, self.stride, self.padding = p, kernel_size, stride, padding
         self.cover_all = cover_all
 
@@ -378,10 +385,10 @@ class LPPool1d(_LPPool):
         Size of the windows.
     stride : int or tuple of int, optional
         Steps between windows; by default those of the kernel.
-    padding : int, tuple, "valid" or "same"
-        Border of zeros.
     cover_all : bool
         Whether a last, smaller window takes what is left over.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
 
     See Also
     --------
@@ -408,10 +415,10 @@ class LPPool2d(_LPPool):
         Size of the windows.
     stride : int or tuple of int, optional
         Steps between windows; by default those of the kernel.
-    padding : int, tuple, "valid" or "same"
-        Border of zeros.
     cover_all : bool
         Whether a last, smaller window takes what is left over.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
 
     See Also
     --------
@@ -438,10 +445,10 @@ class LPPool3d(_LPPool):
         Size of the windows.
     stride : int or tuple of int, optional
         Steps between windows; by default those of the kernel.
-    padding : int, tuple, "valid" or "same"
-        Border of zeros.
     cover_all : bool
         Whether a last, smaller window takes what is left over.
+    padding : int, tuple, "valid" or "same"
+        Border of zeros.
 
     See Also
     --------

@@ -26,6 +26,8 @@ class Upsample(Module):
     align_corners : bool
         Whether the first and last places, and not the borders of the images, lie upon each other;
         for modes that interpolate.
+    recompute_scale_factor : bool, optional
+        Whether places are as far apart as the sizes say, in the place of the ``scale_factor``.
 
     Raises
     ------
@@ -44,15 +46,17 @@ class Upsample(Module):
     """
 
     def __init__(self, size: ShapeLike | None = None, scale_factor: Any = None,
-                 mode: str = "nearest", align_corners: bool = False) -> None:
+                 mode: str = "nearest", align_corners: bool = False,
+                 recompute_scale_factor: bool | None = None) -> None:
         if (size is None) == (scale_factor is None):
             raise ValueError(at("Upsample: give the size wanted, or a scale_factor, and not both"))
         self.size, self.scale_factor = size, scale_factor
         self.mode, self.align_corners = mode, align_corners
+        self.recompute_scale_factor = recompute_scale_factor
 
     def forward(self, x: Tensor) -> Tensor:
         return functional.interpolate(x, self.size, self.scale_factor, self.mode,
-                                      self.align_corners)
+                                      self.align_corners, self.recompute_scale_factor)
 
     def extra_repr(self) -> str:
         shown = {"size": self.size, "scale_factor": self.scale_factor, "mode": repr(self.mode)}

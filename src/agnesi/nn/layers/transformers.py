@@ -247,6 +247,8 @@ class TransformerEncoder(_Stack):
         How many.
     norm : Module, optional
         What follows the last one.
+    enable_nested_tensor, mask_check : bool
+        Taken from PyTorch's calls; they change no result.
 
     See Also
     --------
@@ -260,7 +262,8 @@ class TransformerEncoder(_Stack):
     (3, 5, 8)
     """
 
-    def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+    def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None,
+                 enable_nested_tensor: bool = True, mask_check: bool = True) -> None:
         self._make(encoder_layer, num_layers, norm)
 
     def forward(self, src: Tensor, mask: Any = None, src_key_padding_mask: Any = None,

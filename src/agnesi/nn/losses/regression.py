@@ -102,8 +102,8 @@ def smooth_l1_loss(input: TensorLike, target: TensorLike, beta: float = 1.0,
 
 
 @public
-def huber_loss(input: TensorLike, target: TensorLike, delta: float = 1.0,
-               reduction: str = "mean") -> Tensor:
+def huber_loss(input: TensorLike, target: TensorLike, reduction: str = "mean",
+               delta: float = 1.0) -> Tensor:
     """Squared differences where they are small, their sizes elsewhere (Huber, 1964).
 
     Parameters
@@ -112,10 +112,10 @@ def huber_loss(input: TensorLike, target: TensorLike, delta: float = 1.0,
         What was predicted, of any shape.
     target : array_like
         Of the same shape, or one that broadcasts.
-    delta : float
-        Below it ``0.5 d**2``, from it on ``delta (d - delta / 2)``, for a difference of size d.
     reduction : {"mean", "sum", "none"}
         What becomes of the losses.
+    delta : float
+        Below it ``0.5 d**2``, from it on ``delta (d - delta / 2)``, for a difference of size d.
 
     Returns
     -------
@@ -312,10 +312,10 @@ class HuberLoss(Loss):
 
     Parameters
     ----------
-    delta : float
-        Below it ``0.5 d**2``, from it on ``delta (d - delta / 2)``, for a difference of size d.
     reduction : {"mean", "sum", "none"}
         What becomes of the losses.
+    delta : float
+        Below it ``0.5 d**2``, from it on ``delta (d - delta / 2)``, for a difference of size d.
 
     See Also
     --------
@@ -328,7 +328,7 @@ class HuberLoss(Loss):
     tensor(1.3125)
     """
 
-    def __init__(self, delta: float = 1.0, reduction: str = "mean") -> None:
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         self.delta = delta
         self.reduction = reduction
 

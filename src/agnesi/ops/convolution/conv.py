@@ -365,8 +365,9 @@ def _conv(x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, g
 
 # -- functions --------------------------------------------------------------------------------
 @public
-def conv1d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, *, stride: PerAxis = 1,
-           padding: PerAxis | str = 0, dilation: PerAxis = 1, groups: int = 1, flip: bool = False,
+def conv1d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride: PerAxis = 1,
+           padding: PerAxis | str = 0, dilation: PerAxis = 1, groups: int = 1, *,
+           flip: bool = False,
            algorithm: Any = None, out: Tensor | None = None) -> Tensor:
     """Convolution over one axis; see :func:`conv2d`.
 
@@ -421,8 +422,9 @@ def conv1d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, *, stri
 
 
 @public
-def conv2d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, *, stride: PerAxis = 1,
-           padding: PerAxis | str = 0, dilation: PerAxis = 1, groups: int = 1, flip: bool = False,
+def conv2d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride: PerAxis = 1,
+           padding: PerAxis | str = 0, dilation: PerAxis = 1, groups: int = 1, *,
+           flip: bool = False,
            algorithm: Any = None, out: Tensor | None = None) -> Tensor:
     """Convolution (correlation, unless ``flip``) over two axes.
 

@@ -126,8 +126,8 @@ def _placed(kernel: Any, rank: int, dilation: Any, padding: Any,
 
 
 @public
-def unfold(x: TensorLike, kernel: PerAxis, *, dilation: PerAxis = 1, padding: PerAxis | str = 0,
-           stride: PerAxis = 1, out: Tensor | None = None) -> Tensor:
+def unfold(x: TensorLike, kernel: PerAxis, dilation: PerAxis = 1, padding: PerAxis | str = 0,
+           stride: PerAxis = 1, *, out: Tensor | None = None) -> Tensor:
     """The windows of images, written out as columns.
 
     Parameters
@@ -179,8 +179,8 @@ def unfold(x: TensorLike, kernel: PerAxis, *, dilation: PerAxis = 1, padding: Pe
 
 
 @public
-def fold(x: TensorLike, output_size: ShapeLike, kernel: PerAxis, *, dilation: PerAxis = 1,
-         padding: PerAxis | str = 0, stride: PerAxis = 1, out: Tensor | None = None) -> Tensor:
+def fold(x: TensorLike, output_size: ShapeLike, kernel: PerAxis, dilation: PerAxis = 1,
+         padding: PerAxis | str = 0, stride: PerAxis = 1, *, out: Tensor | None = None) -> Tensor:
     """Images whose elements are sums of what windows hold for them: the adjoint of ``unfold``.
 
     Parameters

@@ -163,7 +163,8 @@ def _keys(d: np.ndarray, a: float) -> np.ndarray:
 # -- the function -------------------------------------------------------------------------------
 @public
 def interpolate(x: TensorLike, size: ShapeLike | None = None, scale_factor: Any = None,
-                mode: str = "nearest", align_corners: bool = False, *, antialias: bool = False,
+                mode: str = "nearest", align_corners: bool = False,
+                recompute_scale_factor: bool | None = None, antialias: bool = False, *,
                 out: Tensor | None = None) -> Tensor:
     """Images of another size, by their nearest elements or between them (PyTorch's).
 
@@ -184,6 +185,8 @@ def interpolate(x: TensorLike, size: ShapeLike | None = None, scale_factor: Any 
     align_corners : bool
         Whether the first and last places, and not the borders of the images, lie upon each other;
         for modes that interpolate.
+    recompute_scale_factor : bool, optional
+        Whether places are as far apart as the sizes say, in the place of the ``scale_factor``.
     antialias : bool
         Whether smaller images are made of all elements that a place covers, and not of those next
         to it alone, as Pillow does; for modes that interpolate.
@@ -220,6 +223,8 @@ def interpolate(x: TensorLike, size: ShapeLike | None = None, scale_factor: Any 
     """
     x = as_tensor(x)
     axes = _axes(x, size, scale_factor, mode)
+    if recompute_scale_factor and size is None:
+        axes = _axes(x, tuple(axis.wanted for axis in axes), None, mode)
     if antialias and mode in ("area", "nearest", "nearest-exact"):
         raise ValueError(f"antialias is for modes that interpolate, not for {mode!r}")
     if mode == "area":

@@ -65,21 +65,21 @@ def _placed(x: Any, kernel: Any, stride: Any, padding: Any, cover_all: bool,
 
 
 @overload
-def max_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, dilation: Any = 1,
-             cover_all: bool = False, return_indices: Literal[False] = False,
+def max_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+             cover_all: bool = False, return_indices: Literal[False] = False, *,
              out: Tensor | None = None) -> Tensor: ...
 
 
 @overload
-def max_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, *, dilation: Any = 1,
-             cover_all: bool = False,
+def max_pool(x: Any, kernel: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+             cover_all: bool = False, *,
              return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 
 
 @public
 def max_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
-             padding: PerAxis | str = 0, *, dilation: PerAxis = 1, cover_all: bool = False,
-             return_indices: bool = False, out: Tensor | None = None) -> Any:
+             padding: PerAxis | str = 0, dilation: PerAxis = 1, cover_all: bool = False,
+             return_indices: bool = False, *, out: Tensor | None = None) -> Any:
     """The greatest element of each window.
 
     Parameters
@@ -138,8 +138,8 @@ def max_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
 
 @public
 def avg_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
-             padding: PerAxis | str = 0, *, cover_all: bool = False, count_include_pad: bool = True,
-             out: Tensor | None = None) -> Tensor:
+             padding: PerAxis | str = 0, cover_all: bool = False, count_include_pad: bool = True,
+             divisor_override: float | None = None, *, out: Tensor | None = None) -> Tensor:
     """The mean of each window.
 
     Parameters
@@ -156,6 +156,8 @@ def avg_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
         Whether a last, smaller window takes what is left over; it is divided by what it holds.
     count_include_pad : bool
         Whether the border counts.
+    divisor_override : float, optional
+        What sums are divided by, in the place of the numbers of elements.
     out : Tensor, optional
         Takes the result: a tensor of its shape, of a dtype that holds it.
 
@@ -172,7 +174,7 @@ def avg_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
     DTypeError
         If ``x`` is not floating.
     ValueError
-        If ``stride`` is not positive, or there is no such padding.
+        If ``stride`` is not positive, there is no such padding, or ``divisor_override`` is zero.
 
     See Also
     --------
@@ -189,6 +191,10 @@ def avg_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
     if x.dtype.kind not in "fcV":
         raise DTypeError(f"the mean needs floats, not {x.dtype}; convert with .astype('float32')")
     total = apply(WindowSum(windows, sizes), x)
+    if divisor_override is not None:
+        if not divisor_override:
+            raise ValueError("divisor_override must not be zero")
+        return total * (1.0 / divisor_override)
     if count_include_pad and not cover_all:
         return total * (1.0 / math.prod(sizes))
     asked = borders(padding, sizes, (1,) * len(sizes), windows.stride)
@@ -272,7 +278,7 @@ def sum_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
 
 @public
 def lp_pool(x: TensorLike, p: float, kernel: PerAxis, stride: PerAxis | None = None,
-            padding: PerAxis | str = 0, *, cover_all: bool = False, out: Tensor | None = None
+            cover_all: bool = False, padding: PerAxis | str = 0, *, out: Tensor | None = None
             ) -> Tensor:
     """The ``p``-norm of each window: ``sum(abs(x)**p)**(1/p)``, with gradient 0 where it is 0.
 
@@ -286,10 +292,11 @@ def lp_pool(x: TensorLike, p: float, kernel: PerAxis, stride: PerAxis | None = N
         Size of the windows.
     stride : int or tuple of int, optional
         Steps between windows; by default those of the kernel.
+    cover_all : bool
+        Whether a last, smaller window takes what is left over; it counts as if it were filled up
+        with elements like its own, as in PyTorch.
     padding : int, tuple, "valid" or "same"
         Border of zeros.
-    cover_all : bool
-        Whether a last, smaller window takes what is left over.
     out : Tensor, optional
         Takes the result: a tensor of its shape, of a dtype that holds it.
 
@@ -325,6 +332,9 @@ def lp_pool(x: TensorLike, p: float, kernel: PerAxis, stride: PerAxis | None = N
         raise ValueError(f"the norm needs an exponent above 0, not {p}")
     powers = arith.square(x) if p == 2 else arith.power(arith.abs(x), p)
     total = apply(WindowSum(windows, sizes), powers)
+    if cover_all:  # as if smaller windows were filled up with elements like those in them
+        asked = borders(padding, sizes, (1,) * len(sizes), windows.stride)
+        total = total * (math.prod(sizes) / _counts(x, windows, sizes, asked))
     nothing = total == 0
     whole = select.where(nothing, 1, total)
     root = arith.sqrt(whole) if p == 2 else arith.power(whole, 1 / p)
@@ -370,7 +380,7 @@ def _in_turn(x: Tensor, spans: list[list[Any]], of: Any) -> Tensor:
 
 
 @public
-def adaptive_max_pool(x: TensorLike, size: ShapeLike, *, return_indices: bool = False,
+def adaptive_max_pool(x: TensorLike, size: ShapeLike, return_indices: bool = False, *,
                       out: Tensor | None = None) -> Any:
     """The greatest element of each of ``size`` windows of nearly equal size.
 

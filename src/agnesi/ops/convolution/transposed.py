@@ -34,9 +34,9 @@ def _reach(windows: Windows, extra: Ints) -> tuple[Windows, Ints, Ints]:
 
 
 @public
-def conv_transpose(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, *,
+def conv_transpose(x: TensorLike, w: TensorLike, bias: TensorLike | None = None,
                    stride: PerAxis = 1, padding: PerAxis | str = 0, output_padding: PerAxis = 0,
-                   dilation: PerAxis = 1, groups: int = 1, algorithm: Any = None,
+                   groups: int = 1, dilation: PerAxis = 1, *, algorithm: Any = None,
                    out: Tensor | None = None) -> Tensor:
     """Transposed convolution: the adjoint of a convolution, used to go up in size.
 
@@ -56,10 +56,10 @@ def conv_transpose(x: TensorLike, w: TensorLike, bias: TensorLike | None = None,
     output_padding : int or tuple of int
         How much larger the result is: several sizes lead to the same one under a stride.  Below
         the stride, or the dilation, whichever is greater.
-    dilation : int or tuple of int
-        Steps between the elements of a window.
     groups : int
         Channels and filters fall into so many groups that do not meet.
+    dilation : int or tuple of int
+        Steps between the elements of a window.
     algorithm : str, (str, str, str) or dict, optional
         How it is computed, as for :func:`agnesi.conv2d`.
     out : Tensor, optional

@@ -20,11 +20,15 @@ class Scheduler:
     ----------
     optimizer : Optimizer
         Whose ``lr`` is set.
+    last_epoch : int
+        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
 
     Raises
     ------
     TypeError
         If it is no optimizer.
+    ValueError
+        If a training goes on whose optimizer does not know the rates that it began with.
 
     See Also
     --------
@@ -47,15 +51,19 @@ class Scheduler:
         check_call(cls, args, keywords)
         return super().__new__(cls)
 
-    def __init__(self, optimizer: Optimizer) -> None:
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
             name = type(self).__name__
             raise TypeError(at(f"{name} steers an optimizer, not {typed(optimizer)}"))
+        if last_epoch != -1 and any("initial_lr" not in g for g in optimizer.param_groups):
+            raise ValueError(at(f"{type(self).__name__}: last_epoch={last_epoch} goes on with a "
+                                "training, and the optimizer's groups have no 'initial_lr': "
+                                "optimizer.load_state_dict brings it back"))
         self.optimizer = optimizer
         #: The rates that schedules of one optimizer multiply: those before the first of them.
         self.base_lrs: list[float] = [
             group.setdefault("initial_lr", group["lr"]) for group in optimizer.param_groups]
-        self.epoch = self._group = 0
+        self.epoch, self._group = last_epoch + 1, 0
 
     @property
     def base_lr(self) -> float:

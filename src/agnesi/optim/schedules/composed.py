@@ -32,6 +32,8 @@ class SequentialLR(Scheduler):
         In their order.
     milestones : sequence of int
         The epochs at which the second and later ones begin.
+    last_epoch : int
+        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
 
     Raises
     ------
@@ -55,8 +57,8 @@ class SequentialLR(Scheduler):
     """
 
     def __init__(self, optimizer: Optimizer, schedulers: Sequence[Scheduler],
-                 milestones: Sequence[int]) -> None:
-        super().__init__(optimizer)
+                 milestones: Sequence[int], last_epoch: int = -1) -> None:
+        super().__init__(optimizer, last_epoch)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(at(f"SequentialLR: {len(schedulers)} schedulers need "
                                 f"{len(schedulers) - 1} milestones, not {len(milestones)}"))

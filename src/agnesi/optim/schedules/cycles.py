@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from agnesi.core.support.errors import at
@@ -22,6 +23,8 @@ class CosineAnnealingLR(Scheduler):
         Epochs from the highest rate to the lowest.
     eta_min : float
         The lowest rate.
+    last_epoch : int
+        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
 
     Raises
     ------
@@ -42,8 +45,9 @@ class CosineAnnealingLR(Scheduler):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0) -> None:
-        super().__init__(optimizer)
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0,
+                 last_epoch: int = -1) -> None:
+        super().__init__(optimizer, last_epoch)
         if T_max < 1:
             raise ValueError(at(f"CosineAnnealingLR: T_max must be at least 1, not {T_max}"))
         self.T_max, self.eta_min = T_max, eta_min
@@ -66,6 +70,8 @@ class CosineAnnealingWarmRestarts(Scheduler):
         How many times as long each is as the one before.
     eta_min : float
         The lowest rate.
+    last_epoch : int
+        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
 
     Raises
     ------
@@ -87,8 +93,8 @@ class CosineAnnealingWarmRestarts(Scheduler):
     """
 
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1,
-                 eta_min: float = 0.0) -> None:
-        super().__init__(optimizer)
+                 eta_min: float = 0.0, last_epoch: int = -1) -> None:
+        super().__init__(optimizer, last_epoch)
         self.T_0, self.T_mult = at_least(self, "T_0", T_0, 1), at_least(self, "T_mult", T_mult, 1)
         self.eta_min = eta_min
 
@@ -149,10 +155,16 @@ class CyclicLR(_Cycle):
         Whether the height stays, is halved with each cycle, or falls by ``gamma`` in each step.
     gamma : float
         For "exp_range".
+    scale_fn : callable, optional
+        The height by its number, in the place of ``mode``.
+    scale_mode : {"cycle", "iterations"}
+        Whether that is the cycle's number, from 1, or the step's, from 0.
     cycle_momentum : bool
         Whether the momentum goes down as the rate goes up.
     base_momentum, max_momentum : float
         The lowest and the highest momentum.
+    last_epoch : int
+        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
 
     Raises
     ------
@@ -176,22 +188,29 @@ class CyclicLR(_Cycle):
     def __init__(self, optimizer: Optimizer, base_lr: float | list[float],
                  max_lr: float | list[float],
                  step_size_up: int = 2000, step_size_down: int | None = None,
-                 mode: str = "triangular", gamma: float = 1.0, cycle_momentum: bool = True,
-                 base_momentum: float = 0.8, max_momentum: float = 0.9) -> None:
-        super().__init__(optimizer)
+                 mode: str = "triangular", gamma: float = 1.0,
+                 scale_fn: Callable[[float], float] | None = None, scale_mode: str = "cycle",
+                 cycle_momentum: bool = True, base_momentum: float = 0.8,
+                 max_momentum: float = 0.9, last_epoch: int = -1) -> None:
+        super().__init__(optimizer, last_epoch)
         if mode not in ("triangular", "triangular2", "exp_range"):
             raise ValueError(at(f"CyclicLR: there is no mode {mode!r}"))
         self.base_lrs = self.each("base_lr", base_lr)
         self.max_lrs = self.each("max_lr", max_lr)
         self.up = at_least(self, "step_size_up", step_size_up, 1)
         self.down = step_size_up if step_size_down is None else step_size_down
+        if scale_mode not in ("cycle", "iterations"):
+            raise ValueError(at(f"CyclicLR: there is no scale_mode {scale_mode!r}"))
         self.mode, self.gamma = mode, gamma
+        self.scale_fn, self.scale_mode = scale_fn, scale_mode
         self.momenta = (max_momentum, base_momentum) if cycle_momentum else None
         self.begin()
 
     def share(self, epoch: int) -> float:
         cycle, place = divmod(epoch, self.up + self.down)
         risen = place / self.up if place <= self.up else 1 - (place - self.up) / self.down
+        if self.scale_fn is not None:
+            return risen * self.scale_fn(cycle + 1 if self.scale_mode == "cycle" else epoch)
         return risen * {"triangular": 1.0, "triangular2": 0.5**cycle,
                         "exp_range": self.gamma**epoch}[self.mode]
 
@@ -224,6 +243,10 @@ class OneCycleLR(_Cycle):
         The first rate is ``max_lr / div_factor``.
     final_div_factor : float
         The last one is the first one over this.
+    three_phase : bool
+        Whether it goes down to the first rate as fast as it went up, and then to the last one.
+    last_epoch : int
+        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
 
     Raises
     ------
@@ -250,8 +273,9 @@ class OneCycleLR(_Cycle):
                  pct_start: float = 0.3, anneal_strategy: str = "cos",
                  cycle_momentum: bool = True, base_momentum: float = 0.85,
                  max_momentum: float = 0.95, div_factor: float = 25.0,
-                 final_div_factor: float = 1e4) -> None:
-        super().__init__(optimizer)
+                 final_div_factor: float = 1e4, three_phase: bool = False,
+                 last_epoch: int = -1) -> None:
+        super().__init__(optimizer, last_epoch)
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:
                 raise ValueError(at("OneCycleLR: total_steps, or epochs and steps_per_epoch, must "
@@ -262,6 +286,8 @@ class OneCycleLR(_Cycle):
         self.max_lrs = self.each("max_lr", max_lr)
         self.total_steps = at_least(self, "total_steps", total_steps, 1)
         self.top = pct_start * total_steps - 1
+        #: Where it is down at the first rate again, if there are three phases.
+        self.middle = 2 * pct_start * total_steps - 2 if three_phase else self.top
         self.strategy = anneal_strategy
         self.div_factor, self.final_div_factor = div_factor, final_div_factor
         self.momenta = (max_momentum, base_momentum) if cycle_momentum else None
@@ -273,11 +299,19 @@ class OneCycleLR(_Cycle):
     def share(self, epoch: int) -> float:
         if epoch <= self.top:
             return self._eased(epoch / self.top)
+        if epoch <= self.middle:
+            return 1 - self._eased((epoch - self.top) / (self.middle - self.top))
+        if self.middle > self.top:
+            return 0.0
         return 1 - self._eased((epoch - self.top) / (self.total_steps - 1 - self.top))
 
     def rate(self, epoch: int) -> float:
         if epoch >= self.total_steps:
             raise ValueError(at(f"OneCycleLR: all {self.total_steps} steps are done"))
         high = self.max_lrs[self._group]
-        low = high / self.div_factor / (1 if epoch <= self.top else self.final_div_factor)
+        low = high / self.div_factor
+        if epoch > self.middle > self.top:
+            done = self._eased((epoch - self.middle) / (self.total_steps - 1 - self.middle))
+            return low + (low / self.final_div_factor - low) * done
+        low /= self.final_div_factor if epoch > self.middle else 1
         return low + (high - low) * self.share(epoch)

@@ -32,6 +32,8 @@ class StepLR(Scheduler):
         How many epochs there are between changes.
     gamma : float
         Factor of each change.
+    last_epoch : int
+        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
 
     Raises
     ------
@@ -52,8 +54,9 @@ class StepLR(Scheduler):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1) -> None:
-        super().__init__(optimizer)
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1,
+                 last_epoch: int = -1) -> None:
+        super().__init__(optimizer, last_epoch)
         if step_size < 1:
             raise ValueError(at(f"StepLR: step_size must be at least 1, not {step_size}"))
         self.step_size, self.gamma = step_size, gamma
@@ -73,6 +76,8 @@ class MultiStepLR(Scheduler):
         The epochs.
     gamma : float
         Factor of each change.
+    last_epoch : int
+        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
 
     Raises
     ------
@@ -94,8 +99,8 @@ class MultiStepLR(Scheduler):
     """
 
     def __init__(self, optimizer: Optimizer, milestones: Sequence[int],
-                 gamma: float = 0.1) -> None:
-        super().__init__(optimizer)
+                 gamma: float = 0.1, last_epoch: int = -1) -> None:
+        super().__init__(optimizer, last_epoch)
         self.milestones, self.gamma = list(milestones), gamma
         if sorted(self.milestones) != self.milestones:
             raise ValueError(at(f"MultiStepLR: milestones must rise, not {self.milestones}"))
@@ -113,6 +118,8 @@ class ExponentialLR(Scheduler):
         Whose ``lr`` is set.
     gamma : float
         Factor of each change.
+    last_epoch : int
+        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
 
     Raises
     ------
@@ -133,8 +140,8 @@ class ExponentialLR(Scheduler):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, gamma: float) -> None:
-        super().__init__(optimizer)
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        super().__init__(optimizer, last_epoch)
         self.gamma = at_least(self, "gamma", gamma, 0.0)
 
     def rate(self, epoch: int) -> float:
@@ -152,6 +159,8 @@ class ConstantLR(Scheduler):
         Of the first epochs.
     total_iters : int
         How many they are.
+    last_epoch : int
+        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
 
     Raises
     ------
@@ -172,8 +181,9 @@ class ConstantLR(Scheduler):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5) -> None:
-        super().__init__(optimizer)
+    def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5,
+                 last_epoch: int = -1) -> None:
+        super().__init__(optimizer, last_epoch)
         self.factor = at_least(self, "factor", factor, 0.0)
         self.total_iters = at_least(self, "total_iters", total_iters, 0)
         self.begin()
@@ -193,6 +203,8 @@ class LinearLR(Scheduler):
         Of the first epoch, and from the last on.
     total_iters : int
         Epochs between them.
+    last_epoch : int
+        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
 
     Raises
     ------
@@ -214,8 +226,8 @@ class LinearLR(Scheduler):
     """
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1 / 3,
-                 end_factor: float = 1.0, total_iters: int = 5) -> None:
-        super().__init__(optimizer)
+                 end_factor: float = 1.0, total_iters: int = 5, last_epoch: int = -1) -> None:
+        super().__init__(optimizer, last_epoch)
         self.start_factor = at_least(self, "start_factor", start_factor, 0.0)
         self.end_factor = at_least(self, "end_factor", end_factor, 0.0)
         self.total_iters = at_least(self, "total_iters", total_iters, 1)
@@ -237,6 +249,8 @@ class PolynomialLR(Scheduler):
         Epochs until the rate is 0.
     power : float
         Of the share.
+    last_epoch : int
+        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
 
     Raises
     ------
@@ -257,8 +271,9 @@ class PolynomialLR(Scheduler):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0) -> None:
-        super().__init__(optimizer)
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0,
+                 last_epoch: int = -1) -> None:
+        super().__init__(optimizer, last_epoch)
         self.total_iters, self.power = at_least(self, "total_iters", total_iters, 1), power
 
     def rate(self, epoch: int) -> float:
@@ -275,6 +290,8 @@ class LambdaLR(Scheduler):
         Whose ``lr`` is set.
     lr_lambda : callable or list of callable
         Gives the factor of an epoch, or of one group each.
+    last_epoch : int
+        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
 
     Raises
     ------
@@ -295,8 +312,8 @@ class LambdaLR(Scheduler):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: _Factor) -> None:
-        super().__init__(optimizer)
+    def __init__(self, optimizer: Optimizer, lr_lambda: _Factor, last_epoch: int = -1) -> None:
+        super().__init__(optimizer, last_epoch)
         self.lr_lambdas = self.each("lr_lambda", lr_lambda)
         self.begin()
 
@@ -313,6 +330,8 @@ class MultiplicativeLR(Scheduler):
         Whose ``lr`` is set.
     lr_lambda : callable or list of callable
         Gives the factor of an epoch, or of one group each.
+    last_epoch : int
+        The epoch after which a training goes on, whose optimizer was loaded; -1 begins anew.
 
     Raises
     ------
@@ -333,8 +352,8 @@ class MultiplicativeLR(Scheduler):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: _Factor) -> None:
-        super().__init__(optimizer)
+    def __init__(self, optimizer: Optimizer, lr_lambda: _Factor, last_epoch: int = -1) -> None:
+        super().__init__(optimizer, last_epoch)
         self.lr_lambdas = self.each("lr_lambda", lr_lambda)
         self.products = [1.0] * len(self.lr_lambdas)
 

@@ -57,8 +57,6 @@ decay l2 wd weight_decay_rate | * : `weight_decay`
 params | * : `parameters`, first and without a name
 amsgrad dampening | * : a subclass of `optim.Optimizer`
 maximize | SGD Adam* : the cost's negative
-fused foreach capturable differentiable | SGD Adam* : nothing: the compiler sees to it
-last_epoch | *LR : `scheduler.epoch`
 verbose | *LR : nothing: `scheduler.optimizer.lr` is the rate
 inplace | * : `x.copy_(y)` with the result y
 device | * : nothing: there is one device, the CPU
@@ -66,8 +64,7 @@ sparse | *mbedding* : nothing: gradients of lookups touch the rows in use
 include_last_offset | *mbedding* : `offsets[:-1]`
 proj_size | RNN* GRU* : a layer `ag.nn.Linear` behind it
 activation | * : a layer behind it, such as `ag.nn.ReLU()`
-padding_mode | *onv* *ool* : `ag.pad(x, widths, mode)` before a convolution without padding
-ceil_mode | *ool* : `cover_all`
+padding_mode | *ool* : `ag.pad(x, widths, mode)` before a convolution without padding
 ignore_border | *ool* : `cover_all`, which is its opposite
 size_average reduce | * : `reduction`
 from_logits | *entropy* : nothing: they are logits
