@@ -34,7 +34,7 @@ def taken_apart(value: Any, path: str, tensors: dict[str, Any]) -> Any:
     if isinstance(value, (list, tuple)):
         found = [taken_apart(v, f"{path}.{k}", tensors) for k, v in enumerate(value)]
         return {_TUPLE: found} if isinstance(value, tuple) else found
-    raise TypeError(at(f"{path} is {typed(value)}, which a checkpoint cannot hold: it takes "
+    raise TypeError(at(f"{path} is {typed(value)}, which a file cannot hold: it takes "
                        "tensors, arrays, numbers, texts, None, and lists, tuples and dicts"))
 
 

@@ -1,4 +1,4 @@
-"""``ag.save`` and ``ag.load``: graphs and modules in files that hold data only.
+"""``ag.save`` and ``ag.load``: values, graphs and modules in files that hold data only.
 
 The file is a safetensors file: its arrays are constants and, if asked for, weights; its metadata
 tell the kind, the version of the format, and the graph as JSON.
@@ -17,6 +17,7 @@ from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import Node
 from agnesi.core.op import typed
 from agnesi.core.support.errors import at
+from agnesi.core.support.tree import flatten
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.nn.base.module import Module
 from agnesi.nn.configs import from_config, to_config
@@ -25,6 +26,7 @@ from agnesi.saving.graphs.loaded import Graph
 from agnesi.saving.graphs.read import Reader
 from agnesi.saving.graphs.write import Writer
 from agnesi.saving.header import refusal
+from agnesi.saving.nested import put_together, taken_apart
 
 #: The version of the format; files of older ones are read.
 VERSION = 1
@@ -33,16 +35,18 @@ _KIND, _VERSION, _TEXT = "agnesi.kind", "agnesi.version", "agnesi.graph"
 
 def save(what: Any, path: Path_, *, weights: bool = False, inputs: Sequence[Tensor] | None = None,
          updates: Mapping[Any, Any] | None = None) -> None:
-    """Write a symbolic graph, or the structure of a module, to a file that holds data only.
+    """Write values, a symbolic graph, or the structure of a module, to a file of data only.
 
-    Nothing runs and nothing is compiled.  :func:`agnesi.load` gives the graph back in another
-    process, on another machine, or in a later version of agnesi.
+    Nothing runs and nothing is compiled.  :func:`agnesi.load` gives it back in another process, on
+    another machine, or in a later version of agnesi.
 
     Parameters
     ----------
-    what : Tensor, list, tuple or dict of Tensor, or Module
-        Symbolic outputs; all that they are computed from is written.  Of a module its structure, as
-        ``nn.to_config`` tells it.
+    what : Tensor, nest of list, tuple and dict, or Module
+        Tensors with values, arrays, numbers, texts and None in any nest, such as a ``state_dict``,
+        are written as they are.  Symbolic tensors, alone or in a list, tuple or dict, are outputs:
+        all that they are computed from is written.  Of a module its structure, as ``nn.to_config``
+        tells it.
     path : str or os.PathLike
         The file, conventionally ``*.agnesi``; an old one is replaced.
     weights : bool
@@ -75,11 +79,17 @@ def save(what: Any, path: Path_, *, weights: bool = False, inputs: Sequence[Tens
     >>> line = ag.load(path)
     >>> line.function()([3.0, 4.0])
     array(11.)
+    >>> ag.save({"weights": ag.ones(2), "epoch": 3}, path)
+    >>> ag.load(path)
+    {'weights': tensor([1., 1.]), 'epoch': 3}
     """
     if isinstance(what, Module):
         told: Any = to_config(what)
         arrays = {k: np.asarray(v) for k, v in what.state_dict().items()} if weights else {}
         return _write(path, "module", told, arrays)
+    if inputs is None and updates is None and not _is_symbolic(what):
+        arrays = {}
+        return _write(path, "values", {"nest": taken_apart(what, "value", arrays)}, arrays)
     nest, outputs = _outputs(what)
     writer = Writer(weights)
     first = writer.add(graph_node(x) for x in inputs or ())
@@ -96,8 +106,14 @@ def save(what: Any, path: Path_, *, weights: bool = False, inputs: Sequence[Tens
     return _write(path, "graph", told, writer.arrays)
 
 
+def _is_symbolic(what: Any) -> bool:
+    """Whether there is a tensor without a value in a nest."""
+    return any(isinstance(v, Tensor) and v.data is None for v in flatten(what)[0])
+
+
 def _write(path: Path_, kind: str, told: Any, arrays: Mapping[str, np.ndarray]) -> None:
-    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"),
+                      allow_nan=kind == "values")
     save_file(arrays, path, {"format": "agnesi", _KIND: kind, _VERSION: str(VERSION), _TEXT: text})
 
 
@@ -121,13 +137,13 @@ def _outputs(what: Any) -> tuple[Any, list[Node]]:
         isinstance(t, Tensor) for t in parts) and any(t.data is None for t in parts)
     if not right or not all(isinstance(n, str) for n in names or ()):
         raise TypeError(at(f"save writes symbolic tensors (or lists or dicts of them) and modules, "
-                           f"not {typed(what)}; values go into saving.save_file, the state of a "
-                           "training into saving.save_checkpoint"))
+                           f"not {typed(what)}; in a file of values there is no symbolic "
+                           "tensor"))
     return {"kind": kind, "names": names}, [graph_node(t) for t in parts]
 
 
 def load(path: Path_, *, weights: Mapping[str, Any] | Path_ | None = None) -> Any:
-    """A graph or a module from a file of :func:`agnesi.save`.
+    """Values, a graph or a module from a file of :func:`agnesi.save`.
 
     The file is data: nothing in it is run, all of it is checked before anything is returned.
 
@@ -141,7 +157,7 @@ def load(path: Path_, *, weights: Mapping[str, Any] | Path_ | None = None) -> An
 
     Returns
     -------
-    saving.Graph or Module
+    object, saving.Graph or Module
         As it was saved.  Parameters without a value are variables to be given; the weights of a
         module are then new ones.
 
@@ -164,10 +180,9 @@ def load(path: Path_, *, weights: Mapping[str, Any] | Path_ | None = None) -> An
     >>> path = os.path.join(tempfile.mkdtemp(), "net.agnesi")
     >>> ag.save(ag.nn.Sequential(ag.nn.Linear(3, 2), ag.nn.ReLU()), path)
     >>> ag.load(path)
-    Sequential(
-      (0): Linear(3, 2)
+    Sequential()         8
+      (0): Linear(3, 2)  8
       (1): ReLU()
-    )
     """
     name = str(path)
     with open_file(path) as file:
@@ -178,6 +193,8 @@ def load(path: Path_, *, weights: Mapping[str, Any] | Path_ | None = None) -> An
         {} if weights is None else weights if isinstance(weights, Mapping) else load_file(weights))
     given = {k: np.asarray(v) for k, v in extra.items()}
     try:
+        if told["kind"] == "values":
+            return put_together(told["text"]["nest"], arrays.__getitem__)
         if told["kind"] == "module":
             return _module(told["text"], {**arrays, **given})
         return _graph(told["text"], arrays, given)
@@ -189,14 +206,14 @@ def load(path: Path_, *, weights: Mapping[str, Any] | Path_ | None = None) -> An
 def _told(metadata: Mapping[str, str], name: str) -> dict[str, Any]:
     """The kind of a file and its text, once they are known to be ours."""
     kind, version = metadata.get(_KIND), metadata.get(_VERSION, "")
-    if kind not in ("graph", "module"):
-        raise refusal(name, "holds no graph or module of ag.save; tensors are read by "
+    if kind not in ("graph", "module", "values"):
+        raise refusal(name, "holds nothing of ag.save; tensors are read by "
                             "saving.load_file")
     if not version.isdigit() or not 1 <= int(version[:9]) <= VERSION:
         raise refusal(name, f"is of version {version[:20]} of the format; this version of agnesi "
                             f"reads those up to {VERSION}")
     try:
-        text = json.loads(metadata.get(_TEXT, ""), parse_constant=_no_constant)
+        text = json.loads(metadata.get(_TEXT, ""), parse_constant=_constants[kind == "values"])
     except (ValueError, RecursionError) as error:
         raise refusal(name, f"has a graph that is no JSON ({error})") from None
     if not isinstance(text, dict):
@@ -206,6 +223,10 @@ def _told(metadata: Mapping[str, str], name: str) -> dict[str, Any]:
 
 def _no_constant(text: str) -> Any:
     raise ValueError(f"{text} is no JSON")
+
+
+#: What becomes of infinities and NaN, which graphs do not have; by whether a file is of values.
+_constants = (_no_constant, float)
 
 
 def _module(told: Any, arrays: Mapping[str, np.ndarray]) -> Module:
