@@ -11,6 +11,8 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.nn.base.overwriting import Overwriting
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.elementwise import call
+from agnesi.ops.neural.shrinks import SOFTSIGN, TANHSHRINK
 
 #: Scale and slope of selu, to more digits than a double has.
 _SCALE, _ALPHA = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
@@ -132,8 +134,7 @@ def softsign(input: TensorLike) -> Tensor:
     >>> ag.nn.functional.softsign(ag.tensor([0.0, -3.0]))
     tensor([ 0.  , -0.75])
     """
-    x = as_tensor(input)
-    return x / (1 + F.abs(x))
+    return call(SOFTSIGN, (input,))
 
 
 @public
@@ -160,8 +161,7 @@ def tanhshrink(input: TensorLike) -> Tensor:
     >>> ag.nn.functional.tanhshrink(ag.tensor([0.0]))
     tensor([0.])
     """
-    x = as_tensor(input)
-    return x - F.tanh(x)
+    return call(TANHSHRINK, (input,))
 
 
 @public

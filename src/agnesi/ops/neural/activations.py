@@ -52,12 +52,12 @@ def gelu(x: TensorLike, /, approximate: str = "none", *, out: Tensor | None = No
     """
     x = as_tensor(x)
     if approximate == "tanh":
-        chance = tanh((x + x * x * x * 0.044715) * _ROOT_TWO_OVER_PI)
+        chance = tanh((x + x * x * x * 0.044715) * _ROOT_TWO_OVER_PI) + 1
     elif approximate == "none":
-        chance = erf(x * math.sqrt(0.5))
+        chance = erf(x * math.sqrt(0.5)) + 1  # of doubles the code computes erfc
     else:
         raise ValueError(f"approximate must be 'none' or 'tanh', not {approximate!r}")
-    result: Tensor = x * (chance * 0.5 + 0.5)
+    result: Tensor = x * (chance * 0.5)
     return result
 
 
