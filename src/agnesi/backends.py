@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.exports import shown as _shown
 
 
@@ -73,3 +74,6 @@ cudnn, mps, mkldnn, mkl, openmp = (Backend() for _ in range(5))
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

@@ -9,6 +9,7 @@ from agnesi.autodiff.vmap import vmap
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import product
+from agnesi.core.keywords import strict
 from agnesi.core.public import public
 from agnesi.core.support import tree
 from agnesi.core.support.errors import ShapeError
@@ -118,6 +119,7 @@ def apply_over_axes(func: Callable[..., Any], x: TensorLike, axes: Any, *,
     return x
 
 
+@strict
 def vectorize(pyfunc: Callable[..., Any], *, signature: str | None = None) -> Callable[..., Any]:
     """A function of numbers, for arrays that broadcast (by :func:`agnesi.vmap`).
 

@@ -64,6 +64,7 @@ from agnesi.api.draws.vectors import multinomial as multinomial
 from agnesi.api.draws.vectors import multivariate_hypergeometric as multivariate_hypergeometric
 from agnesi.api.draws.vectors import multivariate_normal as multivariate_normal
 from agnesi.core.accepted import DTypeLike
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.public import public
 from agnesi.core.support.errors import no_attribute
 from agnesi.core.support.exports import shown as _shown
@@ -191,3 +192,6 @@ if not TYPE_CHECKING:
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

@@ -13,6 +13,7 @@ tensor([1., 2.])
 tensor(2.5066283)
 """
 
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.exports import shown as _shown
 from agnesi.ops.base.arith import cbrt as cbrt
 from agnesi.ops.base.select import round as round
@@ -138,3 +139,6 @@ __all__ += mathieu.__all__
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

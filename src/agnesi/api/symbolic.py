@@ -46,6 +46,7 @@ from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.integers import is_integer
 from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.node import Node
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.public import symbolic as in_symbolic
 from agnesi.core.support.config import config
 from agnesi.core.support.dtypes import as_dtype, is_inexact
@@ -375,3 +376,6 @@ if not TYPE_CHECKING:
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

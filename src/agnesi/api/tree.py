@@ -1,5 +1,6 @@
 """Nests of tensors: which classes are containers, taking nests apart, working on their leaves."""
 
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.support.tree import flatten as flatten
 from agnesi.core.support.tree import map_leaves as map
@@ -10,3 +11,6 @@ __all__ = ["flatten", "map", "register"]
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

@@ -14,6 +14,7 @@ from agnesi.autodiff.reverse import transposed
 from agnesi.autodiff.rules import fitted, place_of
 from agnesi.autodiff.vmap import vmap
 from agnesi.core.ir.node import Node
+from agnesi.core.keywords import strict_class
 from agnesi.core.op import Op
 from agnesi.core.support import tree
 from agnesi.core.support.config import STATE, switched
@@ -27,6 +28,7 @@ from agnesi.ops.control.loop import applied
 Function = Callable[..., Any]
 
 
+@strict_class
 class _Custom:
     """Base: a function, its rule, and which arguments are not differentiated."""
 
@@ -103,6 +105,7 @@ def _tensors(name: str, nest: Any) -> tuple[list[Tensor], tree.Tree]:
 
 
 # -- reverse ----------------------------------------------------------------------------------
+@strict_class
 class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
     """A decorator for functions whose reverse-mode derivative you give, with ``defvjp``.
 
@@ -301,6 +304,7 @@ class _Pullback(Op):
 
 
 # -- forward ----------------------------------------------------------------------------------
+@strict_class
 class custom_jvp(_Custom):  # noqa: N801 - used as a decorator
     """A decorator for functions whose forward-mode derivative you give, with ``defjvp``.
 

@@ -14,6 +14,7 @@ from agnesi.autodiff.rules import reads_result
 from agnesi.core.dispatch import current
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.ir.node import Node, toposort
+from agnesi.core.keywords import strict_class
 from agnesi.core.op import GIVEN_NAMES, Op, typed
 from agnesi.core.programs import is_declaring
 from agnesi.core.substitution import substituted
@@ -110,6 +111,7 @@ def _variable(leaf: Node) -> Any:
     return getattr(leaf.handle, "variable", None)
 
 
+@strict_class
 class OpFromGraph:
     """A graph as an operation: called with operands, it gives the outputs for them.
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from agnesi.core.dispatch import apply, current
 from agnesi.core.ir.node import Node, next_serial, toposort
+from agnesi.core.keywords import strict
 from agnesi.core.leaves import argument
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public, told
@@ -116,6 +117,7 @@ class enable_grad(_Recording):  # noqa: N801 - used as a function
     first = first_mode(recording=True)
 
 
+@strict
 def is_grad_enabled() -> bool:
     """Whether operations are recorded now.
 

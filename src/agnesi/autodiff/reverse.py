@@ -16,7 +16,7 @@ from agnesi.core.dispatch import Item, current, item_of
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.leaves import earlier
 from agnesi.core.op import typed
-from agnesi.core.public import renamed
+from agnesi.core.public import keyworded, renamed
 from agnesi.core.shapes import fits
 from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.errors import GradientError, MissingRuleError, at, location
@@ -253,6 +253,7 @@ def seed(y: Tensor, g: Any = None) -> Tensor:
 
 
 @renamed(gradient="grad", retain_graph="")
+@keyworded
 def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None:
     """Accumulate gradients of ``y`` in the ``grad`` of every leaf that it depends on.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.dispatch import graph_node
+from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.substitution import substituted
 from agnesi.core.support.errors import at
@@ -42,6 +43,7 @@ def replaced_by(givens: Any, owner: str = "function", what: str = "givens") -> d
     return found
 
 
+@strict
 def clone(outputs: Any, replace: Pairs = None) -> Any:
     """Symbolic tensors with some of what they depend on replaced.
 

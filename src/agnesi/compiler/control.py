@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.compilation.limits import byte_count
+from agnesi.core.keywords import strict
 from agnesi.core.public import higher
 from agnesi.runtime import diskcache, pool, threads
 
@@ -21,6 +22,7 @@ def pooled_empty() -> Callable[[tuple[int, ...], Any], np.ndarray]:
     return found
 
 
+@strict
 def set_num_threads(count: int) -> None:
     """Let compiled functions use this many threads from now on.
 
@@ -50,6 +52,7 @@ def set_num_threads(count: int) -> None:
     threads.set_num_threads(count)
 
 
+@strict
 def get_num_threads() -> int:
     """Number of threads that compiled functions use.
 
@@ -106,6 +109,7 @@ def memory_stats(*, reset_peak: bool = False) -> dict[str, int]:
     return found
 
 
+@strict
 def keep_memory(limit: int | str) -> None:
     """Let so many bytes of freed memory wait for their next use (at first a quarter of all).
 
@@ -140,6 +144,7 @@ def keep_memory(limit: int | str) -> None:
         pool.trim()
 
 
+@strict
 def limit_memory(limit: int | str | None) -> None:
     """Let temporaries of compiled functions and large results take at most so many bytes.
 
@@ -170,6 +175,7 @@ def limit_memory(limit: int | str | None) -> None:
         pool.trim()
 
 
+@strict
 def clear_cache() -> int:
     """Remove everything from the compile cache on disk; returns how many entries there were.
 

@@ -51,6 +51,7 @@ from agnesi.compiler.specialization.dynamic_sizes import (
 from agnesi.core.dispatch import assign, graph_node, touch
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import Dim, is_static
+from agnesi.core.keywords import strict_class
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
 from agnesi.core.substitution import size_with, substituted, unify
@@ -66,6 +67,7 @@ from agnesi.ops.base.convert import as_tensor
 _SAME = ("settings", "_single", "_keys", "_inputs", "_mutable", "_returned")
 
 
+@strict_class
 class Function(Direct, Inspectable):
     """A compiled function of arrays; made by :func:`agnesi.function`.
 

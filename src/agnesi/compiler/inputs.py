@@ -12,12 +12,14 @@ from agnesi.compiler.shared import Shared, shared
 from agnesi.compiler.specialization.data_dependent_sizes import sizes_in
 from agnesi.core.ir.dims import Dim, leaves
 from agnesi.core.ir.node import Node, toposort
+from agnesi.core.keywords import strict_class
 from agnesi.core.support.errors import DTypeError, ShapeError, UnusedInputError, at, typed, warn
 from agnesi.core.tensor import Tensor
 from agnesi.core.valuedims import ValueDim
 from agnesi.ops.base.literals import literal
 
 
+@strict_class
 class In:
     """An input of a function: a default value, what that becomes, what may be done to the array.
 

@@ -21,6 +21,7 @@ from agnesi.compiler.specialization.specialization import Version
 from agnesi.compiler.specialization.table import Versions
 from agnesi.compiler.tracing.decisions import OtherWayError
 from agnesi.compiler.tracing.reads import OnlyEagerError
+from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.placed import PlacedTensor
 from agnesi.core.public import higher, keyworded
@@ -201,6 +202,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
 
         return staticmethod(call)
 
+    @strict
     def version(self, leaves: Sequence[Any], tree: Tree,
                 left: Sequence[Version] = ()) -> Version:
         """The compiled version for arguments; made now if there is none.
@@ -232,6 +234,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         except OnlyEagerError as reason:
             raise TraceError(at(f"{self.name} cannot be compiled, for {reason}")) from None
 
+    @strict
     def c_function(self, *args: Any, form: str = "pointers") -> CFunction:
         """The compiled function for arguments like these as a plain C function.
 
@@ -269,6 +272,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         fresh = self.companion(self.function)
         return c_function(fresh.version, args, form)
 
+    @strict
     def companion(self, function: Callable[..., Any]) -> Jit[..., Any]:
         """Another function, compiled with the same settings.
 

@@ -12,6 +12,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import graph_node, touch
 from agnesi.core.ir.dims import Dim, here
 from agnesi.core.ir.node import Node, toposort
+from agnesi.core.keywords import strict_class
 from agnesi.core.op import typed
 from agnesi.core.programs import in_program
 from agnesi.core.public import higher
@@ -65,6 +66,7 @@ def _size(storage: Tensor, axis: int, name: str) -> SharedDim:
     return SharedDim(storage, axis, name.removesuffix(f".{here()}"))
 
 
+@strict_class
 class Shared(Tensor):
     """A symbolic variable with a value of its own; make one with :func:`agnesi.shared`.
 

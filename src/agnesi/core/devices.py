@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.core.backend import DEVICES
+from agnesi.core.keywords import strict_class
 from agnesi.core.support.errors import at, shown
 
 #: The name of the host, on which tensors are made.
 NAME = "cpu"
 
 
+@strict_class
 class device(str):  # noqa: N801 - used as a function
     """The place where tensors are, "cpu": a string with PyTorch's attributes.
 

@@ -87,6 +87,15 @@ def _small(array: np.ndarray) -> np.ndarray:
     return np.lib.stride_tricks.as_strided(ones, shape, strides)
 
 
+@functools.lru_cache(maxsize=1024)
+def _lie(op: Op, layouts: Sequence[tuple[np.dtype, Any, Any]]) -> np.ndarray | None:
+    """How the result of an operation lies whose operands lie so; None in row-major order."""
+    arrays = [np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, strides)
+              for dtype, shape, strides in layouts]
+    found: np.ndarray = op.lie(*arrays)  # type: ignore[misc]
+    return None if found.flags.c_contiguous else found
+
+
 def _plain(operands: Sequence[Tensor], laid: dict[int, Any]) -> bool:
     """Whether it is known at once that tensors lie in row-major order."""
     for x in operands:
@@ -106,8 +115,8 @@ def lies(result: Tensor, op: Op, operands: Sequence[Tensor]) -> None:
         return
     arrays = [laid_out(x) for x in operands]
     if all(a is not None and a.size for a in arrays):
-        array = op.lie(*arrays)
-        if not array.flags.c_contiguous:
+        array = _lie(op, tuple([(a.dtype, a.shape, a.strides) for a in arrays]))  # type: ignore
+        if array is not None:
             laid[id(result)] = (result, array)
 
 

@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute as _no_attribute
 from agnesi.core.support.exports import shown as _shown
 from agnesi.data.collate import PadCollate as PadCollate
@@ -45,3 +46,6 @@ else:
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import FileFormatError, at, no_attribute, shown
 from agnesi.core.support.exports import shown as _shown
 from agnesi.data.dataset import TensorDataset
@@ -564,3 +565,6 @@ if not TYPE_CHECKING:
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

@@ -4,6 +4,7 @@ Draws of ``rsample`` are functions of the parameters, through which gradients fl
 values are checked where they are known, which is not so while a function is compiled.
 """
 
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.exports import shown as _shown
 from agnesi.distributions import constraints as constraints
 from agnesi.distributions import transforms as transforms
@@ -48,3 +49,6 @@ from agnesi.distributions.vectors import MultivariateNormal as MultivariateNorma
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.api import functions as F
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 
@@ -92,3 +93,6 @@ def interval(low: Any, high: Any) -> Constraint:
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agnesi.api import functions as F
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.distributions.base import Distribution, described
@@ -282,3 +283,6 @@ class TransformedDistribution(Distribution):
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

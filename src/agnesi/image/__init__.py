@@ -6,6 +6,7 @@ compile.  :func:`agnesi.data.read_image` and :func:`agnesi.data.write_image` rea
 
 from typing import TYPE_CHECKING, NoReturn
 
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute as _no_attribute
 from agnesi.core.support.exports import shown as _shown
 from agnesi.image.colours import hsv_to_rgb as hsv_to_rgb
@@ -30,3 +31,6 @@ if not TYPE_CHECKING:
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from agnesi.autodiff.recording import no_grad
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.nn.initial import calculate_gain as calculate_gain
@@ -298,3 +299,6 @@ xavier_normal, xavier_uniform = xavier_normal_, xavier_uniform_
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

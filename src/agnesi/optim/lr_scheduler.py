@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import no_attribute
 from agnesi.core.support.exports import shown as _shown
 from agnesi.optim.schedules.base import Scheduler as Scheduler
@@ -33,3 +34,6 @@ if not TYPE_CHECKING:
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.support.errors import at
@@ -337,3 +338,6 @@ class SWALR(Scheduler):
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

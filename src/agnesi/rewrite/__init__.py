@@ -8,6 +8,7 @@ from typing import Any
 from agnesi.core.dispatch import graph_node
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.node import Node
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import at, shown
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor, symbol
@@ -294,3 +295,6 @@ def forget_rule(name: str) -> None:
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

@@ -5,6 +5,7 @@ Nothing that is read can run code, and a file is written as a whole or not at al
 
 from typing import TYPE_CHECKING, NoReturn
 
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import FileFormatError as FileFormatError
 from agnesi.core.support.errors import no_attribute as _no_attribute
 from agnesi.core.support.exports import shown as _shown
@@ -26,3 +27,6 @@ if not TYPE_CHECKING:
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.exports import shown as _shown
 from agnesi.testing.check_rule import check_rule as check_rule
 from agnesi.testing.gradients import check_grads as check_grads
@@ -12,3 +13,6 @@ from agnesi.testing.operations import check_op as check_op
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

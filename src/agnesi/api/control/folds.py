@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.api.control.taps import scan
+from agnesi.core.keywords import strict
 
 
+@strict
 def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,
            go_backwards: bool = False) -> tuple[Any, dict[Any, Any]]:
     """What a :func:`symbolic.scan` over the rows of sequences ends with; no rows are kept.
@@ -57,6 +59,7 @@ def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequen
     return last, updates
 
 
+@strict
 def foldl(fn: Callable[..., Any], sequences: Any, outputs_info: Any,
           non_sequences: Any = None) -> tuple[Any, dict[Any, Any]]:
     """:func:`symbolic.reduce` from the first row to the last.
@@ -99,6 +102,7 @@ def foldl(fn: Callable[..., Any], sequences: Any, outputs_info: Any,
     return reduce(fn, sequences, outputs_info, non_sequences)
 
 
+@strict
 def foldr(fn: Callable[..., Any], sequences: Any, outputs_info: Any,
           non_sequences: Any = None) -> tuple[Any, dict[Any, Any]]:
     """:func:`symbolic.reduce` from the last row to the first.

@@ -12,6 +12,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.integers import integer
 from agnesi.core.ir.dims import combine
+from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import ShapeError, TraceError, at
@@ -165,6 +166,7 @@ class _Step:
         return (moved, stop), tuple(results)
 
 
+@strict
 def scan(
     fn: Callable[..., Any],
     sequences: Any = None,
@@ -286,6 +288,7 @@ def _steps(taken: Sequence[_Sequence], n_steps: Any) -> Any:
     return integer(n_steps, "scan: n_steps")
 
 
+@strict
 def switch(condition: TensorLike, then: TensorLike, otherwise: TensorLike) -> Tensor:
     """Elements of one or the other operand, both of which are computed: :func:`where`.
 
@@ -321,6 +324,7 @@ def switch(condition: TensorLike, then: TensorLike, otherwise: TensorLike) -> Te
     return where(chosen if chosen.dtype.kind == "b" else not_equal(chosen, 0), then, otherwise)
 
 
+@strict
 def ifelse(condition: Any, then: Any, otherwise: Any) -> Any:
     """One of two results (or lists of results); what only the other one needs is not computed.
 

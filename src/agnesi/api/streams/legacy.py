@@ -17,6 +17,7 @@ from agnesi.api.streams.simple import Simple
 from agnesi.core import shapes
 from agnesi.core.dispatch import apply_many
 from agnesi.core.ir.dims import Dim
+from agnesi.core.keywords import refuse
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import STATE
@@ -467,6 +468,8 @@ def _method(name: str, defaults: tuple[Any, ...], names: tuple[str, ...]) -> Any
 
     def draw(self: RandomStreams, size: Any = None, *args: Any, dtype: Any = None,
              **keywords: Any) -> RandomVariable:
+        if not keywords.keys() <= set(names):
+            refuse(name, [k for k in keywords if k not in names], ("size", *names, "dtype"))
         bound = signature.bind(*args, **keywords)
         bound.apply_defaults()
         params = tuple(bound.arguments.values())

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.ir.dims import Dim
+from agnesi.core.keywords import strict
 from agnesi.core.public import on_host
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import config
@@ -71,6 +72,7 @@ class Kind(type):
 
     dtype: np.dtype
 
+    @strict
     def __call__(cls, *data: Any, device: Any = None) -> Tensor:
         on_host(device)
         return typed_tensor(cls.dtype, data)

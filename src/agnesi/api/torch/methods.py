@@ -11,6 +11,7 @@ from agnesi.autodiff.recording import is_leaf
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import assign
+from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.placed import moved
 from agnesi.core.public import public, told
@@ -23,6 +24,7 @@ from agnesi.ops.base.convert import as_tensor, cast
 
 
 # -- devices ----------------------------------------------------------------------------------
+@strict
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor in the computer's memory: itself, or a copy from a device.
 
@@ -39,6 +41,7 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     return moved(self, "cpu")
 
 
+@strict
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
          ) -> NoReturn:
     """Refused: there is one device, the CPU.
@@ -59,6 +62,7 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
                         "ag.cuda.is_available(), or leave .cuda() out"))
 
 
+@strict
 def get_device(self: Tensor) -> int:
     """The number of the GPU: -1, which means the CPU.
 
@@ -202,6 +206,7 @@ def polygamma(self: Tensor, n: int) -> Tensor:
 
 
 # -- changes ----------------------------------------------------------------------------------
+@strict
 def detach_(self: Tensor) -> Tensor:
     """Forget how the tensor was computed: it is a leaf from now on, and gradients stop here.
 

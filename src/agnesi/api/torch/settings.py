@@ -12,6 +12,7 @@ import numpy as np
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.accepted import DTypeLike
+from agnesi.core.keywords import strict, strict_class
 from agnesi.core.public import told
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import MODE, Mode, config, settled
@@ -23,6 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 __all__ = ["get_default_dtype", "inference_mode", "set_default_dtype", "set_grad_enabled"]
 
 
+@strict
 def get_default_dtype() -> np.dtype:
     """The dtype of Python floats and of creation functions: ``config.default_float``.
 
@@ -74,6 +76,7 @@ def set_default_dtype(dtype: DTypeLike) -> None:
     config.default_float = found.name
 
 
+@strict_class
 class inference_mode(no_grad):  # noqa: N801 - used as a function
     """Operations inside are not recorded, as in :class:`no_grad`; a block or a decorator.
 
@@ -102,6 +105,7 @@ class inference_mode(no_grad):  # noqa: N801 - used as a function
         return super().__new__(cls, None if mode is True else mode)
 
 
+@strict_class
 class set_grad_enabled:  # noqa: N801 - used as a function
     """Record operations or not, from now on; as a block, until its end.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from agnesi.core.keywords import strict
+
 
 class Direct:
     """Base of compiled functions: every instance has a class of its own.
@@ -20,6 +22,7 @@ class Direct:
     def __new__(cls, *args: Any, **keywords: Any) -> Any:
         return super().__new__(type(cls.__name__, (cls,), {"__doc__": cls.__doc__}))
 
+    @strict
     def call_directly(self, run: Callable[..., Any]) -> None:
         """Let calls go to ``run`` at once.
 

@@ -10,6 +10,7 @@ from agnesi.compiler.reports.memory_plan import MemoryPlan, algorithms
 from agnesi.compiler.tracing.decisions import Decision
 from agnesi.compiler.tracing.unrolled import repetitions
 from agnesi.core.graph import FunctionGraph
+from agnesi.core.keywords import strict_class
 from agnesi.core.support.config import config
 from agnesi.core.support.errors import at
 from agnesi.core.support.exports import public
@@ -54,6 +55,7 @@ class Specialisation:
         yield f"\n    scheduled: {'; '.join(told(self.compiled.scheduled.counts))}"
 
 
+@strict_class
 class Inspectable:
     """Mixin of compiled functions: ``explain``, ``graph``, ``plan``, ``ir``, ``asm``."""
 

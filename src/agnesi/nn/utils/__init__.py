@@ -1,5 +1,6 @@
 """What is done to modules and their parameters from outside."""
 
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.exports import shown as _shown
 from agnesi.nn.utils import parametrizations as parametrizations
 from agnesi.nn.utils import parametrize as parametrize
@@ -25,3 +26,6 @@ from agnesi.nn.utils.weights import weight_norm as weight_norm
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

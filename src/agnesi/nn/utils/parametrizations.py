@@ -9,6 +9,7 @@ import numpy as np
 from agnesi.api import functions as F
 from agnesi.api import linalg
 from agnesi.autodiff.recording import no_grad
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.op import typed
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.support.exports import shown as _shown
@@ -238,3 +239,6 @@ def orthogonal(module: M, name: str = "weight", orthogonal_map: str | None = Non
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.op import typed
 from agnesi.core.support.errors import at
 from agnesi.core.support.exports import shown as _shown
@@ -377,3 +378,6 @@ def transfer_parametrizations_and_params(from_module: Module, to_module: M,
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

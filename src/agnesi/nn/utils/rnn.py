@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.api import functions as F
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.op import typed
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.support.exports import shown as _shown
@@ -278,3 +279,6 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

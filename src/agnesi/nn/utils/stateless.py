@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
@@ -53,3 +54,6 @@ def functional_call(module: Module, parameters: Mapping[str, Tensor], args: Any,
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

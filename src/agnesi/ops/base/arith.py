@@ -10,6 +10,7 @@ import numpy as np
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir import loops
+from agnesi.core.keywords import out_of, strict, with_out
 from agnesi.core.op import explain
 from agnesi.core.public import into, public, told
 from agnesi.core.support import dtypes
@@ -148,7 +149,8 @@ _power = binary(POWER)
 _sign = unary(SIGN)
 
 
-def power(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
+@with_out
+def power(x1: Any, x2: Any, /, **keywords: Any) -> Tensor:
     """``x1`` to the power of ``x2``, elementwise; constant exponents 2, 1/2 and -1 are cheap.
 
     Integers to a negative integer power are an error, as in NumPy.  The derivative to ``x2`` is
@@ -184,10 +186,11 @@ def power(x1: Any, x2: Any, /, *, out: Tensor | None = None) -> Tensor:
     >>> ag.power(ag.tensor([1.0, 2.0, 3.0]), 2)
     tensor([1., 4., 9.])
     """
+    out = out_of("power", keywords) if keywords else None
     if type(x2) in (int, float) and type(x1) is Tensor and not x1.weak:
         kind = x1.dtype.kind
         if x2 == 2 and kind in "fcV":
-            return square(x1, out=out)
+            return square(x1) if out is None else square(x1, out=out)
         if x2 == 2 and kind in "iu" and type(x2) is int:
             return square(x1, out=out)
         if x2 == 0.5 and kind in "fV":
@@ -205,6 +208,7 @@ with_methods(power)
 pow = power
 
 
+@strict
 def sign(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1 by the sign of each element; ``x / abs(x)`` for complex numbers.
 

@@ -26,6 +26,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.calls import ufuncs
 from agnesi.core.ir.costs import price
 from agnesi.core.ir.foreign import Walk
+from agnesi.core.keywords import out_of
 from agnesi.core.memory_order import as_operands, has_rows
 from agnesi.core.op import EXPLAINED, Op, explain, typed
 from agnesi.core.programs import begins_program, in_program
@@ -34,7 +35,7 @@ from agnesi.core.support import dtypes, memory
 from agnesi.core.support.aside import aside
 from agnesi.core.support.config import LENT, MODE, TRACES
 from agnesi.core.support.errors import DTypeError
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast, common, constant, pair
 from agnesi.ops.base.expand import broadcast_to, sum_to
 from agnesi.ops.base.rowdocs import docstring
@@ -43,6 +44,7 @@ _OPERANDS = ("a", "b", "c", "d", "e")
 #: Rows that are not computed in float32 for 16-bit floats: their results hang on the digits.
 _OF_DIGITS = ("where", "negative", "abs", "nextafter")
 _ndarray = np.ndarray
+_new = Tensor.__new__
 
 
 def _signature(*names: str) -> inspect.Signature:
@@ -395,9 +397,9 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
     """The public function of a row with one operand; the texts make its docstring."""
     kinds, compute, flows = op.direct, op.function, op.differentiable
 
-    def function(input: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    def function(input: TensorLike, **keywords: Any) -> Tensor:
         if (
-            out is None and type(input) is Tensor
+            not keywords and type(input) is Tensor
             and (not TRACES.running or MODE.get().trace is None)
         ):
             data = input.data
@@ -405,13 +407,18 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
                 try:
                     data = _LOCAL.run(compute if data.size < _LARGE else op.in_pool, data)
                 except RuntimeError:
-                    return call(op, (input,), out)
+                    return call(op, (input,))
                 except MemoryError as error:
                     raise explain(error, op.name, (input,)) from None
-                t = wrap(data if type(data) is _ndarray else np.asarray(data))
+                t = _new(Tensor)  # ``wrap``, written out: every eager call pays for its frame
+                t.data = data if type(data) is _ndarray else np.asarray(data)
+                t.node = t._grad = t._view = t._version = t._name = None
+                t.requires_grad = False
                 if input.requires_grad and flows and MODE.get().recording:
                     record(t, op, (input,))
                 return t
+        if (out := out_of(op.name, keywords)) is None and keywords:
+            return function(input)
         return call(op, (input,), out)
 
     return told(function, op, summary, args, result)
@@ -421,7 +428,7 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
     """The public function of a row with two operands; the texts make its docstring."""
     kinds, compute, flows = op.direct, op.function, op.differentiable
 
-    def function(input: TensorLike, other: TensorLike, *, out: Tensor | None = None) -> Tensor:
+    def function(input: TensorLike, other: TensorLike, **keywords: Any) -> Tensor:
         a: Any = input
         b: Any = other
         if type(b) is not Tensor:
@@ -429,25 +436,30 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
         elif type(a) is not Tensor:
             a = constant(a, b)
         if (
-            out is None and a is not None and b is not None
+            not keywords and a is not None and b is not None
             and (not TRACES.running or MODE.get().trace is None)
         ):
             left, right = a.data, b.data
             if (
-                left is not None and right is not None and left.dtype is right.dtype
-                and left.dtype.kind in kinds
+                left is not None and right is not None
+                and (dtype := left.dtype) is right.dtype and dtype.kind in kinds
             ):
                 try:
                     small = left.size < _LARGE and right.size < _LARGE
                     data = _LOCAL.run(compute if small else op.in_pool, left, right)
                 except (ValueError, RuntimeError):
-                    return call(op, (input, other), out)
+                    return call(op, (input, other))
                 except MemoryError as error:
                     raise explain(error, op.name, (input, other)) from None
-                t = wrap(data if type(data) is _ndarray else np.asarray(data))
+                t = _new(Tensor)
+                t.data = data if type(data) is _ndarray else np.asarray(data)
+                t.node = t._grad = t._view = t._version = t._name = None
+                t.requires_grad = False
                 if (a.requires_grad or b.requires_grad) and flows and MODE.get().recording:
                     record(t, op, (a, b))
                 return t
+        if (out := out_of(op.name, keywords)) is None and keywords:
+            return function(input, other)
         return call(op, (input, other), out)
 
     return with_methods(told(function, op, summary, args, result))

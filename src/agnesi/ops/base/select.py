@@ -11,6 +11,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import record
 from agnesi.core.ir import loops
 from agnesi.core.ir.loops import Expr
+from agnesi.core.keywords import out_of, strict, with_out
 from agnesi.core.op import explain, typed
 from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to, public
@@ -60,8 +61,9 @@ def where(condition: Any, x1: Any, x2: Any, /, *, out: Tensor | None = None) -> 
 def where(condition: Any, /) -> tuple[Tensor, ...]: ...
 
 
-def where(condition: TensorLike, x1: TensorLike | None = None, x2: TensorLike | None = None, /, *,
-          out: Tensor | None = None) -> Any:
+@with_out
+def where(condition: TensorLike, x1: TensorLike | None = None, x2: TensorLike | None = None, /,
+          **keywords: Any) -> Any:
     """Elements of ``x1`` where the condition holds, else of ``x2``.
 
     The branch that is not chosen gets gradient zero, whatever its value.  With a condition alone,
@@ -100,6 +102,7 @@ def where(condition: TensorLike, x1: TensorLike | None = None, x2: TensorLike | 
     >>> ag.where(ag.tensor([True, False]), 1.0, 2.0)
     tensor([1., 2.])
     """
+    out = out_of("where", keywords) if keywords else None
     if x1 is None and x2 is None:
         return nonzero(condition)
     if out is None and type(condition) is Tensor and MODE.get().trace is None:
@@ -130,7 +133,7 @@ def _where_now(condition: Tensor, a: Tensor, b: Tensor) -> Tensor | None:
     chosen, left, right = condition.data, a.data, b.data
     if (
         chosen is None or left is None or right is None or left.dtype is not right.dtype
-        or chosen.dtype.kind != "b"
+        or chosen.dtype is not dtypes.bool_
     ):
         return None
     try:
@@ -220,6 +223,7 @@ RELU = Elementwise(
 relu = unary(RELU, "Each element, or 0 where it is negative.", "[-1.0, 2.0]", "[0., 2.]")
 
 
+@strict
 def clip(x: TensorLike, /, min: TensorLike | None = None, max: TensorLike | None = None, *,
          out: Tensor | None = None) -> Tensor:
     """``x`` limited to [min, max]; the gradient at the limits is that of the inside.
@@ -283,7 +287,8 @@ ROUND = Elementwise("round", np.rint, (flat,), kinds="fc")
 def _rounding(row: Elementwise, *texts: str) -> Any:
     compute = unary(row, *texts)
 
-    def function(x: Any, /, *, out: Tensor | None = None) -> Tensor:
+    def function(x: Any, /, **keywords: Any) -> Tensor:
+        out = out_of(row.name, keywords) if keywords else None
         x = operand(row.name, x)
         return positive(x, out=out) if x.dtype.kind in "iu" else compute(x, out=out)
 
@@ -296,6 +301,7 @@ trunc = _rounding(TRUNC, "The whole part, towards zero.", "[1.5, -1.5]", "[ 1., 
 _round = _rounding(ROUND)
 
 
+@strict
 def round(x: TensorLike, /, decimals: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Nearest integer, or number with ``decimals`` places; halves go to the even neighbour.
 

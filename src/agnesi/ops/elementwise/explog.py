@@ -8,6 +8,7 @@ import numpy as np
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir import loops
+from agnesi.core.keywords import strict
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import safe_divide
 from agnesi.ops.base.elementwise import Elementwise, Function, binary, unary
@@ -109,6 +110,7 @@ XLOGY = Elementwise(
 _xlogy_row = binary(XLOGY)
 
 
+@strict
 def xlogy(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``x1 * log(x2)``, and 0 where ``x1`` is 0.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
+from agnesi.core.keywords import strict
 from agnesi.core.op import EXPLAINED, explain, retold
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
@@ -29,8 +30,14 @@ _ROUNDINGS: dict[str, Callable[[Any, Any], Tensor]] = {
 def _scaled(row: Binary) -> Binary:
     """A sum or difference whose second operand may have a factor ``alpha``."""
 
-    def function(input: TensorLike, other: TensorLike, *, alpha: Any = 1, out: Tensor | None = None
-                 ) -> Tensor:
+    def function(input: TensorLike, other: TensorLike, **keywords: Any) -> Tensor:
+        if not keywords:
+            return row(input, other)
+        return scaled(input, other, **keywords)
+
+    @strict
+    def scaled(input: TensorLike, other: TensorLike, *, alpha: Any = 1, out: Tensor | None = None
+               ) -> Tensor:
         if type(alpha) is not int or alpha != 1:
             try:
                 other = arith.multiply(other, alpha)
@@ -38,14 +45,20 @@ def _scaled(row: Binary) -> Binary:
                 raise retold(error, row.__name__, (input, other, alpha)) from None
         return row(input, other, out=out)
 
-    return _named(function, row, "alpha : number or Tensor\n    A factor of ``x2``.")
+    return _named(function, scaled, row, "alpha : number or Tensor\n    A factor of ``x2``.")
 
 
 def _divided(row: Binary) -> Binary:
     """A quotient that may be rounded."""
 
-    def function(input: TensorLike, other: TensorLike, *, rounding_mode: str | None = None,
-                 out: Tensor | None = None) -> Tensor:
+    def function(input: TensorLike, other: TensorLike, **keywords: Any) -> Tensor:
+        if not keywords:
+            return row(input, other)
+        return rounded(input, other, **keywords)
+
+    @strict
+    def rounded(input: TensorLike, other: TensorLike, *, rounding_mode: str | None = None,
+                out: Tensor | None = None) -> Tensor:
         if rounding_mode is None:
             return row(input, other) if out is None else row(input, other, out=out)
         if not isinstance(rounding_mode, str) or rounding_mode not in _ROUNDINGS:
@@ -54,15 +67,20 @@ def _divided(row: Binary) -> Binary:
             raise explain(wrong, row.__name__, (input, other))
         return _ROUNDINGS[rounding_mode](input, other)
 
-    return _named(function, row, "rounding_mode : {None, 'floor', 'trunc'}\n    How the quotient "
-                                 "is rounded: not at all, down or towards zero.")
+    return _named(function, rounded, row,
+                  "rounding_mode : {None, 'floor', 'trunc'}\n    How the quotient is rounded: not "
+                  "at all, down or towards zero.")
 
 
-def _named(function: Callable[..., Any], row: Binary, parameter: str) -> Binary:
-    function.__name__ = function.__qualname__ = row.__name__
-    function.__module__ = __name__
+def _named(function: Callable[..., Any], whole: Callable[..., Any], row: Binary, parameter: str
+           ) -> Binary:
+    """The function by the row's name, with the signature of the ``whole`` one, which takes
+    keywords."""
+    for f in (function, whole, inspect.unwrap(whole)):
+        f.__name__ = f.__qualname__ = row.__name__
+        f.__module__ = __name__
     shown = inspect.signature(row)  # with the keyword of PyTorch's before the last
-    own = inspect.signature(function).parameters
+    own = inspect.signature(whole).parameters
     *operands, out = shown.parameters.values()
     extra = [own[n] for n in own if n not in ("input", "other", "out")]
     function.__signature__ = shown.replace(  # type: ignore[attr-defined]
@@ -76,6 +94,7 @@ subtract = _scaled(arith.subtract)
 divide = _divided(arith.divide)
 
 
+@strict
 def equal(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Whether elements are equal, one by one, as in NumPy; the method ``x.equal(y)`` is PyTorch's.
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import TensorLike
+from agnesi.core.keywords import strict
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import safe_divide, square
 from agnesi.ops.base.elementwise import Elementwise, Function, binary, unary
@@ -135,10 +136,12 @@ LGAMMA = Elementwise(
 DIGAMMA = Elementwise(
     "digamma", or_scipy("psi", psi_of), (lambda g, x: g * trigamma(x),), kinds="f"
 )
-TRIGAMMA = row("trigamma", _trigamma, (lambda g, x: g * polygamma(2, x),), __name__)
+TRIGAMMA = row("trigamma", _trigamma,
+               (lambda g, x: g * polygamma(2, x),), __name__)  # type: ignore[has-type]
 POLYGAMMA = Elementwise(
     "polygamma", _polygamma,
-    (no_slope("polygamma", "its order"), lambda g, a, b: g * polygamma(a + 1, b)), kinds="f",
+    (no_slope("polygamma", "its order"), lambda g, a, b: g * polygamma(a + 1, b)),  # type: ignore
+    kinds="f",
     lowered=False,
 )
 
@@ -157,6 +160,7 @@ trigamma: Function = special_unary(
 _polygamma_row = binary(POLYGAMMA)
 
 
+@strict
 def polygamma(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Derivative of order ``x1`` of :func:`digamma` at ``x2``.
 

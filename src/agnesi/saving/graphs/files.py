@@ -15,6 +15,7 @@ import numpy as np
 from agnesi.compiler.shared import each_once, fitting, storage_of, with_default_updates
 from agnesi.core.dispatch import graph_node
 from agnesi.core.ir.node import Node
+from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.support.errors import at
 from agnesi.core.support.tree import flatten
@@ -33,6 +34,7 @@ VERSION = 1
 _KIND, _VERSION, _TEXT = "agnesi.kind", "agnesi.version", "agnesi.graph"
 
 
+@strict
 def save(what: Any, path: Path_, *, weights: bool = False, inputs: Sequence[Tensor] | None = None,
          updates: Mapping[Any, Any] | None = None) -> None:
     """Write values, a symbolic graph, or the structure of a module, to a file of data only.
@@ -142,6 +144,7 @@ def _outputs(what: Any) -> tuple[Any, list[Node]]:
     return {"kind": kind, "names": names}, [graph_node(t) for t in parts]
 
 
+@strict
 def load(path: Path_, *, weights: Mapping[str, Any] | Path_ | None = None) -> Any:
     """Values, a graph or a module from a file of :func:`agnesi.save`.
 

@@ -1,0 +1,156 @@
+"""Calls that do not fit what public functions, constructors and methods take: our error says it.
+
+Python itself refuses such a call, where it is made.  What is public gets a wrapper that does
+nothing but look at this one error: it names the keyword, what stands here for it, and what can be
+given.  Functions of tensors, which are called most, look themselves (``core.public``, and
+``refuse`` below).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Any, NoReturn, TypeVar
+
+from agnesi.core.support.errors import PACKAGE, at
+from agnesi.core.support.migration_hints import with_keyword
+
+F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=type)
+#: Where public functions are wrapped that look themselves.
+_PUBLIC = __file__.replace("keywords.py", "public.py")
+#: Whose classes the library makes by the thousand, and users hardly.
+_INNER = tuple(f"{PACKAGE}.core.{name}" for name in ("ir.node", "op", "tensor"))
+_UNKNOWN = "unexpected keyword"
+_CONSTRUCTORS = ("__init__", "__new__")
+
+
+def refuse(name: str, keywords: Iterable[str], known: tuple[str, ...]) -> NoReturn:
+    """Raise the error of a call with keywords that a function does not take.
+
+    Raises
+    ------
+    TypeError
+        Always.
+    """
+    word = next(iter(keywords))
+    raise TypeError(at(_told(f"{name}() got an unexpected keyword argument {word!r}", known)))
+
+
+def out_of(name: str, keywords: dict[str, Any]) -> Any:
+    """The ``out`` of a call that takes no other keyword.
+
+    A function that declares ``**keywords`` and comes here where there are some costs as much as
+    one that declares ``out``.
+    """
+    if keywords and (unknown := keywords.keys() - {"out"}):
+        refuse(name, sorted(unknown), ("out",))
+    return keywords.get("out")
+
+
+def with_out(function: F) -> F:
+    """A decorator for such functions: their signatures show ``out``."""
+    shown = inspect.signature(function)
+    operands = [p for p in shown.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    out = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None,
+                            annotation="Tensor | None")
+    function.__signature__ = shown.replace(parameters=[*operands, out])  # type: ignore
+    return function
+
+
+def _told(text: str, known: tuple[str, ...]) -> str:
+    """Python's words, with what stands here for a keyword, or what there is."""
+    found: str = with_keyword(text, known)
+    if found != text or _UNKNOWN not in text:
+        return found
+    return f"{text}; it takes {', '.join(known)}" if known else f"{text}; it takes none"
+
+
+def strict(function: F, owner: type | None = None) -> F:
+    """The function, whose calls that do not fit are refused by our error."""
+    code = inspect.unwrap(function).__code__
+    names = code.co_varnames[code.co_posonlyargcount: code.co_argcount + code.co_kwonlyargcount]
+    known = names[1:] if owner is not None and names[:1] in (("self",), ("cls",)) else names
+
+    @functools.wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        try:
+            return function(*args, **keywords)
+        except TypeError as error:
+            told, mark, rest = str(error).partition("() ")
+            if not mark or "argument" not in rest or " " in told or _entered(error, code):
+                raise
+            text = f"{_name(function, args)}() {rest}"
+        raise TypeError(at(_told(text, known)))
+
+    found: Any = call
+    return found
+
+
+def _entered(error: Exception, code: Any) -> bool:
+    """Whether a function had begun when an error was raised."""
+    step = error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code is code:
+            return True
+        step = step.tb_next
+    return False
+
+
+def _name(function: Any, args: tuple[Any, ...]) -> str:
+    """What users call: a class by its name, a method without the class that it comes from."""
+    if function.__name__ not in _CONSTRUCTORS:
+        return str(function.__qualname__)
+    made = args[0] if args else None
+    return made.__name__ if isinstance(made, type) else type(made).__name__
+
+
+def strictly(module: str) -> None:
+    """Let all that a public module offers refuse calls that do not fit, methods of its classes,
+    too: to be called where the module ends."""
+    here = vars(sys.modules[module])
+    for name, value in list(here.items()):
+        if name.startswith("_") or not str(getattr(value, "__module__", "")).startswith(PACKAGE):
+            continue
+        if isinstance(value, type) and not issubclass(value, BaseException):
+            for base in value.__mro__:
+                if base.__module__.startswith(PACKAGE) and base.__module__ not in _INNER:
+                    _methods(base)
+        elif isinstance(value, FunctionType) and not _looks_itself(value):
+            home, own = vars(sys.modules[str(value.__module__)]), value.__name__
+            made = vars(value).get("__strict__") or strict(value)
+            here[name] = value.__strict__ = made  # type: ignore[attr-defined]
+            if home.get(own) is value:  # where pickles find it
+                home[own] = made
+
+
+def strict_class(kind: C) -> C:
+    """A class decorator: constructor and methods refuse calls that do not fit."""
+    _methods(kind)
+    return kind
+
+
+def _methods(kind: type) -> None:
+    if "__strict__" in vars(kind):
+        return
+    kind.__strict__ = True  # type: ignore[attr-defined]
+    new = getattr(kind, "__new__", None)
+    looks = isinstance(new, FunctionType) and _looks_itself(new)
+    for name, value in list(vars(kind).items()):
+        if name == "forward" or (name.startswith("_") and (looks or name not in _CONSTRUCTORS)):
+            continue
+        inner = getattr(value, "__func__", value)
+        if isinstance(inner, FunctionType) and not _looks_itself(inner):
+            made: Any = strict(inner, kind)
+            setattr(kind, name, made if inner is value else type(value)(made))
+
+
+def _looks_itself(function: FunctionType) -> bool:
+    """Whether a function takes whatever keywords there are, and knows what to do with them."""
+    if function.__code__.co_filename in (_PUBLIC, __file__):
+        return True
+    inner: Any = inspect.unwrap(function)
+    return bool(inner.__code__.co_flags & inspect.CO_VARKEYWORDS)
