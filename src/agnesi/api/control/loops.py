@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from agnesi.api.control.growing import growing_while
 from agnesi.api.control.nests import (
     Nest,
     apart,
@@ -30,7 +31,7 @@ from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
 from agnesi.core.support import tree
 from agnesi.core.support.dtypes import int64
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.indexing.ranges import arange
@@ -202,7 +203,9 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
     condition : callable
         ``condition(carry) -> bool``, asked before each step.
     body : callable
-        ``body(carry) -> carry``, of the same types.
+        ``body(carry) -> carry``, of the same types.  A leaf may grow: ``ag.concat([rows, new])``
+        appends to it, which takes memory once, for all rows.  Where the loop is compiled, it does
+        nothing else with that leaf, and is run twice, first to count its steps.
     init : nest of array_like
         The first carry.
 
@@ -227,6 +230,12 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
     >>> import agnesi as ag
     >>> ag.while_loop(lambda x: x < 100.0, lambda x: x * 2, 1.0)
     tensor(128.)
+    >>> def step(carry):
+    ...     n, seen = carry
+    ...     return n * 3 % 11, ag.concat([seen, n[None]])
+    >>> begin = (3, ag.tensor([1]))
+    >>> ag.jit(lambda: ag.while_loop(lambda carry: carry[0] != 1, step, begin)[1])()
+    tensor([1, 3, 9, 5, 4])
     """
     carry = Nest("while_loop", "init", init)
     carry.suit(())
@@ -244,10 +253,19 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
                 return None
             if not bool(proceed):
                 return carry.build([snapshot(c) for c in carries])
-            carries = [apart(c) for c in next_carries("while_loop", carry, step(nest), ran=True)]
+            found = next_carries("while_loop", carry, step(nest), ran=True, grows=True)
+            carries = [apart(c) for c in found]
 
     found = None if is_symbolic(*carry.tensors) else again(attempt, carry)
-    return traced_while("while_loop", test, step, carry) if found is None else found
+    if found is not None:
+        return found
+    try:
+        return traced_while("while_loop", test, step, carry)
+    except ShapeError:
+        found = growing_while(test, step, carry)
+        if found is None:
+            raise
+        return found
 
 
 @higher

@@ -132,11 +132,13 @@ class Wider(Exception):  # noqa: N818 - control flow, never shown
         self.dtypes = dtypes
 
 
-def next_carries(owner: str, carry: Nest, found: Any, *, ran: bool = False) -> list[Tensor]:
+def next_carries(owner: str, carry: Nest, found: Any, *, ran: bool = False,
+                 grows: bool = False) -> list[Tensor]:
     """The leaves of what a body returned for the next step, which must be of the carry's types.
 
     ``ran`` says that the step was not a mere trace: where a number may as well have had the new
     dtype from the beginning, that is taken for granted, so that the step need not run again.
+    With ``grows`` the first axis may get longer.
     """
     leaves, shape = tree.flatten(found)
     if shape != carry.shape:
@@ -155,7 +157,10 @@ def next_carries(owner: str, carry: Nest, found: Any, *, ran: bool = False) -> l
         new = _like(owner, leaf, before, path)
         wider = weak and new.dtype != before.dtype and fits(before.dtype, new.dtype)
         dtypes.append(new.dtype if wider else None)
-        if not shapes_fit(new.shape, before.shape) or (new.dtype != before.dtype and not wider):
+        rows = new.shape[:1] if grows and new.ndim == before.ndim else before.shape[:1]
+        kept = (*rows, *before.shape[1:])
+        if not shapes_fit(new.shape, kept) or rows < before.shape[:1] or (
+                new.dtype != before.dtype and not wider):
             raise _changed(owner, path, before, new)
         result.append(new)
     if any(dtypes):

@@ -1,0 +1,151 @@
+"""Carries of ``while_loop`` that grow: a list that every step appends to.
+
+How many steps there are is counted first, by the loop without its lists; then a scan does them,
+whose stacked results are the rows.  So memory is taken once, for all rows, and nothing is copied
+from step to step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agnesi.api.control.nests import Nest
+from agnesi.api.control.steps import Loop
+from agnesi.api.control.traced import traced_while, tracing, variables
+from agnesi.autodiff.bodies import stand_in
+from agnesi.compiler.specialization.data_dependent_sizes import sizes_in
+from agnesi.core.dispatch import current
+from agnesi.core.ir.dims import Dim
+from agnesi.core.ir.dims import leaves as leaves_of
+from agnesi.core.ir.node import Node, toposort
+from agnesi.core.shapes import fits
+from agnesi.core.support import tree
+from agnesi.core.support.dtypes import int64
+from agnesi.core.support.errors import TraceError, at, typed
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.core.valuedims import size_of
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.indexing.join import concat
+
+Function = Callable[..., Any]
+
+
+def growing_leaves(body: Function, carry: Nest) -> list[int]:
+    """The places of carries that one step makes longer by what it appends."""
+    with tracing(*carry.tensors) as trace:
+        inner = variables(trace, carry)
+        leaves, shape = tree.flatten(body(carry.build(inner)))
+        if shape != carry.shape:
+            return []
+        found = [k for k, (leaf, x) in enumerate(zip(leaves, inner, strict=True))
+                 if isinstance(leaf, Tensor) and _grew(leaf, x)]
+        if found and trace.states():
+            raise TraceError(at(
+                f"while_loop: {carry.paths[found[0]]} grows, and the body changes tensors in place "
+                "(drawing random numbers does so too): the loop runs twice, first to count its "
+                "steps; carry what it changes"))
+    return found
+
+
+def _grew(new: Tensor, old: Tensor) -> bool:
+    if len(new.shape) != len(old.shape) or not old.shape or not fits(new.shape[1:], old.shape[1:]):
+        return False
+    n, m = new.shape[0], old.shape[0]
+    return n > m if type(n) is type(m) is int else not fits((n,), (m,))
+
+
+class _Growing:
+    """A while loop whose carries at some places grow."""
+
+    def __init__(self, test: Function, body: Function, carry: Nest, places: Sequence[int]) -> None:
+        self.test, self.body, self.carry, self.places = test, body, carry, places
+        self.kept = [k for k in range(len(carry.tensors)) if k not in places]
+
+    def _nest(self, small: Sequence[Any]) -> Any:
+        """The whole carry, with free variables for what grows."""
+        leaves: list[Any] = [None] * len(self.carry.tensors)
+        for k, value in zip(self.kept, small, strict=True):
+            leaves[k] = value
+        self.free = {}
+        for k in self.places:
+            x = self.carry.tensors[k]
+            leaves[k] = stand_in((Dim(), *x.shape[1:]), x.dtype)
+            self.free[k] = leaves[k].node
+        return self.carry.build(leaves)
+
+    def _unread(self, values: Sequence[Any]) -> None:
+        """Refuse what is computed of a carry that grows, or of its size."""
+        nodes = [current(v) for v in values if isinstance(v, Tensor)]
+        there = set(toposort(nodes))
+        sizes = {d for n in sizes_in(nodes) for d in leaves_of(n)}
+        for k, node in self.free.items():
+            if node in there or node.shape[0] in sizes:
+                raise TraceError(at(
+                    f"while_loop: {self.carry.paths[k]} grows, and is read in the loop, where its "
+                    "size is another one in every step; carry what is read of it (its last row, "
+                    "how many rows it has) beside it"))
+
+    def proceeds(self, state: Any) -> Any:
+        """Whether there is another step."""
+        _, *small = state
+        found = self.test(self._nest(small))
+        self._unread([found])
+        return found
+
+    def counted(self, state: Any) -> Any:
+        """A step that only counts."""
+        number, *small = state
+        leaves, _ = tree.flatten(self.body(self._nest(small)))
+        self._unread([leaves[k] for k in self.kept])
+        return (number + 1, *(leaves[k] for k in self.kept))
+
+    def step(self, small: Any, _: Any) -> Any:
+        """A step, and the rows that it appends."""
+        leaves, _ = tree.flatten(self.body(self._nest(small)))
+        rows = tuple(self._appended(k, leaves[k]) for k in self.places)
+        return tuple(leaves[k] for k in self.kept), rows
+
+    def _appended(self, k: int, new: Tensor) -> Tensor:
+        """What is behind the carry in its next value."""
+        parts: list[Node] = []
+        node = current(new)
+        while node is not self.free[k] and node.op is not None and (
+                node.op.name in ("concat", "astype")):
+            if node.op.name == "concat" and node.op.axis != 0:
+                break
+            parts = [*node.inputs[1:], *parts]
+            node = node.inputs[0]
+        if node is not self.free[k] or not parts:
+            raise TraceError(at(
+                f"while_loop: {self.carry.paths[k]} begins as {typed(self.carry.tensors[k])} and "
+                f"becomes {typed(new)}; a carry that grows is appended to, and nothing else: "
+                "ag.concat([carry, rows])"))
+        found = [cast(symbol(n), new.dtype) for n in parts]
+        self._unread(found)
+        return concat(found) if len(found) > 1 else found[0]
+
+    def run(self) -> Any:
+        """The last carry."""
+        tensors = self.carry.tensors
+        small = tuple(self.carry.leaves[k] for k in self.kept)
+        count, *_ = traced_while("while_loop", self.proceeds, self.counted, Nest(
+            "while_loop", "init", (as_tensor(0, int64), *small)))
+        loop = Loop(self.step, Nest("while_loop", "init", small), Nest("while_loop", "xs", ()), ())
+        loop.owner, loop.length = "while_loop", size_of(count, "the number of steps")
+        last, rows, _ = loop.traced()
+        leaves: list[Any] = [None] * len(tensors)
+        for k, value in zip(self.kept, last, strict=True):
+            leaves[k] = value
+        for k, ys in zip(self.places, rows, strict=True):
+            flat = reshape(ys, (ys.shape[0] * ys.shape[1], *ys.shape[2:]))
+            leaves[k] = concat([cast(tensors[k], flat.dtype), flat])
+        return self.carry.build(leaves)
+
+
+def growing_while(test: Function, body: Function, carry: Nest) -> Any:
+    """A while loop with carries that grow; None where none does."""
+    places = growing_leaves(body, carry)
+    return _Growing(test, body, carry, places).run() if places else None
+

@@ -1,0 +1,101 @@
+"""Carries of while loops that grow: lists that every step appends to."""
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import symbolic as T
+
+
+def squares(limit):
+    def step(carry):
+        n, seen = carry
+        return n + 1, ag.concat([seen, (n * n)[None]])
+
+    begin = (ag.tensor(0), ag.zeros(0, dtype="int64"))
+    return ag.while_loop(lambda carry: carry[0] < limit, step, begin)[1]
+
+
+def powers(w):
+    def step(carry):
+        p, seen = carry
+        return p * w, ag.concat([seen, p[None]])
+
+    return ag.while_loop(lambda carry: carry[0] < 20.0, step, (w, ag.ones(1)))[1]
+
+
+def test_lists_grow_as_they_do_eagerly():
+    f, n = ag.jit(squares), T.lscalar("n")
+    g = ag.function([n], squares(n))
+    for k in (5, 3, 7, 0, 1, 300):
+        expected = [i * i for i in range(k)]
+        assert squares(ag.tensor(k)).tolist() == f(ag.tensor(k)).tolist() == expected
+        assert g(k).tolist() == expected and f(ag.tensor(k)).dtype == "int64"
+    assert len(f.specialisations) <= 5  # its length is a run-time value
+    h = ag.jit(lambda k: (squares(k) * 2)[1:].sum() + squares(k).shape[0])
+    assert h(ag.tensor(4)) == 2 * (1 + 4 + 9) + 4
+
+
+def test_gradients_go_through_lists():
+    total = lambda w: (powers(w) ** 2).sum()  # noqa: E731
+    for value in (2.0, 3.0, 30.0):
+        w = ag.tensor(value)
+        assert ag.jit(powers)(w).tolist() == powers(w).tolist()
+        slope = ag.grad(total)(w)
+        np.testing.assert_allclose(ag.jit(ag.grad(total))(w), slope)
+        near = [total(ag.tensor(value + h, dtype="float64")).item() for h in (-1e-6, 1e-6)]
+        np.testing.assert_allclose((near[1] - near[0]) / 2e-6, slope, rtol=1e-4)
+
+
+def test_several_lists_of_several_rows():
+    def lists(x):
+        def step(carry):
+            i, rows, numbers = carry
+            return i + 1, ag.concat([ag.concat([rows, x * i]), x + i]), ag.concat(
+                [numbers, i[None].astype("float32")])
+
+        return ag.while_loop(lambda carry: carry[0] * x.sum() < 10, step,
+                             (ag.tensor(0), x, ag.zeros(0)))
+
+    x = ag.tensor([[1.0, 2.0]])
+    for found, expected in zip(ag.jit(lists)(x), lists(x), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def grown(step, begin=None, condition=lambda carry: carry[0] < 4):
+    begin = (ag.tensor(0), ag.ones(1)) if begin is None else begin
+    return lambda: ag.while_loop(condition, step, begin)
+
+
+REFUSED = {
+    "read": (grown(lambda c: (c[0] + 1, ag.concat([c[1], c[1][-1:] * 2]))), "is read in the loop"),
+    "carried on": (grown(lambda c: (c[0] + c[1].sum(), ag.concat([c[1], ag.ones(1)])),
+                         (ag.tensor(0.0), ag.ones(1))), "is read in the loop"),
+    "asked for its size": (
+        grown(lambda c: ag.concat([c, ag.ones(1)]), ag.ones(1), lambda c: c.shape[0] < 4),
+        "is read in the loop"),
+    "put behind": (grown(lambda c: (c[0] + 1, ag.concat([ag.ones(1), c[1]]))), "is appended to"),
+    "changed": (grown(lambda c: (c[0] + 1, ag.concat([c[1] * 2, ag.ones(1)]))), "is appended to"),
+    "random": (grown(lambda c: (c[0] + 1, ag.concat([c[1], ag.rand(1)]))), "the loop runs twice"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_reads_a_list_in_the_loop_is_refused_where_it_is_compiled(name):
+    loop, told = REFUSED[name]
+    ag.manual_seed(0)
+    loop()  # on values it is Python
+    with pytest.raises(ag.TraceError, match=rf"while_loop: init.* {told}(.|\n)*test_growing"):
+        ag.jit(loop)()
+
+
+def test_other_changes_of_shape_are_refused():
+    for step in (lambda c: c[1:], lambda c: c[None], lambda c: ag.zeros((c.shape[0], 2))):
+        with pytest.raises(ag.ShapeError, match="the shape must stay"):
+            ag.while_loop(lambda c: c.sum() > 1, step, ag.ones(3))
+        with pytest.raises(ag.ShapeError, match="the shape must stay"):
+            ag.jit(lambda x, step=step: ag.while_loop(lambda c: c.sum() > 1, step, x))(ag.ones(3))
+    with pytest.raises(ag.TraceError, match="the number of steps is computed in the body"):
+        ag.jit(lambda x: ag.map(lambda v: squares(v).sum(), x))(ag.tensor([3, 4]))
+    with pytest.raises(ag.TraceError, match="differs between the examples"):
+        ag.vmap(squares)(ag.tensor([3, 4]))
