@@ -34,12 +34,14 @@ INTERNAL = (
     "too many values", "unhashable", "as an integer", "do not fit together", "truth value of an a",
     "setting an array", "cannot convert", "zip()", "recursion",
 )
-#: They take functions or compile: what their arguments may be is another matter, or takes time.
+#: They take functions, compile, or write files: what their arguments may be is another matter, or
+#: takes time.
 ASIDE = ("scaled_dot_product_attention", "while_loop", "callback", "config", "NoReturn", "public",
          "no_attribute", "set_num_threads", "limit_memory", "keep_memory", "manual_seed",
-         "clear_cache", "reduced_loss")
+         "clear_cache", "reduced_loss", "save")
 #: Their errors are of a kind of their own: other exceptions, or texts about functions.
 OTHERS = {"from_dlpack": AttributeError, "elementwise": SyntaxError, "reduction": SyntaxError,
+          "load": FileNotFoundError,
           "function": ag.MissingInputError if hasattr(ag, "MissingInputError") else ValueError}
 
 

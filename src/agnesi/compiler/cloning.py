@@ -81,7 +81,9 @@ def clone(outputs: Any, replace: Pairs = None) -> Any:
     array([2., 4.])
     """
     single = isinstance(outputs, Tensor)
-    wanted = [outputs] if single else list(outputs)
+    wanted = [outputs] if single else list(outputs) if isinstance(outputs, (list, tuple)) else []
+    if not wanted or not all(isinstance(t, Tensor) for t in wanted):
+        raise TypeError(at(f"clone: outputs are a tensor or a list of them, not {typed(outputs)}"))
     pairs = {graph_node(old): graph_node(new)
              for old, new in replaced_by(replace, "clone", "replace").items()}
     nodes = substituted([graph_node(t) for t in wanted], pairs)

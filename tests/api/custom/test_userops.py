@@ -413,5 +413,5 @@ def test_c_functions_of_one_name_are_told_apart():
 
 
 def test_what_is_no_c_function_is_refused():
-    with pytest.raises(TypeError, match="address of a C function, not str"):
-        ag.op(lambda x: x, c="f")
+    with pytest.raises(TypeError, match="address of a C function, not bytes"):
+        ag.op(lambda x: x, c=b"f")

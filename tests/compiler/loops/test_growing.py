@@ -21,7 +21,8 @@ def powers(w):
         p, seen = carry
         return p * w, ag.concat([seen, p[None]])
 
-    return ag.while_loop(lambda carry: carry[0] < 20.0, step, (w, ag.ones(1)))[1]
+    begin = (w, ag.ones(1, dtype=w.dtype))
+    return ag.while_loop(lambda carry: carry[0] < 20.0, step, begin)[1]
 
 
 def test_lists_grow_as_they_do_eagerly():

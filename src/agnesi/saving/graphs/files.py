@@ -7,6 +7,7 @@ tell the kind, the version of the format, and the graph as JSON.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -85,6 +86,12 @@ def save(what: Any, path: Path_, *, weights: bool = False, inputs: Sequence[Tens
     >>> ag.load(path)
     {'weights': tensor([1., 1.]), 'epoch': 3}
     """
+    _check_path("save", path)
+    if not isinstance(weights, bool):
+        raise TypeError(at(f"save: weights is True or False, not {typed(weights)}"))
+    if inputs is not None and not (isinstance(inputs, (list, tuple)) and all(
+            isinstance(x, Tensor) for x in inputs)):
+        raise TypeError(at(f"save: inputs are a list of variables, not {typed(inputs)}"))
     if isinstance(what, Module):
         told: Any = to_config(what)
         arrays = {k: np.asarray(v) for k, v in what.state_dict().items()} if weights else {}
@@ -117,6 +124,11 @@ def _write(path: Path_, kind: str, told: Any, arrays: Mapping[str, np.ndarray]) 
     text = json.dumps(told, ensure_ascii=False, separators=(",", ":"),
                       allow_nan=kind == "values")
     save_file(arrays, path, {"format": "agnesi", _KIND: kind, _VERSION: str(VERSION), _TEXT: text})
+
+
+def _check_path(owner: str, path: Any) -> None:
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(at(f"{owner}: path must be the path of a file, not {typed(path)}"))
 
 
 def _updates(what: Any, inputs: Any, updates: Any) -> dict[Any, Tensor]:
@@ -187,6 +199,10 @@ def load(path: Path_, *, weights: Mapping[str, Any] | Path_ | None = None) -> An
       (0): Linear(3, 2)  8
       (1): ReLU()
     """
+    _check_path("load", path)
+    if not isinstance(weights, (Mapping, str, os.PathLike, type(None))):
+        raise TypeError(at("load: weights are a mapping of names to values, or the path of a "
+                           f"file, not {typed(weights)}"))
     name = str(path)
     with open_file(path) as file:
         told = _told(file.header.metadata, name)
