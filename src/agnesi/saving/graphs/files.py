@@ -180,6 +180,8 @@ def load(path: Path_, *, weights: Mapping[str, Any] | Path_ | None = None) -> An
     ------
     FileFormatError
         If the file is none of ``save``, is damaged, cut off or made up, or of a later version.
+    TypeError
+        If the path is none, or the weights are no mapping.
     ValueError
         As a FileFormatError, which is one.
     OSError
