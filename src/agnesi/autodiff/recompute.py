@@ -30,6 +30,7 @@ class After(Op):
     """The first operand, not to be used before the others are there."""
 
     name = "after"
+    traits = frozenset(("ordering",))
     keep_inputs = ()
 
     def infer(self, x: Any, *others: Any) -> Any:

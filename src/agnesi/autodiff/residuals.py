@@ -6,20 +6,11 @@ from collections.abc import Sequence
 
 from agnesi.core.dispatch import Item
 from agnesi.core.ir.node import Node, toposort
-from agnesi.ops.base.convert import Cast
-from agnesi.ops.base.expand import BroadcastTo
-
-#: Elementwise operations that cost less than a value's way through memory.
-_CHEAP = frozenset((
-    "add", "subtract", "multiply", "negative", "where", "maximum", "minimum", "relu", "square",
-    "positive", "conj", "real", "imag", "greater", "greater_equal", "less", "less_equal", "equal",
-    "not_equal", "logical_and", "logical_or", "logical_not", "item",
-))
 
 
 def _is_cheap(node: Node) -> bool:
     op = node.op
-    return op.name in _CHEAP or op.view or op.flat or isinstance(op, (Cast, BroadcastTo))
+    return "cheap" in op.traits or op.view or op.flat
 
 
 def saved_values(results: Sequence[Node], reverse: Sequence[Node], rows: Sequence[Node],

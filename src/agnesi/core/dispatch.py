@@ -352,6 +352,7 @@ class Item(Op):
     """One result of an operation that has several."""
 
     name = "item"
+    traits = frozenset(("cheap",))
     keep_inputs = ()
 
     def __init__(self, index: int) -> None:

@@ -32,11 +32,6 @@ from agnesi.core.support.errors import MissingInputError, ShapeError, at
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.tensor import Tensor
 
-#: Operations whose two operands may change places without changing the result.
-COMMUTATIVE = frozenset((
-    "add", "multiply", "maximum", "minimum", "equal", "not_equal", "logical_and", "logical_or",
-    "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor",
-))
 _MERGED_BYTES = 1 << 16
 
 
@@ -136,7 +131,7 @@ class Interner:
         if op is None:
             return _leaf_key(node)
         inputs = node.inputs
-        if len(inputs) == 2 and op.name in COMMUTATIVE and id(inputs[0]) > id(inputs[1]):
+        if len(inputs) == 2 and "commutative" in op.traits and id(inputs[0]) > id(inputs[1]):
             inputs = inputs[::-1]
         first = self._ops.get(id(op))
         if first is None:

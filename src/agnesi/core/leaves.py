@@ -23,6 +23,7 @@ class Copy(Op):
     """The same value in memory of its own."""
 
     name = "copy"
+    traits = frozenset(("movement",))
     keep_inputs = ()
 
     def __eq__(self, other: object) -> bool:

@@ -111,7 +111,7 @@ def lies(result: Tensor, op: Op, operands: Sequence[Tensor]) -> None:
     """Let the trace know how a result lies that is not in row-major order."""
     laid = getattr(MODE.get().trace, "laid", None)
     if laid is None or op.lie is None or (
-            op.name != "broadcast_to" and _plain(operands, laid)):
+            "broadcast" not in op.traits and _plain(operands, laid)):
         return
     arrays = [laid_out(x) for x in operands]
     if all(a is not None and a.size for a in arrays):

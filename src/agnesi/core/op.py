@@ -66,6 +66,8 @@ class Op:
     user_defined: ClassVar[bool] = False
     #: Parameters that hold graphs (``ops.control.body.Body``).
     bodies: ClassVar[tuple[str, ...]] = ()
+    #: What planning and rules ask of it, of :data:`core.ir.costs.TRAITS`.
+    traits: ClassVar[frozenset[str]] = frozenset()
     #: Name of the compiler's own template ("matmul"), if there is one.
     template: ClassVar[str] = ""
 

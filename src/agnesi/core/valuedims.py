@@ -93,7 +93,7 @@ def _of_sizes(node: Node) -> Any:
         return int(node.value) if fixed else None  # type: ignore[arg-type]
     if op.name == "size":
         return op.size
-    if op.name == "astype" and node.dtype.kind in "iu" and node.inputs[0].dtype.kind in "iu":
+    if "conversion" in op.traits and node.dtype.kind in "iu" and node.inputs[0].dtype.kind in "iu":
         return _of_sizes(node.inputs[0])
     rule = _RULES.get(op.name)
     if rule is None or node.dtype.name != "int64":

@@ -39,8 +39,6 @@ _KNOWN = {
     "sin": Interval(-1.0, 1.0), "cos": Interval(-1.0, 1.0), "tanh": Interval(-1.0, 1.0),
     "erf": Interval(-1.0, 1.0), "erfcx": _POSITIVE, "size": _NOT_NEGATIVE,
 }
-#: Operations that hand on elements of their first operand.
-_MOVES = frozenset("broadcast_to reshape permute_dims getitem gather flip copy diagonal".split())
 #: Those of which the result is zero where the operand is, and has no sign.
 _SIZES = frozenset(("abs", "square", "sqrt"))
 
@@ -70,9 +68,9 @@ def interval(node: Node, depth: int = _MAX_DEPTH) -> Interval:
     if name in _KNOWN:
         return _KNOWN[name]
     xs = [interval(n, depth - 1) for n in node.inputs[:3]] if len(node.inputs) <= 3 else []
-    if name == "astype":
+    if "conversion" in node.op.traits:
         return _cast(node, xs[0])
-    if name in _MOVES or name in ("max", "min", "mean"):
+    if "movement" in node.op.traits or name in ("max", "min", "mean"):
         return xs[0] if xs else _ANY
     if name == "sum" and xs and 0 not in node.inputs[0].shape:
         x = xs[0]
@@ -156,7 +154,7 @@ def keeps_sign_of_zero(node: Node) -> bool:
         return True
     if name == "add":
         return any(keeps_sign_of_zero(n) for n in node.inputs)
-    if name == "sqrt" or name in _ODD or name in _MOVES:
+    if name == "sqrt" or name in _ODD or "movement" in node.op.traits:
         return keeps_sign_of_zero(node.inputs[0])
     if name == "multiply":
         return all(keeps_sign_of_zero(n) and at_least(n, 0.0) for n in node.inputs)
@@ -171,7 +169,7 @@ def sources(node: Node) -> set[Node]:
         left -= 1
         n = stack.pop()
         found.add(n)
-        if n.op is not None and (n.op.name in _MOVES or (
+        if n.op is not None and ("movement" in n.op.traits or (
             n.op.pointwise and n.op.name not in ("where", "maximum", "minimum", "fmax", "fmin")
             and n.dtype.kind != "b"
         )):
@@ -186,7 +184,7 @@ def needs(node: Node) -> set[Node]:
     while stack:
         n = stack.pop()
         left -= 1
-        moved = n.op is not None and (n.op.name in _MOVES or (n.op.pointwise and left > 0))
+        moved = n.op is not None and ("movement" in n.op.traits or (n.op.pointwise and left > 0))
         if moved:
             stack += n.inputs
         elif scalar(n) is None and n.dtype.kind in "fcV":

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.graph import COMMUTATIVE, constant, constant_value
+from agnesi.core.graph import constant, constant_value
 from agnesi.core.ir.dims import Dim, Shape, Size
 from agnesi.core.ir.node import Node
 from agnesi.core.substitution import size_with
@@ -143,7 +143,7 @@ def _compiled(node: Node) -> Pattern:
             value = node.handle().data
         return Pattern(value=_number(value))
     args = tuple(_compiled(n) for n in node.inputs)
-    commutes = node.op.name in COMMUTATIVE and len(args) == 2 and args[0] is not args[1]
+    commutes = "commutative" in node.op.traits and len(args) == 2 and args[0] is not args[1]
     sized = node.op.resolve(lambda n: 1 if isinstance(n, Dim) else n) != node.op
     shaped = any(a.shaped for a in args)
     return Pattern(op=node.op, args=args, commutes=commutes, sized=sized, shaped=shaped)
@@ -170,7 +170,7 @@ def scalar(node: Node) -> Any:
             return None
         first = value[(0,) * value.ndim]
         return first if value.size == 1 or (value == first).all() else None
-    if node.op.name == "broadcast_to":
+    if "broadcast" in node.op.traits:
         return scalar(node.inputs[0])
     return None
 
@@ -179,7 +179,7 @@ def is_count(node: Node) -> bool:
     """Whether the node is a number that only sizes tell, such as a length as a float."""
     if node.op is None or node.shape:
         return False
-    return node.op.name == "size" or (node.op.name == "astype" and is_count(node.inputs[0]))
+    return node.op.name == "size" or ("conversion" in node.op.traits and is_count(node.inputs[0]))
 
 
 def is_number(node: Node, number: Any) -> bool:

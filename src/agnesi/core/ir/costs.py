@@ -1,7 +1,32 @@
-"""About how much a scalar operation of the loop language takes."""
+"""About how much a scalar operation of the loop language takes, and what else is asked of one."""
 
 from __future__ import annotations
 
+#: What planning and rules ask of an operation of a graph (``Op.traits``):
+#:
+#: ============= =====================================================================
+#: cheap         takes less for an element than the element's way through memory
+#: heavy         worth keeping rather than repeating
+#: commutative   its two operands may change places
+#: movement      an element of the result is one of the first operand's
+#: permutation   a movement that hands on each element once
+#: broadcast     a movement that repeats elements
+#: conversion    the same elements in another dtype
+#: ordering      the first operand, once the others are computed
+#: control       holds graphs that run as programs of their own
+#: ============= =====================================================================
+TRAITS = frozenset("""
+    cheap heavy commutative movement permutation broadcast conversion ordering control
+""".split())
+_CHEAP = frozenset("""
+    add subtract multiply negative abs sign maximum minimum where equal not_equal less less_equal
+    greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or
+    bitwise_xor bitwise_invert square relu positive real imag complex conj
+""".split())
+_COMMUTATIVE = frozenset("""
+    add multiply maximum minimum equal not_equal logical_and logical_or logical_xor bitwise_and
+    bitwise_or bitwise_xor
+""".split())
 HEAVY = frozenset((
     "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
     "acosh atanh sigmoid softplus erf erfc erfinv power lgamma digamma cbrt logaddexp hypot"
@@ -12,6 +37,12 @@ _MEDIUM = frozenset("divide sqrt rsqrt reciprocal floor_divide remainder fmod mu
 def is_heavy(name: str) -> bool:
     """Whether a scalar operation is worth keeping rather than repeating."""
     return name in HEAVY
+
+
+def traits(name: str) -> frozenset[str]:
+    """The traits of the pointwise operation that evaluates a scalar operation for each element."""
+    known = (("cheap", _CHEAP), ("heavy", HEAVY), ("commutative", _COMMUTATIVE))
+    return frozenset([trait for trait, names in known if name in names])
 
 
 def price(name: str) -> int:

@@ -30,6 +30,7 @@ class Cast(Op):
     """Conversion of dtype, NumPy's ``astype``."""
 
     name = "astype"
+    traits = frozenset(("cheap", "conversion"))
     keep_inputs = ()
 
     def __init__(self, dtype: np.dtype) -> None:
@@ -117,6 +118,7 @@ class Size(Op):
     """A size of a symbolic shape, as a number."""
 
     name = "size"
+    traits = frozenset(("cheap",))
     differentiable = False
 
     def __init__(self, size: Any) -> None:

@@ -23,6 +23,7 @@ class Index(Op):
     axes: tuple[int, ...]
     at: int
     name = "getitem"
+    traits = frozenset(("movement",))
 
     def infer(self, x: Any, *indices: Any) -> Any:
         return selected(x.shape, self.axes, self.at, indices), x.dtype

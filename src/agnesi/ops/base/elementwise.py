@@ -24,7 +24,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import record
 from agnesi.core.ir import loops
 from agnesi.core.ir.calls import ufuncs
-from agnesi.core.ir.costs import price
+from agnesi.core.ir.costs import price, traits
 from agnesi.core.ir.foreign import Walk
 from agnesi.core.keywords import out_of
 from agnesi.core.memory_order import as_operands, has_rows
@@ -204,6 +204,7 @@ class Elementwise(Op):
                  writer: Callable[..., Any] | None = None,
                  of_complex: Callable[..., Any] | None = None, home: str = __name__) -> None:
         self.name = name  # type: ignore[misc]
+        self.traits = traits(name)  # type: ignore[misc]
         self.function = function
         self.rules = rules
         self.result = result

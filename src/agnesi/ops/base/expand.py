@@ -24,6 +24,7 @@ class BroadcastTo(Op):
 
     shape: Shape
     name = "broadcast_to"
+    traits = frozenset(("cheap", "movement", "broadcast"))
     keep_inputs = ()
 
     def infer(self, x: Any) -> Any:

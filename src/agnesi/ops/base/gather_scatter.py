@@ -127,6 +127,7 @@ class Ensured(Op):
     error: str = "ValueError"
     bounds: tuple[int, int] | None = None
     name = "ensure"
+    traits = frozenset(("cheap",))
     keep_inputs = (1,)
     condition = 1
 
@@ -189,7 +190,7 @@ def _span(node: Node) -> tuple[int, int] | None:
         return span(node.inputs[0])
     if op.name == "where":
         return _around(span(node.inputs[1]), span(node.inputs[2]))
-    if op.name == "astype":
+    if "conversion" in op.traits:
         inner, kind = span(node.inputs[0]), np.iinfo(node.dtype)
         return inner if inner and kind.min <= inner[0] and inner[1] <= kind.max else None
     if op.name in ("minimum", "maximum") and node.dtype.kind in "iu":
@@ -321,6 +322,7 @@ class Gather(Op):
     axes: tuple[int, ...]
     at: int
     name = "gather"
+    traits = frozenset(("movement",))
     keep_inputs = ()
 
     def infer(self, x: Any, *indices: Any) -> Any:

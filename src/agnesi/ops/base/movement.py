@@ -35,6 +35,7 @@ class Reshape(Op):
     shape: Shape
     partial: bool = False
     name = "reshape"
+    traits = frozenset(("cheap", "movement", "permutation"))
     flat = True
     view = True
     keep_inputs = ()
@@ -96,6 +97,7 @@ class Permute(Op):
 
     axes: tuple[int, ...]
     name = "permute_dims"
+    traits = frozenset(("cheap", "movement", "permutation"))
     view = True
     keep_inputs = ()
 

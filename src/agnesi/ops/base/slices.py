@@ -82,6 +82,7 @@ class Slice(Op):
     key: Key
     partial: bool = False
     name = "getitem"
+    traits = frozenset(("movement",))
     view = True
     keep_inputs = ()
 

@@ -23,6 +23,7 @@ class Cond(Op):
     then: Body
     otherwise: Body
     name = "cond"
+    traits = frozenset(("control",))
     bodies = ("then", "otherwise")
 
     def __post_init__(self) -> None:

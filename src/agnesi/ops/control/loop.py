@@ -81,6 +81,7 @@ class Scan(Op):
     until: bool = False
     counted: bool = False
     name = "scan"
+    traits = frozenset(("control",))
     bodies = ("body",)
 
     def __post_init__(self) -> None:
@@ -223,6 +224,7 @@ class While(Op):
     body: Body
     carries: int
     name = "while_loop"
+    traits = frozenset(("control",))
     bodies = ("test", "body")
 
     def __post_init__(self) -> None:

@@ -34,6 +34,7 @@ class Diagonal(Op):
 
     k: int
     name = "diagonal"
+    traits = frozenset(("movement",))
     view = True
     keep_inputs = ()
 

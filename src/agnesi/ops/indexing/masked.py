@@ -256,7 +256,7 @@ class Selection(Tensor):
 
     def through(self, op: Op, xs: Sequence[Tensor]) -> Tensor | None:
         """What an operation makes of the whole; None where it has to see the elements."""
-        if op.pointwise or op.name == "astype":
+        if op.pointwise or "conversion" in op.traits:
             operands = [self.beside(x) for x in xs]
             if any(x is None for x in operands):
                 return None

@@ -37,6 +37,7 @@ class Arange(Op):
     size: Size
     dtype: np.dtype
     name = "arange"
+    traits = frozenset(("cheap",))
     differentiable = False
 
     def infer(self) -> Any:

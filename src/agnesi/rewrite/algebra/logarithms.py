@@ -26,10 +26,6 @@ BOOK = Book()
 rewriter = BOOK.rewriter
 _MAX_DEPTH = 8
 Made = Callable[[Node, int, bool], "Tensor | None"]
-#: Operations that hand on elements of their first operand.
-_MOVES = frozenset((
-    "broadcast_to", "reshape", "permute_dims", "getitem", "gather", "flip", "copy", "diagonal",
-))
 _LEAVES: dict[str, Callable[[Tensor], Tensor]] = {
     "exp": lambda x: x, "sigmoid": lambda x: -softplus(-x), "cosh": log_cosh,
     "erfc": log_erfc, "ndtr": log_ndtr, "exp2": lambda x: x * math.log(2),
@@ -48,7 +44,7 @@ def log_of(node: Node, depth: int = _MAX_DEPTH, term: bool = False) -> Tensor | 
         return _LEAVES[name](symbol(node.inputs[0]))
     if name == "softmax":
         return apply(LogSoftmax(node.op.axes), symbol(node.inputs[0]))
-    made = _COMPOSED.get("move" if name in _MOVES else name)
+    made = _COMPOSED.get("move" if "movement" in node.op.traits else name)
     return None if made is None else made(node, depth - 1, term)
 
 

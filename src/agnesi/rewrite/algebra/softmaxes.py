@@ -13,7 +13,7 @@ Axes = tuple[int, ...]
 def without_moves(node: Node) -> Node:
     """What lies behind broadcasts and reshapes that only add or drop axes of size 1."""
     while node.op is not None and (
-        node.op.name == "broadcast_to"
+        "broadcast" in node.op.traits
         or (node.op.name == "reshape" and squeezed(node) == squeezed(node.inputs[0]))
     ):
         node = node.inputs[0]

@@ -12,7 +12,6 @@ from typing import Any
 
 from agnesi.core.dispatch import Item, apply, graph_node
 from agnesi.core.graph import FunctionGraph, Interner
-from agnesi.core.ir.costs import is_heavy
 from agnesi.core.ir.extents import Extent, guess
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import symbol
@@ -363,6 +362,6 @@ def _is_worth(node: Node) -> bool:
     size = max(guess(size_of(n)) for n in (node, *node.inputs))
     if isinstance(node.op, (Elementwise, Reduce)):
         return size <= (
-            _MAX_EXPENSIVE_ROW_ELEMENTS if is_heavy(node.op.name) else _MAX_ROW_ELEMENTS
+            _MAX_EXPENSIVE_ROW_ELEMENTS if "heavy" in node.op.traits else _MAX_ROW_ELEMENTS
         )
     return False

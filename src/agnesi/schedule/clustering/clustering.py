@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agnesi.core.ir.costs import is_heavy, price
+from agnesi.core.ir.costs import price
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.node import Node
 from agnesi.core.target import Target
@@ -31,14 +31,6 @@ from agnesi.schedule.clustering.node_facts import (
 from agnesi.schedule.clustering.scalar_programs import Cut, cut
 from agnesi.schedule.program import Program
 
-_CHEAP = frozenset(
-    "astype broadcast_to reshape permute_dims slice flip full arange size add subtract multiply "
-    "negative abs sign maximum minimum where equal not_equal less less_equal greater "
-    "greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or "
-    "bitwise_xor bitwise_invert square relu positive ensure real imag complex conj".split()
-)
-#: Operations that hold graphs; they read what they are given in place, however it is strided.
-CONTROL = frozenset(("scan", "while_loop", "cond"))
 #: Materialized values that are written out for each region of a piecewise value, at most.
 _MAX_REGION_ROOTS = 2
 #: Instructions that are written out for each region of a piecewise value, at most.
@@ -179,7 +171,7 @@ class Plan:
         if key in self._stretch:
             self._visit_number(node, users)
             return
-        depth = self._depth.pop(key, 0) + (_HEAVY_OP_STEPS if is_heavy(node.op.name) else 1)
+        depth = self._depth.pop(key, 0) + (_HEAVY_OP_STEPS if "heavy" in node.op.traits else 1)
         if self._needs_memory(node, users, depth):
             users, depth = {self._joined(node, users, depth) or self._opened(node, users)}, 0
             self._inside.discard(key)
@@ -280,13 +272,13 @@ class Plan:
             if op.changes and not self._facts[id(node.inputs[0])].movement:
                 self._must.add(id(node.inputs[0]))
             if op.parts is None:
-                control = op.name in CONTROL
+                control = "control" in op.traits
                 self._must.update(id(self._source(i) if control else i) for i in node.inputs)
-        elif op.rereads or op.name == "after":
+        elif op.rereads or "ordering" in op.traits:
             self._must.update(id(self._source(operand)) for operand in node.inputs)
         elif op.flat and not splits_evenly(node.inputs[0].shape, node.shape):
             self._must.add(id(flat_source(node)))
-        elif op.pointwise or op.name == "broadcast_to":
+        elif op.pointwise or "broadcast" in op.traits:
             size = facts.weight
             for operand in node.inputs:
                 base = self._source(operand)
@@ -354,7 +346,7 @@ class Plan:
                 return not facts.movement
             special |= not c.lowers
         if special and any([not c.lowers and not c.roots[0].op.inlines for c in users]):
-            return not (facts.movement and all(c.roots[0].op.name in CONTROL for c in users))
+            return not (facts.movement and all("control" in c.roots[0].op.traits for c in users))
         if facts.product:
             return not self._claim(node, users)
         if op.template or (op.rereads and any(c.product is not None for c in users)):
@@ -371,7 +363,7 @@ class Plan:
 
     def _is_repeated(self, node: Node, users: set[Cluster]) -> bool:
         """Whether a value would be computed too often for each of its points."""
-        heavy, size = is_heavy(node.op.name), self._facts[id(node)].weight
+        heavy, size = "heavy" in node.op.traits, self._facts[id(node)].weight
         times = sum(self._reads.get(id(node), (1.0, 0.0)))
         most = _MAX_EXPENSIVE_EVALUATIONS if heavy else _MAX_CHEAP_EVALUATIONS
         if len(users) * times <= most or size * len(users) * times < _MIN_ELEMENTS:
@@ -391,7 +383,7 @@ class Plan:
                 aligned = max(aligned, times)
             else:
                 many = guess(mine.weight) / max(guess(self._facts[id(operand)].weight), 1)
-                once = op.pointwise or op.parts is not None or op.name == "broadcast_to"
+                once = op.pointwise or op.parts is not None or "broadcast" in op.traits
                 moved += times * (min(many, 1.0) if once else many)
             self._reads[id(operand)] = aligned, moved
 
@@ -411,7 +403,7 @@ class Plan:
     def _is_cheap(self, node: Node) -> bool:
         if _is_told(node):
             return True
-        if node.op.name not in _CHEAP:
+        if "cheap" not in node.op.traits:
             return False
         read = [i for k, i in enumerate(node.inputs) if k != node.op.condition]
         return all(self._source(i).op is None for i in read)
@@ -429,7 +421,7 @@ class Plan:
                     continue
                 if operand.op is None or self._is_kept(operand):
                     kept.add(id(operand))
-                elif operand.op.name in _CHEAP and facts[id(operand)].lowers:
+                elif "cheap" in operand.op.traits and facts[id(operand)].lowers:
                     stack.append(operand)
                 else:
                     return False
@@ -441,7 +433,7 @@ class Plan:
         if not facts.lowers or id(node) in self._multiplied:
             return True
         return self.uses[id(node)] > 1 and (
-            facts.product or is_heavy(node.op.name) or id(node) in self._summed
+            facts.product or "heavy" in node.op.traits or id(node) in self._summed
         )
 
     def _claim_regions(self, node: Node, users: set[Cluster]) -> bool:

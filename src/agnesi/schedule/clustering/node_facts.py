@@ -14,6 +14,9 @@ from agnesi.core.support.dtypes import name_of
 from agnesi.core.target import Target
 from agnesi.schedule.clustering.convolutions import is_convolution
 
+#: Movements that only rename indices.
+_MOVES = ("broadcast", "permutation", "ordering")
+
 
 def numel(node: Node) -> int:
     """How many elements a node has."""
@@ -84,7 +87,7 @@ def is_movement(node: Node) -> bool:
 def _moves(node: Node) -> bool:
     op = node.op
     return (
-        op.view or op.flat or op.name in ("broadcast_to", "permute_dims", "reshape", "after")
+        op.view or op.flat or not op.traits.isdisjoint(_MOVES)
     ) and node.inputs[0].dtype == node.dtype
 
 

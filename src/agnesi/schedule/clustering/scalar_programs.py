@@ -32,7 +32,7 @@ class Cut(NamedTuple):
 def _is_number(node: Node) -> bool:
     op = node.op
     return (
-        op is not None and node.shape == () and (op.pointwise or op.name == "astype")
+        op is not None and node.shape == () and (op.pointwise or "conversion" in op.traits)
         and op.lower is not None and op.outputs == 1 and op.condition is None
         and not op.template and not op.rereads
         and node.dtype.kind in "fiub"

@@ -9,7 +9,6 @@ from agnesi.core.ir.node import Node
 _RANDOM_WORDS = 1 << 32
 #: Share of negative elements where nothing is known of their signs.
 _UNKNOWN_SIGN_NEGATIVE_SHARE = 0.5
-_MOVES = ("reshape", "permute_dims")
 
 
 def zeros_of(node: Node) -> float:
@@ -51,6 +50,6 @@ def _is_zero(node: Node) -> bool:
 
 def _moved(node: Node) -> Node:
     """What a value is before its elements are only moved."""
-    while node.op is not None and node.op.name in _MOVES:
+    while node.op is not None and "permutation" in node.op.traits:
         node = node.inputs[0]
     return node

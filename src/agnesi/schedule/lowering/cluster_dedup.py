@@ -85,7 +85,7 @@ class _Signature:
         elif op.flat:
             part = self._flat(node, inside)
         if part is None:
-            if op.name == "after":
+            if "ordering" in op.traits:
                 raise TypeError(op.name)
             below = [self._value(i, inside, numbers) for i in node.inputs]
             part = (op, node.shape, node.dtype, *below)

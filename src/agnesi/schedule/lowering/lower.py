@@ -26,7 +26,7 @@ from agnesi.core.ir.node import Node
 from agnesi.core.support.dtypes import name_of
 from agnesi.core.support.errors import DeviceError, at
 from agnesi.schedule.clustering.cluster import Cluster
-from agnesi.schedule.clustering.clustering import CONTROL, Plan, unfused
+from agnesi.schedule.clustering.clustering import Plan, unfused
 from agnesi.schedule.clustering.convolutions import sizes_of
 from agnesi.schedule.clustering.layout import by_memory, channels_last, strides_in, turned
 from agnesi.schedule.clustering.node_facts import (
@@ -191,7 +191,7 @@ class _Lowering:
                 buffer = self._buffer(base)
                 if buffer.contiguous and uniform(base) is None:
                     return loops.load(buffer, name_of(node.dtype), loops.ravel(at, shape))
-            if node.op.name == "after":
+            if "ordering" in node.op.traits:
                 self._wait_for(node.inputs[1:])
             reads = [self._read(i, inside, total) for i in node.inputs]
             return node.op.lower(at, *reads)
@@ -220,7 +220,7 @@ class _Lowering:
         if not lowerable(root):
             if root.op.parts is not None and in_reals(root):
                 self._repeats.emit(cluster, self._in_parts)
-            elif root.op.name in CONTROL:
+            elif "control" in root.op.traits:
                 self._control(root)
             elif root.op.name != "item":
                 self._callback(root)
