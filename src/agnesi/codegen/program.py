@@ -9,6 +9,7 @@ from agnesi.codegen.interrupts import Pace, chunk, poll
 from agnesi.codegen.kernel_key import structure
 from agnesi.codegen.kernels.library_products import emit_call, plan_call
 from agnesi.codegen.launch import Runner, Step, spot
+from agnesi.codegen.leaving import emit_leaving, left_by
 from agnesi.codegen.llvm.builder import HOT, LIGHT, Builder, Module, Value, i64
 from agnesi.codegen.loops.nest import emit_nest, prepare
 from agnesi.codegen.opt_level import Effort
@@ -359,11 +360,14 @@ def _measure(module: Module, varying: Varying) -> None:
 
 def _body(program: _Program, runs: Sequence[tuple[Step, Sequence[Kernel]]],
           first_size: int) -> None:
-    b = Builder(program.module, "body", (("ptr", "bufs"), ("ptr", "rt")), "i32", internal=False,
-                attributes=LIGHT)
+    leaving = left_by([k for _, run in runs for k in run])
+    b = Builder(program.module, "steps" if leaving else "body", (("ptr", "bufs"), ("ptr", "rt")),
+                "i32", internal=False, attributes=LIGHT)
     bufs, rt = b.parameters
     b.give_sizes(bufs, first_size, program.sizes)
     steps = [step for step, _ in runs]
     Runner(b, rt, steps, program.sizes).all(steps, bufs, Pace([run for _, run in runs]))
     b.ret(Value("0", "i32"))
     b.finish()
+    if leaving:
+        emit_leaving(program.module, leaving)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,8 @@ TIMEOUT = 300.0
 _LIFE = 1 << 40
 #: Pauses before a waiting process gives its core away, where each has a core of its own.
 _SPINS = 1000
+#: Seconds that other threads of Python get while one of them is waited for.
+_PAUSE = 0.0005
 _GIVEN_UP, _INTERRUPTED = 16, 17
 KINDS = ("barrier", "all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all",
          "send", "recv")
@@ -44,6 +48,8 @@ class Group:
     ----------
     rank, size : int
         The number of this process among them, and how many there are.
+    beside : Group, optional
+        The same processes, whose collectives a thread does (``distributed/overlap.py``).
     timeout : float
         Seconds after which a wait for a process is an error.
     """
@@ -54,14 +60,17 @@ class Group:
         self.segment = segment or Segment(-1, "", size, True)
         self.number = _next_number()
         self.reason = ""
+        self.beside: Group | None = None
+        self._thread: threading.Thread | None = None
         self._waiting: tuple[Any, float] = (None, 0.0)
-        self._checker = native.Checker(self._check)
+        self._checker, self._waiter = self._native_answer(), self._native_answer()
         self._mpi = mpi  # the table of a library that does it all
         self._anchor: Any = ctypes.c_char.from_buffer(self.segment.memory)
         s = self.segment
         self._native: Any = native.Group(
             base=ctypes.addressof(self._anchor), rank=rank, size=self.segment.size, slot=s.slot,
-            slots=s.slots, checker=_address(self._checker), mail=s.letter, mails=s.mails,
+            slots=s.slots, checker=_address(self._checker),
+            waiter=_address(self._waiter), mail=s.letter, mails=s.mails,
             spins=_SPINS if size <= cores() else 0,
             mpi=0 if mpi is None else ctypes.addressof(mpi))
         self._hold()
@@ -85,6 +94,43 @@ class Group:
                               nbytes, table, len(sizes), text)
         if status:
             raise CollectiveError(at(_why()))
+
+    # -- beside the program -------------------------------------------------------------------
+    def overlap(self) -> None:
+        """Let a thread of each process do collectives while compiled programs go on."""
+        if self.beside is None and self.size > 1 and self._threads():
+            self.beside = self.part(range(self.size))
+            assert self.beside is not None
+            self.beside.serve()
+
+    def _threads(self) -> bool:
+        return True
+
+    def serve(self) -> None:
+        """Start the thread that does the collectives of this group."""
+        self._jobs = ctypes.create_string_buffer(native.JOBS)
+        self._native.jobs = ctypes.addressof(self._jobs)
+        self._native.spins = _SPINS if 2 * self.size <= cores() else 0
+        self._thread = threading.Thread(target=native.beside("serve"), args=(self.number,),
+                                        name="agnesi collectives", daemon=True)
+        self._thread.start()
+        self._native.serving = 1
+
+    def rest(self) -> None:
+        """Wait until the thread has done all that is begun."""
+        ticket = ctypes.c_int64(self._native.begun)
+        status = native.beside("finish")(self.number, ctypes.addressof(ticket))
+        if status:
+            raise CollectiveError(at(_why()))
+
+    def hidden(self) -> float:
+        """The part of the thread's time for collectives in which the program did not wait for it.
+
+        Since the last call of this; not a number where there were none.
+        """
+        spent, blocked = self._native.spent, self._native.blocked
+        self._native.spent = self._native.blocked = 0
+        return max(0.0, 1 - blocked / spent) if spent else math.nan
 
     def barrier(self, name: str = "barrier") -> None:
         """Wait until all processes are here."""
@@ -127,16 +173,36 @@ class Group:
         return found
 
     # -- waiting ----------------------------------------------------------------------------
-    def _check(self, _: int, peer: int) -> int:
+    def _native_answer(self) -> Any:
+        answers = self._asked()
+        next(answers)
+        return native.Checker(answers.send)
+
+    def _asked(self) -> Generator[int, int, None]:
+        """What native code asks: a generator, as errors of handlers of signals are raised at the
+        beginning of a function too, where nobody could keep them."""
+        told = 0
+        while True:
+            try:
+                told = self._answer((yield told))
+            except GeneratorExit:
+                return
+            except BaseException as error:  # raised again behind the native code
+                self._fail(error)
+                told = _INTERRUPTED
+
+    def _answer(self, peer: int) -> int:
         """Asked by native code while it waits, and where processes differ."""
-        try:
-            if peer < 0:
-                self._tell(self._differ() if peer == -1 else self._differ_from(-2 - peer))
-                return 0
-            reason = self._over(peer)
-        except BaseException as error:  # of a handler of signals: raised behind the native code
-            self._fail(error)
-            return _INTERRUPTED
+        if peer == native.GIVE_WAY:
+            time.sleep(_PAUSE)
+            return 0
+        if peer == native.GIVE_UP:
+            self._fail(f"rank {self.rank} was stopped while {self._here()}")
+            return 0
+        if peer < 0:
+            self._tell(self._differ() if peer == -1 else self._differ_from(-2 - peer))
+            return 0
+        reason = self._over(peer)
         if not reason:
             return 0
         self._fail(reason)
@@ -221,7 +287,8 @@ class Group:
 
     # -- failing ----------------------------------------------------------------------------
     def _tell(self, reason: Any) -> None:
-        _failure[:] = [reason]
+        if not (_failure and isinstance(_failure[0], BaseException)):
+            _failure[:] = [reason]
 
     def _fail(self, reason: Any) -> None:
         """The group is of no use any more, and others need not wait for this process."""
@@ -238,8 +305,11 @@ class Group:
 
     def close(self) -> None:
         """Leave the group; whoever waits for this process is told so."""
+        if self.beside is not None:
+            self.beside.close()
         if GROUPS.pop(self.number, None) is None:
             return
+        self._stop()
         native.install(self.number, None)
         s = self.segment
         if s.size > self.rank:
@@ -249,6 +319,16 @@ class Group:
         self._anchor = None
         with contextlib.suppress(BufferError):
             s.close()
+
+    def _stop(self) -> None:
+        """End the thread, which may wait for others in vain."""
+        if self._thread is None or not self._thread.is_alive():
+            return
+        native.beside("halt")(self.number)
+        self._thread.join(0.05)
+        if self._thread.is_alive():
+            self.give_up(f"rank {self.rank} has left the group")
+            self._thread.join()
 
     def __repr__(self) -> str:
         return f"Group(rank {self.rank} of {self.size})"
@@ -289,7 +369,7 @@ def _in_child() -> None:
     """A forked process is no member: its parent is."""
     for number, group in list(GROUPS.items()):
         native.install(number, None)
-        group.segment.path = ""
+        group.segment.path, group._thread = "", None
     GROUPS.clear()
 
 

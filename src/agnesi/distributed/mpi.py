@@ -10,6 +10,7 @@ from typing import Any
 from agnesi.compiler.library import collectives as native
 from agnesi.core.support.errors import at
 from agnesi.core.support.forks import unforked
+from agnesi.distributed import memory
 from agnesi.distributed.group import Group, skip_number
 
 #: C functions by kind, as ``KINDS`` has them; those with ``_c`` count in 64 bits (MPI 4).
@@ -56,7 +57,14 @@ class MPIGroup(Group):
         skip_number()
         return None
 
+    def _threads(self) -> bool:
+        """Whether the library lets a thread beside the program call it."""
+        return bool(self.mpi.Query_thread() >= self.mpi.THREAD_MULTIPLE)
+
     def _over(self, peer: int) -> str:
+        s = self.segment
+        if s.word(memory.GIVEN_UP):
+            return s.text(memory.REASON, memory.REASON_BYTES)
         return self._late(0, "a process")
 
     def _differ(self) -> str:

@@ -26,7 +26,6 @@ from agnesi.ops.control.loop import applied
 _BY_ROWS = ("reduce_scatter", "all_to_all")
 _WITH_PEERS = ("broadcast", "send", "recv")
 _EXTREMES = ("max", "min")
-_WORDS = native.TEXT_BYTES // 8
 
 
 @record
@@ -89,9 +88,7 @@ class Collective(Op):
 
     def _text(self, x: Any) -> bytes:
         """What others are shown: label and dtype, then the line; its end, where it is long."""
-        first = f"{self.label()} {x.dtype}\n".encode()
-        line, room = self.line.encode(), native.TEXT_BYTES - 1 - len(first)
-        return first + (line if len(line) <= room else b"..." + line[3 - room:])
+        return shown_text(f"{self.label()} {x.dtype}", self.line)
 
     def perform(self, token: np.ndarray, x: np.ndarray) -> Any:
         group = GROUPS.get(self.group)
@@ -109,16 +106,13 @@ class Collective(Op):
 
     def foreign(self, token: Any, x: Any) -> foreign.Call:
         """The native entry, which is told all in numbers."""
-        text = self._text(x).ljust(native.TEXT_BYTES, b"\0")
-        words = tuple(int.from_bytes(text[i: i + 8], "little", signed=True)
-                      for i in range(0, len(text), 8))
         *numbers, n = self._numbers(x)
         copies = [(0, 0)] + [(1, 1)] * (self.kind in ("barrier", "send"))
         return foreign.Call(
             "collective:run",
             (foreign.number(self.group), *map(foreign.number, numbers), foreign.operand(1),
              foreign.result(1), foreign.number(n), foreign.SIZES, foreign.number(len(x.shape)),
-             foreign.Argument(f"<{_WORDS} x i64>", words)),
+             foreign.words(self._text(x), native.TEXT_BYTES)),
             copies=tuple(copies), status=True, error="CollectiveError")
 
     def vjp(self, gs: Any, ys: Any, token: Tensor, x: Tensor) -> tuple[Any, ...]:
@@ -168,6 +162,13 @@ class Collective(Op):
         """Where this process has the extreme, and how many have it."""
         mine = cast(x == y, x.dtype)
         return mine, self._also("all_reduce", mine, "sum")
+
+
+def shown_text(first: str, line: str) -> bytes:
+    """What others are shown: an operation, then a line; its end, where it is long."""
+    head, tail = f"{first}\n".encode(), line.encode()
+    room = native.TEXT_BYTES - 1 - len(head)
+    return head + (tail if len(tail) <= room else b"..." + tail[3 - room:])
 
 
 def issue(op: Collective, x: Tensor) -> Tensor:

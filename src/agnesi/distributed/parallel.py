@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from agnesi.api.functions import sum as _sum
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.distributed.collectives import all_reduce, broadcast
 from agnesi.distributed.group import Group
+from agnesi.distributed.overlap import Pending
 from agnesi.distributed.shares import Shares, led_in, led_out
 from agnesi.distributed.world import world
 from agnesi.nn.base.module import Module
@@ -24,14 +26,18 @@ from agnesi.optim.optimizer import Optimizer
 
 #: Bytes of a bucket: smaller gradients go together, larger ones alone and without a copy.
 BUCKET_BYTES = 4 << 20
+_HALF = np.dtype("float16")
 
 
 class DataParallel(Shares):
     """What :func:`data_parallel` returns."""
 
     def __init__(self, model: Module, optimizer: Optimizer, group: Group, bucket_bytes: int,
-                 compress: bool, share_batch_norm: bool) -> None:
+                 compress: bool, share_batch_norm: bool, overlap: bool) -> None:
         super().__init__(group, optimizer.parameters)
+        if overlap:
+            group.overlap()
+        self.overlap = overlap
         self.model, self.optimizer = model, optimizer
         self.bucket_bytes, self.compress = bucket_bytes, compress
         self._reduced = False
@@ -52,8 +58,9 @@ class DataParallel(Shares):
         """
         with no_grad():
             owners = [p for p in reversed(self.optimizer.parameters) if p.grad is not None]
-            for bucket in _buckets(owners, self.bucket_bytes):
-                self._reduce(bucket)
+            begun = [(b, self._begin(b)) for b in _buckets(owners, self.bucket_bytes)]
+            for bucket, pending in begun:
+                self._finish(bucket, pending)
         self._reduced = True
 
     def _before(self) -> None:
@@ -61,21 +68,33 @@ class DataParallel(Shares):
             self.reduce()
         self._reduced = False
 
-    def _reduce(self, bucket: list[Tensor]) -> None:
-        grads: list[Any] = [p.grad for p in bucket]
-        flat = grads[0] if len(grads) == 1 else concat([reshape(g, (-1,)) for g in grads])
-        flat = self.weighted(flat)
-        small = self.compress and flat.dtype.kind == "f" and flat.dtype.itemsize > 2
-        sent = cast(flat, np.dtype("float16")) if small else flat
-        total = cast(all_reduce(sent, "sum", self.group), flat.dtype)
-        if len(grads) == 1:
-            bucket[0].grad = total
-            return
-        start = 0
+    def _begin(self, bucket: list[Tensor]) -> Callable[[], Tensor]:
+        """Begin the sum of weighted gradients; the function that gives it."""
+        rows = [reshape(p.grad, (-1,)) for p in bucket]  # type: ignore[arg-type]
+        flat = self.weighted(rows[0] if len(rows) == 1 else concat(rows))
+        if self.compress and flat.dtype.kind == "f" and flat.dtype.itemsize > 2:
+            halves = Pending("all_gather", cast(flat, _HALF), self.group, self.overlap)
+            return lambda: _sum(cast(halves.result(), flat.dtype), axis=0)
+        return Pending("all_reduce", flat, self.group, self.overlap).result
+
+    def _finish(self, bucket: list[Tensor], total: Callable[[], Tensor]) -> None:
+        flat, start = total(), 0
         for p in bucket:
             n = math.prod(p.shape)
-            p.grad = reshape(total[start: start + n], p.shape)
+            p.grad = reshape(flat[start: start + n] if len(bucket) > 1 else flat, p.shape)
             start += n
+
+    def hidden(self) -> float:
+        """How much of the communication was hidden behind computation, since the last call of this.
+
+        Returns
+        -------
+        float
+            The part of the time that reductions of compiled steps took in which the step did not
+            wait for them; not a number where there were none.
+        """
+        beside = self.group.beside
+        return math.nan if beside is None else beside.hidden()
 
     # -- statistics ---------------------------------------------------------------------------
     def _total(self, x: Tensor) -> Tensor:
@@ -100,26 +119,30 @@ def _state(model: Module, optimizer: Optimizer) -> Iterable[Tensor]:
 
 
 def _buckets(owners: list[Tensor], most: int) -> list[list[Tensor]]:
-    """Parameters whose gradients are reduced together, those first that were computed first."""
-    buckets: list[list[Tensor]] = []
-    open_: dict[np.dtype, tuple[list[Tensor], int]] = {}
-    for p in owners:
+    """Parameters whose gradients are reduced together, those first that are complete first.
+
+    Gradients are computed in the order of ``owners``, about.
+    """
+    buckets: list[tuple[list[Tensor], list[int]]] = []
+    open_: dict[np.dtype, tuple[int, int]] = {}
+    for i, p in enumerate(owners):
         nbytes = math.prod(p.shape) * p.dtype.itemsize
         if nbytes >= most:
-            buckets.append([p])
+            buckets.append(([p], [i]))
             continue
-        found, room = open_.get(p.dtype, ([], 0))
+        number, room = open_.get(p.dtype, (0, 0))
         if room < nbytes:
-            found, room = [], most
-            buckets.append(found)
-        found.append(p)
-        open_[p.dtype] = found, room - nbytes
-    return buckets
+            number, room = len(buckets), most
+            buckets.append(([], []))
+        buckets[number][0].append(p)
+        buckets[number][1].append(i)
+        open_[p.dtype] = number, room - nbytes
+    return [bucket for bucket, _ in sorted(buckets, key=lambda b: b[1][-1])]
 
 
 def data_parallel(model: Module, optimizer: Optimizer, group: Group | None = None, *,
                   bucket_bytes: int = BUCKET_BYTES, compress: bool = False,
-                  share_batch_norm: bool = False) -> DataParallel:
+                  share_batch_norm: bool = False, overlap: bool = True) -> DataParallel:
     """Let all processes train one model, each with its part of every batch.
 
     The program is the same in one process and in many.  Weights begin as those of rank 0;
@@ -143,6 +166,8 @@ def data_parallel(model: Module, optimizer: Optimizer, group: Group | None = Non
     share_batch_norm : bool
         Whether layers of batch normalisation use the whole batch's mean and variance, instead of
         those of each process's examples.
+    overlap : bool
+        Whether gradients travel while a compiled step computes the others, by a thread beside it.
 
     Returns
     -------
@@ -182,4 +207,5 @@ def data_parallel(model: Module, optimizer: Optimizer, group: Group | None = Non
     if not isinstance(model, Module) or not isinstance(optimizer, Optimizer):
         raise TypeError(at("data_parallel takes a module and its optimizer, not "
                            f"{typed(model)} and {typed(optimizer)}"))
-    return DataParallel(model, optimizer, world(group), bucket_bytes, compress, share_batch_norm)
+    return DataParallel(model, optimizer, world(group), bucket_bytes, compress, share_batch_norm,
+                        overlap)

@@ -7,21 +7,28 @@ entry, whose arguments are integers and which looks its group up in a table. Gro
 which native code calls while it waits: it looks whether a process still holds its lock, whether
 the group was given up, and at the clock. ``native/mpi.ll`` begins the same by an MPI library's C
 functions. Why a C function failed is found by the error's name (``REASONS`` in
-``core/ir/foreign.py``).
+``core/ir/foreign.py``). ``native/overlap.ll`` lets a thread do them while the program goes on.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import sys
 
 from agnesi.runtime import machine, support
 
 #: The words of a group, which native code reads and writes, in order.
 FIELDS = (
     "base", "rank", "size", "slot", "slots", "steps", "calls", "checker", "spins", "mail", "mails",
-    "fresh", "busy", "mpi",
+    "fresh", "busy", "mpi", "serving", "stop", "broken", "spent", "blocked", "begun",
+    "begun_sleepers", "finished", "finished_sleepers", "jobs", "waiter",
 )
+#: Bytes of what is to be done beside the computation (``native/overlap.ll``).
+JOBS = 64 * 64 * 8
+#: Whom the checker is asked about where a thread of this process is waited for, which may want
+#: Python's lock; and where it was waited for too long.
+GIVE_WAY, GIVE_UP = -(1 << 40), -(1 << 40) - 1
 #: Where control blocks begin, and bytes of one.
 CONTROLS, CONTROL = 4096, 8192
 #: Within a control block: what a process is about to do, in two places, and to receive; the text.
@@ -31,10 +38,14 @@ LETTER, BOX = 2048, 128
 MOST_GROUPS, MOST_RANKS = 256, 256
 #: Bytes of the text that tells operation and line.
 TEXT_BYTES = 256
-#: Iterations of a waiting loop that give the core away.
-_YIELD_SPINS = 2000
-#: Iterations that sleep between two queries.
+#: Iterations of a waiting loop that give the core away, before it sleeps until a word changes.
+_YIELD_SPINS = 4
+#: The same where it can only sleep for a time.
+_POLLING_YIELD_SPINS = 2000
+#: Iterations that sleep for a time between two queries.
 _SLEEP_SPINS = 256
+#: Sleeps of a twentieth of a second before a thread is stopped that writes for nobody.
+_PATIENCE = 40
 
 _TYPES = {"int32": "i32", "int64": "i64", "float32": "float", "float64": "double"}
 _VECTOR_BYTES, _VECTORS_IN_FLIGHT = 64, 4  # bytes of a vector, vectors in flight
@@ -63,15 +74,18 @@ def native() -> machine.Code:
 
 def source() -> str:
     """The IR text."""
-    text = support.read_native("collectives") + support.read_native("mpi")
+    text = "".join(map(support.read_native, ("collectives", "mpi", "overlap")))
     numbers = {name: str(i) for i, name in enumerate(FIELDS)}
-    numbers.update(yields=str(_YIELD_SPINS), naps=str(_SLEEP_SPINS), text=str(TEXT_BYTES))
+    numbers.update({
+        "yields": str(_YIELD_SPINS), "polling": str(_POLLING_YIELD_SPINS), "naps": str(_SLEEP_SPINS),
+        "text": str(TEXT_BYTES), "give.way": str(GIVE_WAY), "give.up": str(GIVE_UP),
+        "patience": str(_PATIENCE), "monotonic": "6" if sys.platform == "darwin" else "1"})
     for name, number in numbers.items():
         text = text.replace("{" + name + "}", number)
     table = ", ".join(f"ptr @reduce{i}" for i in range(len(REDUCTIONS)))
     parts = [_reduction(i, *name.split()) for i, name in enumerate(REDUCTIONS)]
     combines = f"@combines = internal constant [{len(REDUCTIONS)} x ptr] [{table}]\n"
-    return "\n".join((text, combines, *parts)) + support.relaxing()
+    return "\n".join((text, combines, *parts, support.dozing())) + support.relaxing()
 
 
 def _reduction(number: int, op: str, dtype: str) -> str:

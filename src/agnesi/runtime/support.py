@@ -299,6 +299,28 @@ def _immortal(thing: object) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
+def dozing() -> str:
+    """The functions that sleep until a word that processes share changes, a twentieth of a second
+    at most, and that wake who sleeps so; elsewhere than on Linux a short time is all that is known.
+    """
+    known = _CALLS.get(platform.machine(), {}) if sys.platform == "linux" else {}
+    if not known:
+        return (
+            "\ndefine internal void @doze(ptr %word, i32 %value) nounwind {\n"
+            "  %ignored = call i32 @usleep(i32 100)\n  ret void\n}\n"
+            "define internal void @rouse(ptr %word) nounwind {\n  ret void\n}\n"
+        )
+    call = f"call i64 (i64, ...) @syscall(i64 {known['futex']}, ptr %word"
+    return (
+        "\ndeclare i64 @syscall(i64, ...)\n"
+        "@nap = internal constant [2 x i64] [i64 0, i64 50000000]\n"
+        "define internal void @doze(ptr %word, i32 %value) nounwind {\n"
+        f"  %r = {call}, i32 0, i32 %value, ptr @nap, ptr null, i32 0)\n  ret void\n}}\n"
+        "define internal void @rouse(ptr %word) nounwind {\n"
+        f"  %r = {call}, i32 1, i32 2147483647, ptr null, ptr null, i32 0)\n  ret void\n}}\n"
+    )
+
+
 def relaxing() -> str:
     """The function that tells the core that a loop is waiting."""
     intrinsic = _RELAX.get(host.ARCHITECTURE)

@@ -36,6 +36,7 @@ from agnesi.schedule.memory.placement import (
 from agnesi.schedule.program import Program, Request
 from agnesi.schedule.transforms.bounds_checks import fuse_bounds_checks
 from agnesi.schedule.transforms.concurrent import group_independent
+from agnesi.schedule.transforms.communication import overlap_communication
 from agnesi.schedule.transforms.hoist_reductions import materialize
 from agnesi.schedule.transforms.loop_fusion import fuse_indexed
 from agnesi.schedule.transforms.privatize_accumulators import privatize
@@ -68,6 +69,7 @@ PASSES = (
     Pass("privatization", privatize, "kernels for copies of places"),
     Pass("complex_numbers", to_real, "kernels in real numbers", required=True),
     Pass("decisions", decide_first, "decisions checked before all else", required=True),
+    Pass("communication", overlap_communication, "begins and ends of what goes on beside"),
     Pass("in_place_updates", update_in_place, "states written in place"),
     Pass("memory_order", order_for_memory, "kernels moved"),
     Pass("state_copies", copy_states, "copies to states", required=True),

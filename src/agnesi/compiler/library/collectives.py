@@ -12,11 +12,12 @@ from agnesi.runtime import collectives as native
 CONTROLS, CONTROL, SIGNATURES = native.CONTROLS, native.CONTROL, native.SIGNATURES
 RECEIVING, TEXT, TEXT_BYTES = native.RECEIVING, native.TEXT, native.TEXT_BYTES
 LETTER, BOX = native.LETTER, native.BOX
+JOBS, GIVE_WAY, GIVE_UP = native.JOBS, native.GIVE_WAY, native.GIVE_UP
 MOST_GROUPS, MOST_RANKS = native.MOST_GROUPS, native.MOST_RANKS
 REDUCTIONS, Group = native.REDUCTIONS, native.Group
 
-#: ``checker(group, peer)``: why to wait no longer, or 0.
-Checker = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64)
+#: ``checker(peer)``: why to wait no longer, or 0.
+Checker = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64)
 
 
 @functools.cache
@@ -26,6 +27,15 @@ def run() -> Callable[..., int]:
                             ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64,
                             ctypes.c_void_p)
     return kind(native.native().address("run"))
+
+
+@functools.cache
+def beside(name: str) -> Callable[..., int]:
+    """A function of ``native/overlap.ll``, which is called without Python's lock: ``serve`` and
+    ``halt`` of a group's number, ``finish`` of that and the address of what to wait for."""
+    given = [ctypes.c_int64] * (2 if name == "finish" else 1)
+    result = ctypes.c_int32 if name == "finish" else None
+    return ctypes.CFUNCTYPE(result, *given)(native.native().address(name))
 
 
 def install(number: int, group: ctypes.Structure | None) -> None:

@@ -70,6 +70,11 @@ class Call:
         The operand whose elements the result has before.
     tells : Told, optional
         What it finds out besides (``schedule/transforms/bounds_checks.py``).
+    when : {"", "early", "late"}
+        Whether it begins what goes on beside the program, so that it runs as soon as its operands
+        are there; or waits for that, so that all runs before it that does not need its results.
+    leave : str
+        ``library:function`` without arguments, which is called if the program stops at any place.
     """
 
     symbol: str
@@ -82,6 +87,8 @@ class Call:
     over: int | None = None
     tells: Told | None = None
     error: str = "RuntimeError"
+    when: str = ""
+    leave: str = ""
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -178,6 +185,13 @@ def scalar(value: complex, dtype: str) -> Argument:
 def number(n: Size | float, type_: str = "i64") -> Argument:
     """A number by value, of an IR type."""
     return Argument(type_, n, True)
+
+
+def words(text: bytes, size: int) -> Argument:
+    """A pointer to a text of so many bytes, a multiple of 8; zeros follow it."""
+    padded = text.ljust(size, b"\0")
+    return Argument(f"<{size // 8} x i64>", tuple(
+        int.from_bytes(padded[i: i + 8], "little", signed=True) for i in range(0, size, 8)))
 
 
 #: A table of pointers to all operands, then to all results.

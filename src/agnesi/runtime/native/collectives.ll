@@ -12,14 +12,20 @@
 ; begin, {steps} so far, {calls} so far, {checker} asked while waiting, {spins}, {mail} bytes of a
 ; letter, {mails} where they begin, {fresh}: whether the next step compares, {busy}, {mpi}: the table
 ; of an MPI library that does all of this instead (mpi.ll).
+; For reductions beside the computation (overlap.ll): {serving}: whether a thread does them, {stop}:
+; whether it is to end, {broken}: how the first failed, {spent} and {blocked}: nanoseconds that they
+; took, and that the program waited for them; {begun} and {finished}: how many, each with how many
+; wait for it behind; {jobs}: what is to be done.
 ; The checker is asked about a process that is waited for; -1 says that processes differ, -2 - p
-; that what process p sent does.
+; that what process p sent does.  {waiter} is the same for the thread of the program, which waits for
+; that of the group: {give.way} lets other threads of Python go on, {give.up} ends all.
 ; Byte 64 of the memory is not zero where the group was given up.
 ; Results: 0 done; 1 no such group; 2 the processes differ; 3 another thread is in the group; else
 ; what the checker returned.
 
 declare i32 @sched_yield()
 declare i32 @usleep(i32)
+declare i32 @clock_gettime(i32, ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
@@ -73,15 +79,17 @@ define internal i64 @parity(ptr %g) nounwind {
   ret i64 %p
 }
 
-; Wait until the word is at least %least: pauses, then the core given away, then sleep, from which
-; the checker is asked now and then whether %peer is still there.
+; Wait until the word is at least %least: pauses, then the core given away, then sleep until the word
+; changes, a twentieth of a second at most: then the checker is asked whether %peer is still there.
+; Behind each word that is waited for stands how many sleep until it changes.
 define internal i32 @await(ptr %g, ptr %word, i64 %least, i64 %peer) nounwind {
 entry:
   %spins = call i64 @word(ptr %g, i64 {spins})
   %yields = add i64 %spins, {yields}
+  %sleepers = getelementptr i8, ptr %word, i64 8
   br label %look
 look:
-  %turn = phi i64 [0, %entry], [%next, %spin], [%next, %give], [%next, %sleep], [%yields, %ask]
+  %turn = phi i64 [0, %entry], [%next, %spin], [%next, %give], [%yields, %ask]
   %now = load atomic i64, ptr %word acquire, align 8
   %there = icmp sge i64 %now, %least
   br i1 %there, label %done, label %tired
@@ -94,27 +102,51 @@ spin:
   br label %look
 tired2:
   %awake = icmp ult i64 %turn, %yields
-  br i1 %awake, label %give, label %tired3
+  br i1 %awake, label %give, label %sleep
 give:
   %ignored = call i32 @sched_yield()
   br label %look
-tired3:
-  %slept = sub i64 %turn, %yields
-  %long = icmp uge i64 %slept, {naps}
-  br i1 %long, label %ask, label %sleep
 sleep:
-  %ignored2 = call i32 @usleep(i32 100)
-  br label %look
+  %before = atomicrmw add ptr %sleepers, i64 1 seq_cst
+  %seen = load atomic i64, ptr %word seq_cst, align 8
+  %late = icmp slt i64 %seen, %least
+  br i1 %late, label %doze, label %wake
+doze:
+  %low = trunc i64 %seen to i32
+  call void @doze(ptr %word, i32 %low)
+  br label %wake
+wake:
+  %after = atomicrmw sub ptr %sleepers, i64 1 seq_cst
+  %then = load atomic i64, ptr %word acquire, align 8
+  %come = icmp sge i64 %then, %least
+  br i1 %come, label %done, label %ask
 ask:
-  %checker = call i64 @word(ptr %g, i64 {checker})
+  %own = icmp eq i64 %peer, {give.way}
+  %which = select i1 %own, i64 {waiter}, i64 {checker}
+  %checker = call i64 @word(ptr %g, i64 %which)
   %function = inttoptr i64 %checker to ptr
-  %told = call i32 %function(ptr %g, i64 %peer)
+  %told = call i32 %function(i64 %peer)
   %bad = icmp ne i32 %told, 0
   br i1 %bad, label %failed, label %look
 failed:
   ret i32 %told
 done:
   ret i32 0
+}
+
+; Set a word for which others wait.
+define internal void @publish(ptr %word, i64 %value) nounwind {
+entry:
+  store atomic i64 %value, ptr %word seq_cst, align 8
+  %sleepers = getelementptr i8, ptr %word, i64 8
+  %some = load atomic i64, ptr %sleepers seq_cst, align 8
+  %any = icmp ne i64 %some, 0
+  br i1 %any, label %wake, label %done
+wake:
+  call void @rouse(ptr %word)
+  br label %done
+done:
+  ret void
 }
 
 ; Write down what this process is about to do.
@@ -183,7 +215,7 @@ entry:
   %rank = call i64 @word(ptr %g, i64 {rank})
   %size = call i64 @word(ptr %g, i64 {size})
   %mine = call ptr @control(ptr %g, i64 %rank)
-  store atomic i64 %steps, ptr %mine release, align 8
+  call void @publish(ptr %mine, i64 %steps)
   %fresh = call i64 @word(ptr %g, i64 {fresh})
   call void @set(ptr %g, i64 {fresh}, i64 0)
   br label %head
@@ -589,7 +621,7 @@ write:
   %source = getelementptr i8, ptr %in, i64 %lo
   call void @llvm.memcpy.p0.p0.i64(ptr %page, ptr %source, i64 %n, i1 false)
   %number1 = add i64 %number, 1
-  store atomic i64 %number1, ptr %box release, align 8
+  call void @publish(ptr %box, i64 %number1)
   %lo1 = add i64 %lo, %n
   %more = icmp ult i64 %lo1, %bytes
   br i1 %more, label %turn, label %end
@@ -626,7 +658,7 @@ read:
   %page = getelementptr i8, ptr %letter, i64 2048
   %target = getelementptr i8, ptr %out, i64 %lo
   call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %page, i64 %n, i1 false)
-  store atomic i64 %number1, ptr %taken release, align 8
+  call void @publish(ptr %taken, i64 %number1)
   %lo1 = add i64 %lo, %n
   %more = icmp ult i64 %lo1, %bytes
   br i1 %more, label %turn, label %end
@@ -655,7 +687,7 @@ ask:
   %checker = call i64 @word(ptr %g, i64 {checker})
   %asked = inttoptr i64 %checker to ptr
   %self = call i64 @word(ptr %g, i64 {rank})
-  %why = call i32 %asked(ptr %g, i64 %self)
+  %why = call i32 %asked(i64 %self)
   ret i32 %why
 go:
   %single = icmp uge i64 %kind, 6
@@ -739,7 +771,7 @@ explain:
   %letters = icmp uge i64 %kind, 6
   %other = sub i64 -2, %peer
   %about = select i1 %letters, i64 %other, i64 -1
-  %ignored = call i32 %function(ptr %g, i64 %about)
+  %ignored = call i32 %function(i64 %about)
   br label %end
 end:
   store atomic i64 0, ptr %busy release, align 8

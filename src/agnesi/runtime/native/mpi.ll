@@ -15,7 +15,7 @@ entry:
   store i32 0, ptr %flag
   %test = call ptr @function_of(ptr %table, i64 1)
   %spins = call i64 @word(ptr %g, i64 {spins})
-  %yields = add i64 %spins, {yields}
+  %yields = add i64 %spins, {polling}
   %refused = icmp ne i32 %begun, 0
   br i1 %refused, label %bad, label %look
 look:
@@ -50,7 +50,7 @@ sleep:
 ask:
   %checker = call i64 @word(ptr %g, i64 {checker})
   %asked = inttoptr i64 %checker to ptr
-  %told = call i32 %asked(ptr %g, i64 0)
+  %told = call i32 %asked(i64 0)
   %useless = icmp ne i32 %told, 0
   br i1 %useless, label %failed, label %look
 failed:

@@ -1,0 +1,39 @@
+"""What goes on beside the program begins as early as it can, and is waited for as late as it can.
+
+Reductions of gradients (``distributed/overlap.py``) so run while the rest of the backward pass does:
+the kernels that the first of them needs come first, then those of the second, and so on.
+"""
+
+from __future__ import annotations
+
+from agnesi.core.ir.foreign import Call
+from agnesi.core.ir.kernels import Foreign
+from agnesi.schedule.dependence import Dependence
+from agnesi.schedule.program import Program
+
+
+def overlap_communication(program: Program) -> Program:
+    """Let kernels wait for begins that do not need them, and for ends let all wait that need them."""
+    dependence = program.dependence
+    when = {k: kernel.call.when for k, kernel in enumerate(program.kernels)
+            if isinstance(kernel, Foreign) and isinstance(kernel.call, Call) and kernel.call.when}
+    if not when:
+        return program
+    dependence.put_first([k for k in dependence.order if when.get(k) == "early"])
+    last = [k for k in dependence.order if when.get(k) == "late"]
+    if last:
+        behind = _behind(dependence, last)
+        dependence.put_behind(last[0], {*range(len(program.kernels))} - behind)
+    program.count(len(when))
+    return program
+
+
+def _behind(dependence: Dependence, kernels: list[int]) -> set[int]:
+    """Some kernels, and all that need them."""
+    found, stack = {*kernels}, [*kernels]
+    while stack:
+        for user in dependence.users[stack.pop()]:
+            if user not in found:
+                found.add(user)
+                stack.append(user)
+    return found
