@@ -1,6 +1,6 @@
 """Collectives that go on beside the compiled program: one operation begins each, one waits for it.
 
-A thread of each process does them in a group of their own, natively (``native/overlap.ll``), while
+A thread of each process does them in a group of their own (``runtime/native/overlap.ll``), while
 the program goes on; the scheduler runs what begins one as early as it can, and what waits for it as
 late as it can (``schedule/transforms/communication.py``).  Where nothing is compiled, or without
 such a thread, they are done at once.

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import sys
 
+from agnesi.core.support import host
 from agnesi.runtime import machine, support
 
 #: The words of a group, which native code reads and writes, in order.
@@ -77,9 +77,10 @@ def source() -> str:
     text = "".join(map(support.read_native, ("collectives", "mpi", "overlap")))
     numbers = {name: str(i) for i, name in enumerate(FIELDS)}
     numbers.update({
-        "yields": str(_YIELD_SPINS), "polling": str(_POLLING_YIELD_SPINS), "naps": str(_SLEEP_SPINS),
+        "yields": str(_YIELD_SPINS), "polling": str(_POLLING_YIELD_SPINS),
+        "naps": str(_SLEEP_SPINS),
         "text": str(TEXT_BYTES), "give.way": str(GIVE_WAY), "give.up": str(GIVE_UP),
-        "patience": str(_PATIENCE), "monotonic": "6" if sys.platform == "darwin" else "1"})
+        "patience": str(_PATIENCE), "monotonic": "6" if host.SYSTEM == "darwin" else "1"})
     for name, number in numbers.items():
         text = text.replace("{" + name + "}", number)
     table = ", ".join(f"ptr @reduce{i}" for i in range(len(REDUCTIONS)))

@@ -303,7 +303,7 @@ def dozing() -> str:
     """The functions that sleep until a word that processes share changes, a twentieth of a second
     at most, and that wake who sleeps so; elsewhere than on Linux a short time is all that is known.
     """
-    known = _CALLS.get(platform.machine(), {}) if sys.platform == "linux" else {}
+    known = _CALLS.get(host.ARCHITECTURE, {}) if host.SYSTEM == "linux" else {}
     if not known:
         return (
             "\ndefine internal void @doze(ptr %word, i32 %value) nounwind {\n"

@@ -35,8 +35,8 @@ from agnesi.schedule.memory.placement import (
 )
 from agnesi.schedule.program import Program, Request
 from agnesi.schedule.transforms.bounds_checks import fuse_bounds_checks
-from agnesi.schedule.transforms.concurrent import group_independent
 from agnesi.schedule.transforms.communication import overlap_communication
+from agnesi.schedule.transforms.concurrent import group_independent
 from agnesi.schedule.transforms.hoist_reductions import materialize
 from agnesi.schedule.transforms.loop_fusion import fuse_indexed
 from agnesi.schedule.transforms.privatize_accumulators import privatize

@@ -31,8 +31,10 @@ def run() -> Callable[..., int]:
 
 @functools.cache
 def beside(name: str) -> Callable[..., int]:
-    """A function of ``native/overlap.ll``, which is called without Python's lock: ``serve`` and
-    ``halt`` of a group's number, ``finish`` of that and the address of what to wait for."""
+    """A function of ``runtime/native/overlap.ll``, which is called without Python's lock.
+
+    ``serve`` and ``halt`` take a group's number, ``finish`` also the address of what it waits for.
+    """
     given = [ctypes.c_int64] * (2 if name == "finish" else 1)
     result = ctypes.c_int32 if name == "finish" else None
     return ctypes.CFUNCTYPE(result, *given)(native.native().address(name))

@@ -1,7 +1,7 @@
 """What goes on beside the program begins as early as it can, and is waited for as late as it can.
 
-Reductions of gradients (``distributed/overlap.py``) so run while the rest of the backward pass does:
-the kernels that the first of them needs come first, then those of the second, and so on.
+Reductions of gradients (``distributed/overlap.py``) so run while the rest of the backward pass
+does: the kernels that the first of them needs come first, then those of the second, and so on.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from agnesi.schedule.program import Program
 
 
 def overlap_communication(program: Program) -> Program:
-    """Let kernels wait for begins that do not need them, and for ends let all wait that need them."""
+    """Let begins come as early as their operands let them, and ends behind all they need not."""
     dependence = program.dependence
     when = {k: kernel.call.when for k, kernel in enumerate(program.kernels)
             if isinstance(kernel, Foreign) and isinstance(kernel.call, Call) and kernel.call.when}
