@@ -21,7 +21,7 @@ def run(context: Context) -> list[Result]:
     count = QUICK_TOKENS if context.quick else TOKENS
     weights = _weights()
     return [context.measure(Case(
-        f"{count} tokens", lambda: _torch(weights, count, False).answer(),  # type: ignore[misc]
+        f"{count} tokens", lambda: _torch(weights, count, False).fn(),
         {
             "agnesi": lambda: _agnesi(weights, count),
             "torch": lambda: _torch(weights, count, False),
