@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
@@ -22,9 +22,10 @@ from agnesi.ops.elementwise.complexes import view_as_real
 from agnesi.optim.groups import ParameterGroup, Parameters, begin, group_of, grouped, in_our_words
 from agnesi.optim.hyper import Hyper
 
-#: Parameters of this many elements are updated by compiled code in eager programs too: one pass
-#: over memory, where NumPy would make several.
-COMPILED_FROM = 1 << 15
+#: Steps on a parameter of this many elements are compiled in eager programs at once: one pass over
+#: memory, where NumPy would make several.  Those on smaller ones are after so many steps.
+COMPILED_FROM, WAITING = 1 << 15, 250
+_OURS = "agnesi.optim."
 
 
 def _computed(dtype: np.dtype) -> np.dtype:
@@ -133,7 +134,9 @@ class Optimizer:
         }
         nothing: list[tuple[Tensor, ...]] = [()] * len(self.own_parameters)
         self._slots_of = list(zip(*self.own_slots.values(), strict=True)) or nothing
-        self._compiled: dict[int, Jit] = {}
+        self._compiled: dict[tuple[int, ...], Jit] = {}
+        large = any(p.data.size >= COMPILED_FROM for p in self.own_parameters)
+        self._waiting = 0 if large else WAITING
         #: Called by each step before parameters change, such as by what replaces their gradients.
         self.before_update: list[Callable[[], None]] = []
 
@@ -277,15 +280,24 @@ class Optimizer:
         return loss
 
     def _update_all(self) -> None:
+        given = [(i, p.grad) for i, p in enumerate(self.own_parameters) if p.grad is not None]
+        if is_tracing() or not self._pays():
+            self._update_each(given)
+        else:
+            places, gs = tuple([i for i, _ in given]), [g for _, g in given]
+            self._compiled_update(places)(gs)
+
+    def _pays(self) -> bool:
+        """Whether an eager step is to be compiled; counts steps of ours on small parameters."""
+        if self._waiting > 0:
+            self._waiting -= type(self).__module__.startswith(_OURS)
+        return self._waiting <= 0
+
+    def _update_each(self, given: Iterable[tuple[int, Tensor]]) -> None:
+        """One parameter after the other, for its gradient."""
         shared = self.begin()
-        for i, p in enumerate(self.own_parameters):
-            g = p.grad
-            if g is None:
-                continue
-            if not is_tracing() and p.data.size >= COMPILED_FROM:
-                self._compiled_update(i)(g, *shared)
-            else:
-                self._update_one(i, g, shared)
+        for i, g in given:
+            self._update_one(i, g, shared)
 
     def _update_one(self, i: int, g: Tensor, shared: Sequence[Any]) -> None:
         """The update; of complex parameters, that of their parts, each a parameter by itself.
@@ -304,15 +316,15 @@ class Optimizer:
         self.update(master, cast(g, master.dtype), *slots, *shared)
         p.copy_(cast(master, p.dtype))
 
-    def _compiled_update(self, i: int) -> Jit:
-        """The update of one parameter as compiled code; equal parameters have equal code."""
-        found = self._compiled.get(i)
+    def _compiled_update(self, places: tuple[int, ...]) -> Jit:
+        """The update of so many parameters as one compiled function of their gradients."""
+        found = self._compiled.get(places)
         if found is None:
 
-            def update(g: Tensor, *shared: Tensor) -> None:
-                self._update_one(i, g, shared)
+            def update(gs: list[Tensor]) -> None:
+                self._update_each(zip(places, gs, strict=True))
 
-            found = self._compiled[i] = jit(update)
+            found = self._compiled[places] = jit(update)
         return found
 
     def zero_grad(self, set_to_none: bool = True) -> None:
