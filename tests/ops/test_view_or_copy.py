@@ -20,6 +20,7 @@ STEPS: dict[str, Any] = {
     "reversed": lambda m, x: x[::-1],
     "every other": lambda m, x: x[..., ::2],
     "tail": lambda m, x: x[1:] if x.shape[0] > 1 else x,
+    "picked": lambda m, x: m.expand_dims(x[m.asarray(0)], 0),
     "expand": lambda m, x: m.expand_dims(x, 0),
     "squeeze": lambda m, x: m.squeeze(x),
     "same dtype": lambda m, x: m.astype(x, x.dtype, copy=False),

@@ -65,9 +65,7 @@ def _entry(e: Any) -> Any:
             return t.data
         if t.dtype.kind not in "biu":
             raise IndexError(f"indices must be integers or bools, not {typed(t)}")
-        if t.shape == () and t.dtype.kind != "b" and is_known(t):
-            return int(t.data)
-        return t
+        return t  # also without axes: what it picks is a copy, as NumPy's
     try:
         return operator.index(e)
     except TypeError:
