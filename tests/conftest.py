@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from agnesi.core.support.config import config as settings
 from tests.share import EVERY, counts
+
+#: Folders of tests about what the compiler plans for the native target.
+_NATIVE = ("codegen", "schedule")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "share(n): one in n of a function's cases runs, all with AGNESI_EVERY_CASE=1")
+    config.addinivalue_line(
+        "markers", "native_plans: compiles for the native target, whatever AGNESI_TARGET says")
+
+
+@pytest.fixture(autouse=True)
+def native_plans(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What tests say of kernels holds for the native target, also while others run on another."""
+    room = request.path.relative_to(Path(__file__).parent).parts[0]
+    native = room in _NATIVE or request.node.get_closest_marker("native_plans")
+    if settings.target == "native" or not native:
+        yield
+        return
+    with settings(target="native"):
+        yield
 
 
 @pytest.hookimpl(trylast=True)

@@ -172,6 +172,7 @@ def test_small_carries_live_in_registers():
     assert "alloca" not in compiled.ir().partition("define i32 @body")[0]
 
 
+@pytest.mark.native_plans
 def test_rows_are_written_in_place():
     h = ((16, 64), "float32")
     step = body(lambda x, h, w: (y := ag.tanh(x + h @ w), y), h, h, ((64, 64), "float32"))
