@@ -46,10 +46,10 @@ def test_families_of_operations(name, monkeypatch):
     """They run in another thread if they are long, with the same results."""
     call, seen = FAMILIES[name], []
     with monkeypatch.context() as patch:
-        patch.setattr(module, "LONG", 1 << 60)
+        patch.setattr(module, "MIN_ASIDE_NANOSECONDS", 1 << 60)
         wanted = arrays(call())
     plain = module._Task.run
-    monkeypatch.setattr(module, "LONG", 100)
+    monkeypatch.setattr(module, "MIN_ASIDE_NANOSECONDS", 100)
     monkeypatch.setattr(module._Task, "run", lambda self: (seen.append(1), plain(self)))
     found = arrays(call())
     assert seen

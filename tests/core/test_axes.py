@@ -67,7 +67,7 @@ def test_parts_of_a_sum_are_not_bound_by_another(slot):
     own = total_of(few, 16, (), slot)
     value = loops.call("add", total_of(x, n, (), 0), own)
     nest = Nest([], (), [Store(out, Affine(), value)])
-    first, last = split_reductions._cut(nest)
+    first, last = split_reductions._cut(nest, 1 << 15)
     (part,) = (a for a in first.axes if a.extent == 16)
     assert part is not own.param[1][0]
     assert {a.extent for a in axes_in(last.body)} == {16} and len(axes_in(last.body)) == 2

@@ -7,7 +7,8 @@ import threading
 import numpy as np
 import pytest
 
-from agnesi.runtime import machine, pool
+from agnesi.core.support import host
+from agnesi.runtime import pool
 
 LARGE = (300, 200)
 
@@ -144,8 +145,8 @@ def test_threads_share_it_safely():
 
 
 def test_prepared_memory_is_handed_out_next(monkeypatch):
-    monkeypatch.setattr(machine, "cores", lambda bound=0: 2)
-    monkeypatch.setattr(pool, "_uniform", lambda: True)
+    monkeypatch.setattr(host, "cores", lambda bound=0: 2)
+    monkeypatch.setattr(host, "uniform_memory", lambda: True)
     thread = pool.prepare(10 << 20)
     thread.join()
     before = pool.stats()
@@ -155,8 +156,8 @@ def test_prepared_memory_is_handed_out_next(monkeypatch):
 
 
 def test_nothing_is_prepared_where_that_gains_nothing(monkeypatch):
-    monkeypatch.setattr(machine, "cores", lambda bound=0: 2)
-    monkeypatch.setattr(pool, "_uniform", lambda: True)
+    monkeypatch.setattr(host, "cores", lambda bound=0: 2)
+    monkeypatch.setattr(host, "uniform_memory", lambda: True)
     before = pool.stats()
     assert pool.prepare(1 << 20) is None
     pool.set_limit(1 << 20)
@@ -167,6 +168,6 @@ def test_nothing_is_prepared_where_that_gains_nothing(monkeypatch):
         assert pool.prepare(10 << 20) is None
     finally:
         pool.set_bound(0)
-    monkeypatch.setattr(machine, "cores", lambda bound=0: 1)
+    monkeypatch.setattr(host, "cores", lambda bound=0: 1)
     assert pool.prepare(10 << 20) is None
     assert pool.stats()["misses"] == before["misses"]

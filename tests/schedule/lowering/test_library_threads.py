@@ -13,9 +13,9 @@ import pytest
 import agnesi as ag
 from agnesi.compiler.compilation import products
 from agnesi.core.ir import foreign
+from agnesi.core.support import host
 from agnesi.core.support.config import LENT, config
 from agnesi.ops.linalg import library
-from agnesi.runtime import machine
 from tests.compiler.jit.runs import agree
 
 counted = pytest.mark.skipif(library.counts() is None, reason="NumPy's library has no such count")
@@ -29,7 +29,7 @@ def rng():
 @pytest.fixture(autouse=True)
 def cores(monkeypatch):
     """As many cores as are asked for."""
-    monkeypatch.setattr(machine, "cores", lambda bound=0: bound or 1)
+    monkeypatch.setattr(host, "cores", lambda bound=0: bound or 1)
     yield
     monkeypatch.undo()
     LENT.threads(config.threads)

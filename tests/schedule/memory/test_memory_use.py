@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.runtime import machine, pool
+from agnesi.core.support import host
+from agnesi.runtime import pool
 
 MEGABYTE = 1 << 20
 
@@ -56,8 +57,8 @@ def test_the_second_call_allocates_nothing():
 
 
 def test_memory_is_prepared_while_code_is_generated(monkeypatch):
-    monkeypatch.setattr(machine, "cores", lambda bound=0: 2)
-    monkeypatch.setattr(pool, "_uniform", lambda: True)
+    monkeypatch.setattr(host, "cores", lambda bound=0: 2)
+    monkeypatch.setattr(host, "uniform_memory", lambda: True)
     kept, begun, prepare = [], [], pool.prepare
     for way in (prepare, lambda size: None):
         def noting(size: int, way: Any = way) -> Any:

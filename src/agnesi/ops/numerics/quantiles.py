@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -12,6 +13,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import Dim, product
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
+from agnesi.core.support.aside import aside
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import TraceError
 from agnesi.core.support.tracing import is_known
@@ -96,7 +98,7 @@ def _parted(rows: Tensor, place: Tensor) -> Tensor | None:
     if len(read) > _FEW:
         return None
     found = np.array(comparable(rows.data), order="C")  # which take() reads as it is
-    found.partition(read, -1)
+    aside(16 * found.size, functools.partial(found.partition, read, -1))
     if rows.dtype.kind in "fV" and not found[..., read].all():
         return None
     return wrap(found.astype(rows.dtype, copy=False))
