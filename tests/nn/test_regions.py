@@ -32,6 +32,7 @@ LAYERS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
 def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every function pays to be compiled."""
     monkeypatch.setattr(regions, "_PRICE", 0)
+    monkeypatch.setattr(regions, "BEFORE", 0)
     monkeypatch.setattr(regions, "GAIN", -1e9)
     yield
 
@@ -142,6 +143,14 @@ def test_values_that_gradients_need_must_not_be_changed() -> None:
         net[2].bias.add_(1)  # nobody reads it
     y.sum().backward()
     assert net[0].weight.grad is not None
+
+
+def test_types_that_come_once_are_not_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regions, "BEFORE", 2)
+    net = LAYERS["mlp"][0]()
+    for n in (*range(1, 100), 1, 1):  # a type that is forgotten among many begins anew
+        assert "region" not in kinds(net(ag.ones((n, 3))))
+    assert "region" in kinds(net(ag.ones((1, 3))))
 
 
 def test_errors_are_those_of_single_operations() -> None:

@@ -36,8 +36,8 @@ _CALL, _ELEMENT, _PRODUCT = 8_000, 3.0, 0.1
 _PRICE = 1_000_000
 #: Nanoseconds that a call must save to be worth its own: one of a region takes about so many.
 GAIN = 15_000
-#: Types of operands that a function keeps regions for.
-_KEPT = 16
+#: Types of operands that a function keeps regions for, and calls with such before one is traced.
+_KEPT, BEFORE = 64, 3
 
 
 class Regions:
@@ -45,7 +45,8 @@ class Regions:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self._found: dict[Any, Region | None] = {}
+        #: Regions by types; None where it cannot be one, before it is traced the number of calls.
+        self._found: dict[Any, Region | int | None] = {}
 
     def __call__(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The function's results, compiled once it was wanted often enough for that."""
@@ -59,7 +60,9 @@ class Regions:
         key: Any = mode.recording, tree, places, *map(_type, leaves)
         if None in key[3:]:
             return self.function(*args, **keywords)
-        region = self._found[key] if key in self._found else self._made(key, leaves)
+        region = self._found.get(key, 0)
+        if isinstance(region, int):
+            region = self._counted(key, region, leaves)
         if region is None or not region.pays():
             return self.function(*args, **keywords)
         if not region.outer.fit():
@@ -67,9 +70,16 @@ class Regions:
             return self.function(*args, **keywords)
         return region.call(_tensors(leaves, places), mode)
 
-    def _made(self, key: Any, leaves: Sequence[Any]) -> Region | None:
-        if len(self._found) >= _KEPT:
+    def _counted(self, key: Any, calls: int, leaves: Sequence[Any]) -> Region | None:
+        """The region for types that were there so often before, if that is often enough."""
+        if calls >= BEFORE:
+            return self._made(key, leaves)
+        if len(self._found) >= _KEPT and not calls:
             self._found.clear()
+        self._found[key] = calls + 1
+        return None
+
+    def _made(self, key: Any, leaves: Sequence[Any]) -> Region | None:
         try:
             made = Region(self.function, leaves, *key[:3]) if compiles() else None
         except Exception:  # whatever it is, the function itself will tell
