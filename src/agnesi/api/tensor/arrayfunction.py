@@ -103,7 +103,8 @@ def _counterpart(function: Callable[..., Any], making: bool = False) -> tuple[An
     """
     room = _ROOMS.get(function.__module__)
     own = getattr(import_module(room), function.__name__, None) if room else None
-    if own is None or (function.__name__ in _MAKING and not making):
+    if own is None or function.__name__ in _OTHERWISE or (
+            function.__name__ in _MAKING and not making):
         return None, -1, None
     try:
         theirs, ours = inspect.signature(function), inspect.signature(own)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from typing import Any
 
 from agnesi.core.support.errors import at, typed
@@ -36,9 +37,10 @@ def _path(module: Any, layer: Any) -> str:
 
 def _is_unbound(error: Exception, module: Any) -> bool:
     """Whether ``forward`` was not entered, as its arguments do not fit."""
-    step = error.__traceback__
-    inside = step.tb_next if step is not None else None
-    return inside is None and _UNBOUND.search(str(error)) is not None
+    if _UNBOUND.search(str(error)) is None:
+        return False
+    forward = getattr(type(module).forward, "__code__", None)
+    return all(f.f_code is not forward for f, _ in traceback.walk_tb(error.__traceback__))
 
 
 def _called(error: Exception, module: Any) -> str:
