@@ -112,8 +112,9 @@ def strictly(module: str) -> None:
     """Let all that a public module offers refuse calls that do not fit, methods of its classes,
     too: to be called where the module ends."""
     here = vars(sys.modules[module])
+    source, told = _source(here["__spec__"]), here.get("__all__") or ()
     for name, value in list(here.items()):
-        if name.startswith("_") or not str(getattr(value, "__module__", "")).startswith(PACKAGE):
+        if name.startswith("_") or not (name in told or _offers(source, module, name, value)):
             continue
         if isinstance(value, type) and not issubclass(value, BaseException):
             for base in value.__mro__:
@@ -125,6 +126,27 @@ def strictly(module: str) -> None:
             here[name] = value.__strict__ = made  # type: ignore[attr-defined]
             if home.get(own) is value:  # where pickles find it
                 home[own] = made
+    for name, value in list(here.items()):  # other names of the same functions
+        if isinstance(value, FunctionType):
+            here[name] = vars(value).get("__strict__", value)
+
+
+def _source(spec: Any) -> str:
+    """The text of a module; nothing where only its code is there."""
+    get = getattr(spec.loader, "get_source", None)
+    return (get(spec.name) if get is not None else None) or ""
+
+
+def _offers(source: str, module: str, name: str, value: Any) -> bool:
+    """Whether a module offers a thing of ours, rather than needing it itself: it is defined there,
+    imported as itself (``from a import b as b``), or with all that a module lists."""
+    home = str(getattr(value, "__module__", ""))
+    if not home.startswith(PACKAGE):
+        return False
+    if home == module or any(form in source for form in (
+            f" as {name}\n", f" as {name},", f"\n{name} = ")):
+        return True
+    return " import *" in source and name in (getattr(sys.modules.get(home), "__all__", None) or ())
 
 
 def strict_class(kind: C) -> C:
