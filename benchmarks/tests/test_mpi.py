@@ -14,7 +14,7 @@ import sys
 import numpy as np
 import agnesi as ag
 from agnesi import distributed as dist
-from tests.distributed import programs, sharded, training
+from tests.distributed import beside as beside_, programs, sharded, training
 
 dist.init(timeout=20)
 rank, shape = dist.rank(), (4, 3)
@@ -23,9 +23,15 @@ large = programs.values("float64", (2, 70_001), ("sum", "gather", "scatter"))
 grads = programs.gradients(shape, ("sum", "max", "gather", "scatter", "exchange", "broadcast"))
 errors = [programs.differ(how) for how in ("shape", "dtype", "order")]
 letters = programs.letters(1000)
+beside = beside_.differ()[0]
+overlapped, hidden, _ = beside_.train(True)
+apart, _, _ = beside_.train(False)
+assert all((a == b).all() for a, b in zip(overlapped, apart)) and 0 <= hidden <= 1
 losses, weights = training.train("mlp", "sgd", [6, 5, 1], True)
 grid = sharded.mesh()
-np.savez(f"{sys.argv[1]}/{rank}.npz", errors=np.array(errors), losses=losses, grid=grid[1],
+letter = programs.other_letter(dist.new_group([0, 1]))
+missing = programs.late(0.5)
+np.savez(f"{sys.argv[1]}/{rank}.npz", beside=np.array(beside), late=np.array(missing[0]), letter=np.array(str(letter)), errors=np.array(errors), losses=losses, grid=grid[1],
          letters=np.array(0.0) if letters[1] is None else letters[1],
          **{f"value {k}": np.stack(v) for k, v in {**found, **{f"{k} large": v for k, v in
             large.items()}}.items()}, **{f"grad {k}": np.stack(v[:3]) for k, v in grads.items()},
@@ -73,6 +79,16 @@ def test_processes_that_differ_are_told_so_and_go_on(both):
     for found in both:
         for text in found["errors"].ravel():
             assert "do not agree" in text and "rank 0: " in text and "rank 1: " in text
+
+
+def test_who_is_late_is_named_with_both_lines(both):
+    assert "rank 1 did not come within 0.5 seconds" in str(both[0]["late"])
+    assert "rank 0 waits in all_reduce[sum] float32[3] at" in str(both[0]["late"])
+    assert str(both[0]["late"]).count("programs.py:") >= 2
+    assert "rank 0: send float32[2, 3] at" in str(both[1]["letter"])
+    assert "rank 1: recv float32[6] at" in str(both[1]["letter"])
+    for found in both:
+        assert "float32[3]" in str(found["beside"]) and "float32[4]" in str(found["beside"])
 
 
 def test_data_parallel_training_is_that_of_one_process(both):

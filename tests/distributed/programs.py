@@ -149,6 +149,17 @@ def differ(how):
     return found
 
 
+def other_letter(group=None):
+    """What is sent is not what is expected."""
+    try:
+        if dist.rank() == 0:
+            dist.send(ag.ones((2, 3)), to=1, group=group)
+        else:
+            dist.recv(ag.ones(6), source=0, group=group)
+    except dist.CollectiveError as error:
+        return str(error)
+
+
 def raises():
     if dist.rank() == 1:
         raise KeyError("rank 1 has no such thing")

@@ -68,6 +68,12 @@ def test_letters_bring_gradients_back(workers, n):
     np.testing.assert_allclose(again, 6 * w)
 
 
+def test_a_letter_that_is_not_expected_is_refused(workers):
+    text = workers.run(programs.other_letter)[1]
+    assert "what rank 0 sent is not what rank 1 receives" in text
+    assert "rank 0: send float32[2, 3] at" in text and "rank 1: recv float32[6] at" in text
+
+
 def test_none_is_dropped_merged_or_turned(workers):
     x = [np.arange(6.0).reshape(3, 2) + r for r in range(2)]
     for rank, (count, (total, big, carry)) in enumerate(workers.run(programs.calls)):

@@ -276,14 +276,19 @@ class Group:
 
     def _differ_from(self, peer: int) -> str:
         s = self.segment
-        mine = self._signature(s.control(self.rank) + native.RECEIVING)
-        room = 2 * (s.letter + native.LETTER) + native.BOX
-        box = s.mails + (peer * self.size + self.rank) * room + native.BOX
-        theirs = self._signature(box + (mine[0] & 1) * (s.letter + native.LETTER))
+        mine = self._signature(s.control(self.rank) + native.RECEIVING)[1]
         reason = (f"what rank {peer} sent is not what rank {self.rank} receives:"
-                  f"\n  rank {peer}: {theirs[1]}\n  rank {self.rank}: {mine[1]}")
+                  f"\n  rank {peer}: {self._theirs(peer)}\n  rank {self.rank}: {mine}")
         self.give_up(reason)
         return reason
+
+    def _theirs(self, peer: int) -> str:
+        """What a process says that it sends."""
+        s = self.segment
+        number = s.word(s.control(self.rank) + native.RECEIVING)
+        room = 2 * (s.letter + native.LETTER) + native.BOX
+        box = s.mails + (peer * self.size + self.rank) * room + native.BOX
+        return self._signature(box + (number & 1) * (s.letter + native.LETTER))[1]
 
     # -- failing ----------------------------------------------------------------------------
     def _tell(self, reason: Any) -> None:

@@ -12,12 +12,15 @@ from agnesi.core.support.errors import at
 from agnesi.core.support.forks import unforked
 from agnesi.distributed import memory
 from agnesi.distributed.group import Group, skip_number
+from agnesi.distributed.memory import Segment
 
 #: C functions by kind, as ``KINDS`` has them; those with ``_c`` count in 64 bits (MPI 4).
 _FUNCTIONS = ("MPI_Ibarrier", "MPI_Iallreduce_c", "MPI_Iallgather_c",
               "MPI_Ireduce_scatter_block_c", "MPI_Ibcast_c", "MPI_Ialltoall_c", "MPI_Isend_c",
               "MPI_Irecv_c")
 _TYPES = {"int32": "INT32_T", "int64": "INT64_T", "float32": "FLOAT", "float64": "DOUBLE"}
+#: Within a control block: what another process said that it sends.
+_HEARD = 6144
 #: Where the table has functions, types, operations (``runtime/native/mpi.ll``), and its words.
 _BY_KIND, _BY_TYPE, _BY_OP, _WORDS = 8, 16, 32, 48
 
@@ -40,11 +43,15 @@ def world_group(timeout: float, check: bool) -> Group:
 
 
 class MPIGroup(Group):
-    """Processes of a communicator of mpi4py."""
+    """Processes of a communicator of mpi4py.
+
+    Those of one machine also share the memory in which each says what it is about to do, so that
+    errors name who is late, or has ended, and its line.
+    """
 
     def __init__(self, mpi: Any, comm: Any, timeout: float, check: bool) -> None:
         self.mpi, self.comm, self.check = mpi, comm, check
-        super().__init__(comm.Get_rank(), comm.Get_size(), None, timeout,
+        super().__init__(comm.Get_rank(), comm.Get_size(), _board(mpi, comm), timeout,
                          _table(mpi, comm, check))
 
     def part(self, ranks: Sequence[int]) -> Group | None:
@@ -61,16 +68,51 @@ class MPIGroup(Group):
         """Whether the library lets a thread beside the program call it."""
         return bool(self.mpi.Query_thread() >= self.mpi.THREAD_MULTIPLE)
 
+    @property
+    def _seen(self) -> bool:
+        """Whether all processes are on this machine."""
+        return bool(self.segment.size == self.size)
+
     def _over(self, peer: int) -> str:
+        if not self._seen:
+            return self._late(0, "a process")
+        behind = self._behind()
+        for q in behind:
+            if reason := super()._over(q):
+                return reason
         s = self.segment
-        if s.word(memory.GIVEN_UP):
-            return s.text(memory.REASON, memory.REASON_BYTES)
-        return self._late(0, "a process")
+        return s.text(memory.REASON, memory.REASON_BYTES) if s.word(memory.GIVEN_UP) else ""
+
+    def _behind(self) -> list[int]:
+        """Who has begun fewer collectives than this process, or has what it waits for to send."""
+        s = self.segment
+        begun = [max(s.word(s.control(q) + place) for place in native.SIGNATURES)
+                 for q in range(self.size)]
+        found = [q for q in range(self.size) if begun[q] < begun[self.rank]]
+        return found or [q for q in range(self.size) if q != self.rank]
+
+    def _theirs(self, peer: int) -> str:
+        return self._signature(self.segment.control(self.rank) + _HEARD)[1]
 
     def _differ(self) -> str:
         place = native.SIGNATURES[self._native.calls & 1]
         mine = self._signature(self.segment.control(self.rank) + place)[1]
         return self._sides(self.comm.allgather(mine))
+
+
+def _board(mpi: Any, comm: Any) -> Segment | None:
+    """Memory that all processes of the communicator share, if they are on one machine."""
+    near = comm.Split_type(mpi.COMM_TYPE_SHARED)
+    alone, size = near.Get_size() < comm.Get_size(), comm.Get_size()
+    near.Free()
+    if comm.allreduce(alone, mpi.LOR) or size == 1:
+        return None
+    segment = memory.make_segment(memory.own_name("mpi"), size) if comm.Get_rank() == 0 else None
+    path = comm.bcast("" if segment is None else segment.path)
+    found = segment or memory.open_segment(path, size)
+    comm.Barrier()
+    found.unlink()
+    return found
 
 
 @unforked()
