@@ -1,7 +1,8 @@
 """Two processes that do one workload together, by one library: `-m benchmarks.pair LIB WORK`.
 
 The first reads lines from its standard input, each a number of calls, and answers each with the
-seconds that one took; the second does the same calls.
+seconds that one took; the second does the same calls.  Asked for no calls, it answers with the part
+of the communication that was hidden since it was asked last.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks import peers
-from benchmarks.models import language
-from benchmarks.suites import _training
+from benchmarks.models import convnets, language
+from benchmarks.suites import _training, convnets_small
 from benchmarks.suites import language as models
 
 #: Libraries, and whether `mpiexec` starts their processes.
 LIBRARIES = {"agnesi": False, "torch gloo": False, "agnesi mpi": True, "mpi4py": True,
-             "agnesi alone": False, "torch alone": False}
+             "agnesi alone": False, "torch alone": False, "agnesi apart": False,
+             **{f"agnesi {rule} every {n}": False for rule in ("ASGD", "EASGD") for n in (1, 100)}}
 NAP = 0.001  # seconds between two looks of a process that has nothing to do
 
 
@@ -40,7 +42,9 @@ class Pair:
             commands = [[*starter, *arguments]]
         else:
             both = 1 if library.endswith("alone") else 2
-            path = _memory() if library == "agnesi" else os.path.join(self.folder.name, "store")
+            path = os.path.join(self.folder.name, "store")
+            if both == 2 and library.startswith("agnesi"):
+                path = _memory()
             commands = [[sys.executable, *arguments, str(r), path] for r in range(both)]
         self.processes = [
             subprocess.Popen(c, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -61,6 +65,10 @@ class Pair:
             process.stdin.write(f"{calls}\n")
             process.stdin.flush()
         return float(self._read())
+
+    def hidden(self) -> float:
+        """The part of the communication during which the first process did not wait for it."""
+        return self.seconds(0)
 
     def close(self) -> None:
         """End the processes."""
@@ -87,13 +95,13 @@ def main() -> None:
     if library in ("mpi4py", "agnesi mpi"):
         calls, turns = _by_mpi(library, work)
     else:
-        starters = {"agnesi": _agnesi, "torch gloo": _torch}
-        start = starters[library.replace(" alone", "") if "agnesi" in library else "torch gloo"]
-        calls, turns = start(rank, path, work, "alone" in library), _lines
+        start = _agnesi if library.startswith("agnesi") else _torch
+        how = library.removeprefix("agnesi").removeprefix("torch").removeprefix(" gloo").strip()
+        calls, turns = start(rank, path, work, how), _lines
     if rank <= 0 and os.environ.get("PMI_RANK", "0") == "0":
         print("ready", flush=True)
     for count in turns():
-        seconds = _time(calls, count)
+        seconds = _time(calls, count) if count else calls.hidden()
         if rank <= 0 and os.environ.get("PMI_RANK", "0") == "0":
             print(seconds, flush=True)
 
@@ -116,27 +124,36 @@ def _checked(value: Any, size: int) -> None:
         raise ValueError("the sum is wrong")
 
 
-def _agnesi(rank: int, path: str, work: str, alone: bool = False) -> Callable[[], Any]:
+def _agnesi(rank: int, path: str, work: str, how: str = "") -> Any:
     ag = peers.agnesi()
     from agnesi import distributed as dist
 
-    if rank >= 0 and not alone:
+    if rank >= 0 and how != "alone":
         dist.init(rank, 2, path)
     if work.startswith("all_reduce"):
         x = ag.ones(int(work.split()[1]) // 4)
         f = ag.jit(dist.all_reduce)
         _checked(f(x).numpy(), dist.world_size())
         return lambda: f(x)
-    task = _task(work)
-    model, step, args = _training.agnesi_function(task)
-    optimizer_step = ag.jit(step) if alone else _parallel_step(ag, dist, model, args)
-    batch = args if alone else _half(args, rank)
-    return lambda: optimizer_step(*batch)
+    model, step, args = _training.agnesi_function(_task(work))
+    if not how:
+        return _parallel_step(ag, dist, model, _half(args, rank))
+    one = ag.jit(step)
+    if "ASGD" not in how:
+        return lambda: one(*args)
+    rule, _, every = how.split()
+    central = dist.Central(model, getattr(dist, rule)(), every=int(every))
+
+    def call() -> None:
+        one(*args)
+        central.sync()
+
+    return call
 
 
-def _parallel_step(ag: Any, dist: Any, model: Any, args: Any) -> Callable[..., Any]:
+def _parallel_step(ag: Any, dist: Any, model: Any, batch: Any) -> Any:
     optimizer = ag.optim.SGD(model.parameters(), lr=_training.RATE)
-    dist.data_parallel(model, optimizer)
+    parallel = dist.data_parallel(model, optimizer)
 
     @ag.jit
     def step(words: Any, labels: Any) -> Any:
@@ -146,26 +163,36 @@ def _parallel_step(ag: Any, dist: Any, model: Any, args: Any) -> Callable[..., A
         optimizer.step()
         return loss
 
-    return step
+    def call() -> None:
+        step(*batch)
+
+    call.hidden = parallel.hidden  # type: ignore[attr-defined]
+    return call
 
 
 def _half(args: Any, rank: int) -> tuple[Any, Any]:
-    """This process's columns of a batch of words, and their labels."""
-    words, labels = args
-    n = words.shape[1] // 2
+    """This process's columns of a batch of words, or its images, and their labels."""
+    inputs, labels = args
+    axis = 1 if inputs.ndim == 2 else 0
+    n = inputs.shape[axis] // 2
     mine = slice(n * rank, n * (rank + 1))
-    return words[:, mine], labels.reshape(words.shape)[:, mine].reshape(-1)
+    if axis == 0:
+        return inputs[mine], labels[mine]
+    return inputs[:, mine], labels.reshape(inputs.shape)[:, mine].reshape(-1)
 
 
 def _task(work: str) -> Any:
+    images = next((net for net in convnets.IMAGENET if net.name == work), None)
+    if images is not None:
+        return convnets_small.task_of(images)
     return models.text_task(next(t for t in language.MODELS if t.name == work))
 
 
-def _torch(rank: int, path: str, work: str, alone: bool = False) -> Callable[[], Any]:
+def _torch(rank: int, path: str, work: str, how: str = "") -> Callable[[], Any]:
     torch = peers.torch()
     import torch.distributed as dist
 
-    if not alone:
+    if how != "alone":
         dist.init_process_group("gloo", init_method=f"file://{path}", rank=rank, world_size=2)
     if work.startswith("all_reduce"):
         x = torch.zeros(int(work.split()[1]) // 4)
@@ -175,7 +202,7 @@ def _torch(rank: int, path: str, work: str, alone: bool = False) -> Callable[[],
         return lambda: dist.all_reduce(x)
     task = _task(work)
     contender = _training.with_torch(task)
-    if alone:
+    if how == "alone":
         return lambda: contender.fn(*contender.args)
     model = torch.nn.parallel.DistributedDataParallel(_training.torch_module(task))
     optimizer = torch.optim.SGD(model.parameters(), lr=_training.RATE, foreach=True)

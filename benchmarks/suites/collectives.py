@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import pair
+from benchmarks import pair, peers
 from benchmarks.harness import OURS, Context, Result
 
-TITLE = "two processes: all_reduce, and data parallel steps"
+TITLE = "two processes: all_reduce, data parallel steps, centres, starts"
 THREADS = (1,)
 #: Bytes, the goals through shared memory and through MPI.
 SIZES = ((4_000, 1.0, 1.0), (1_000_000, 1.0, 1.0), (50_000_000, 4.0, 1.0))
-STEP, STEP_GOAL, RATIO_GOAL = "LSTM medium", 1.4, 1.85
+STEPS, STEP_GOAL, RATIO_GOAL, HIDDEN_GOAL = ("LSTM medium", "ResNet-50"), 1.4, 1.85, 0.8
+#: Workers at their own pace: which model, how often they meet, the goals.
+APART, MEETINGS = "LSTM small", ((1, 0.9), (100, 0.97))
+START_GOAL = 2.0  # seconds
 SECONDS = 0.05  # of a round
 OWN_MPI = "agnesi mpi"
+HIDDEN = "hidden"
 
 
 def run(context: Context) -> list[Result]:
@@ -31,17 +38,60 @@ def run(context: Context) -> list[Result]:
                                ("torch gloo", "mpi4py"), goal))
         results.append(_result(context, f"{nbytes} bytes, through MPI", found, OWN_MPI,
                                ("mpi4py",), through))
-    found = _measure(context, STEP, [OURS, "agnesi alone", "torch gloo", "torch alone"])
-    results.append(_result(context, STEP, found, OURS, ("torch gloo",), STEP_GOAL))
-    results.append(_result(context, f"{STEP}, one process over two", found, OURS,
-                           ("agnesi alone",), RATIO_GOAL))
-    results.append(_result(context, f"{STEP}, one process of PyTorch over DDP", found, "torch gloo",
-                           ("torch alone",), None))
+    for step in STEPS:
+        results += _steps(context, step)
+    results += _meetings(context)
+    results.append(_start(context))
     return results
 
 
-def _measure(context: Context, work: str, libraries: Sequence[str]) -> dict[str, list[float] | str]:
-    """Rounds by library, taking turns; or why it has none."""
+def _steps(context: Context, step: str) -> list[Result]:
+    """Half a batch in each of two processes."""
+    found = _measure(context, step, [OURS, "agnesi alone", "torch gloo", "torch alone"])
+    return [
+        _result(context, step, found, OURS, ("torch gloo",), STEP_GOAL),
+        _result(context, f"{step}, one process over two", found, OURS, ("agnesi alone",),
+                RATIO_GOAL),
+        _result(context, f"{step}, one process of PyTorch over DDP", found, "torch gloo",
+                ("torch alone",), None),
+        _result(context, f"{step}, communication hidden over all of it",
+                {**found, OURS: [1.0]}, OURS, (HIDDEN,), HIDDEN_GOAL),
+    ]
+
+
+def _meetings(context: Context) -> list[Result]:
+    """Steps of two processes that meet a centre, beside two that know nothing of each other."""
+    results = []
+    for every, goal in MEETINGS:
+        ours = {rule: f"agnesi {rule} every {every}" for rule in ("ASGD", "EASGD")}
+        found = _measure(context, APART, ["agnesi apart", *ours.values()], every)
+        results += [_result(context, f"{APART}, {rule} every {every}, apart over together", found,
+                            name, ("agnesi apart",), goal) for rule, name in ours.items()]
+    return results
+
+
+def _start(context: Context) -> Result:
+    """From nothing to the result of the first call in two workers."""
+    program = ("from agnesi import distributed as d\nimport agnesi as ag\n"
+               "if __name__ == '__main__':\n    with d.Workers(2) as w:\n"
+               "        w.run(ag.jit(d.all_reduce), ag.ones(1000))\n")
+    result = Result.empty(context, "start of two workers to the first step", limit=START_GOAL)
+    samples = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "start.py"
+        path.write_text(program)
+        for _ in range(4):
+            begun = time.perf_counter()
+            subprocess.run([sys.executable, str(path)], env=peers.environment(1), check=True,
+                           timeout=120)
+            samples.append(time.perf_counter() - begun)
+    result.add(OURS, samples[1:])  # the first one fills the cache
+    return result
+
+
+def _measure(context: Context, work: str, libraries: Sequence[str], least: int = 1
+             ) -> dict[str, list[float] | str]:
+    """Rounds by library of ``least`` calls, taking turns; or why it has none."""
     context.note(work)
     pairs: dict[str, pair.Pair] = {}
     found: dict[str, list[float] | str] = {}
@@ -54,13 +104,15 @@ def _measure(context: Context, work: str, libraries: Sequence[str]) -> dict[str,
         counts = {}
         for library, two in pairs.items():
             once = min(two.seconds(3) for _ in range(2))
-            counts[library] = max(1, round(SECONDS / once))
+            counts[library] = max(least, round(SECONDS / once))
             found[library] = []
-        for _ in range(5 if context.quick else 15):
+        for _ in range(2 if least > 1 else 5 if context.quick else 15):
             for library, two in pairs.items():
                 samples = found[library]
                 assert isinstance(samples, list)
                 samples.append(two.seconds(counts[library]))
+        if OURS in pairs and not work.startswith("all_reduce"):
+            found[HIDDEN] = [pairs[OURS].hidden()]
     finally:
         for two in pairs.values():
             two.close()

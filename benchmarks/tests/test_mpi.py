@@ -31,7 +31,8 @@ losses, weights = training.train("mlp", "sgd", [6, 5, 1], True)
 grid = sharded.mesh()
 letter = programs.other_letter(dist.new_group([0, 1]))
 missing = programs.late(0.5)
-np.savez(f"{sys.argv[1]}/{rank}.npz", beside=np.array(beside), late=np.array(missing[0]), letter=np.array(str(letter)), errors=np.array(errors), losses=losses, grid=grid[1],
+texts = dict(beside=np.array(beside), late=np.array(missing[0]), letter=np.array(str(letter)))
+np.savez(f"{sys.argv[1]}/{rank}.npz", **texts, errors=np.array(errors), losses=losses, grid=grid[1],
          letters=np.array(0.0) if letters[1] is None else letters[1],
          **{f"value {k}": np.stack(v) for k, v in {**found, **{f"{k} large": v for k, v in
             large.items()}}.items()}, **{f"grad {k}": np.stack(v[:3]) for k, v in grads.items()},
