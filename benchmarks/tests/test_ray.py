@@ -26,6 +26,47 @@ def raises():
     dist.all_reduce(ag.ones(3))
 
 
+class Average(dist.Rule):
+    """A rule of a user's."""
+
+    def exchange(self, local, centre, last):
+        middle = (local + centre) / 2
+        return middle, middle
+
+
+def converge(server, every, steps):
+    w = ag.tensor([5.0, -3.0], requires_grad=True)
+    central = dist.RayCentral([w], server, every, timeout=60)
+    goal = ag.tensor([1.0, 2.0]) + (1.0 if dist.rank() else -1.0)
+    met = 0
+    for _ in range(steps):
+        with ag.no_grad():
+            w.sub_(0.05 * (w.detach() - goal))
+        met += central.sync()
+    dist.barrier()
+    return central.values()[0], met
+
+
+def test_rules_meet_in_an_actor():
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        with dist.RayWorkers(2, timeout=30.0) as workers:
+            for rule, every in ((dist.ASGD(), 5), (dist.EASGD(0.3), 1), (Average(), 2)):
+                server = dist.RayCentral.serve(rule)
+                for centre, met in workers.run(converge, server, every, 150):
+                    assert abs(centre - [1.0, 2.0]).max() < 1.05  # between both halves' goals
+                    assert met == 150 // every
+                ray.kill(server)
+            server = dist.RayCentral.serve(dist.ASGD())
+            ray.kill(server)
+            with pytest.raises(dist.CollectiveError, match="parameter server of Ray has died"):
+                workers.run(converge, server, 1, 1)
+        with pytest.raises(TypeError, match=r"must be a dist\.Rule"):
+            dist.RayCentral.serve(3)
+    finally:
+        ray.shutdown()
+
+
 def test_actors_are_ranks_and_are_started_again():
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:

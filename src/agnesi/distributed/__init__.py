@@ -29,6 +29,7 @@ from agnesi.distributed.parallel import DataParallel as DataParallel
 from agnesi.distributed.parallel import data_parallel as data_parallel
 from agnesi.distributed.pipeline import Pipeline as Pipeline
 from agnesi.distributed.ray import RayWorkers as RayWorkers
+from agnesi.distributed.ray_central import RayCentral as RayCentral
 from agnesi.distributed.store import KVStore as KVStore
 from agnesi.distributed.tensor_parallel import ColumnLinear as ColumnLinear
 from agnesi.distributed.tensor_parallel import RowLinear as RowLinear

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.autodiff.recording import no_grad
-from agnesi.core.integers import is_integer
-from agnesi.core.support.errors import CollectiveError, at, typed
-from agnesi.core.tensor import Tensor, wrap
+from agnesi.core.support.errors import CollectiveError, at
+from agnesi.core.tensor import Tensor
 from agnesi.distributed import locks, memory
+from agnesi.distributed.flat import Flat, checked
 from agnesi.distributed.group import TIMEOUT, Group
 from agnesi.distributed.world import world
 from agnesi.nn.base.module import Module
@@ -159,14 +158,11 @@ class Central:
 
     def __init__(self, model: Module | Iterable[Tensor], rule: Rule, every: int = 1,
                  group: Group | None = None, *, timeout: float = TIMEOUT) -> None:
-        if not isinstance(rule, Rule):
-            raise TypeError(at(f"Central: rule must be a dist.Rule, not {typed(rule)}"))
-        if not is_integer(every) or every < 1:
-            raise ValueError(at(f"Central: every must be a number of batches, not {every!r}"))
+        checked("Central", rule, Rule, every)
         if not locks.THERE:
             raise RuntimeError(at("Central needs locks of files, which this system does not have"))
-        tensors = model.parameters() if isinstance(model, Module) else model
-        self.parameters: list[Any] = list(tensors)
+        self._flat = Flat(model)
+        self.parameters = self._flat.parameters
         self.rule, self.every, self.timeout = rule, every, timeout
         self._calls = 0
         group = world(group)
@@ -175,15 +171,15 @@ class Central:
         if group.rank == 0:
             path = memory.own_name("centre")
             self._open(memory.create(path, size), size)
-            self._write(0, self._local())
+            self._write(0, self._flat.rows())
             group.share(path.encode())
         else:
             self._open(memory.open_own(group.share(b"").decode()), size)
-            self._take(self._centre())
+            self._flat.take(self._centre())
         group.barrier("Central")
         if group.rank == 0:
             os.unlink(path)
-        self._last = self._local()
+        self._last = self._flat.rows()
 
     def _open(self, file: int, size: int) -> None:
         self._file = file
@@ -192,13 +188,6 @@ class Central:
         self._present = self._bytes[:16].view(np.int64)
 
     # -- values ------------------------------------------------------------------------------
-    def _local(self) -> dict[np.dtype, np.ndarray]:
-        """All parameters of each dtype, one behind the other."""
-        found: dict[np.dtype, list[np.ndarray]] = {}
-        for p in self.parameters:
-            found.setdefault(p.dtype, []).append(p.data.ravel())
-        return {dtype: np.concatenate(parts) for dtype, parts in found.items()}
-
     def _places(self, half: int) -> dict[np.dtype, np.ndarray]:
         place, found = _HALVES + half * self._half, {}
         for dtype in dict.fromkeys(p.dtype for p in self.parameters):
@@ -215,15 +204,6 @@ class Central:
             place[...] = values[dtype]
         self._present[0] = half
 
-    def _split(self, values: dict[np.dtype, np.ndarray]) -> list[np.ndarray]:
-        starts = dict.fromkeys(values, 0)
-        found = []
-        for p in self.parameters:
-            start = starts[p.dtype]
-            found.append(values[p.dtype][start: start + p.data.size].reshape(p.shape))
-            starts[p.dtype] = start + p.data.size
-        return found
-
     def values(self) -> list[np.ndarray]:
         """The centre's parameters, copied.
 
@@ -233,7 +213,7 @@ class Central:
             In the order of the worker's.
         """
         with self._locked():
-            return [v.copy() for v in self._split(self._centre())]
+            return [v.copy() for v in self._flat.split(self._centre())]
 
     def sync(self) -> bool:
         """Meet the centre, each ``every`` calls; parameters change in place.
@@ -251,7 +231,7 @@ class Central:
         self._calls += 1
         if self._calls % self.every:
             return False
-        mine = self._local()
+        mine = self._flat.rows()
         with self._locked():
             half = int(self._present[0])
             new: dict[np.dtype, np.ndarray] = {}
@@ -260,13 +240,8 @@ class Central:
                                                              self._last[dtype])
             self._write(1 - half, new)
         self._last = {dtype: np.array(v) for dtype, v in mine.items()}
-        self._take(mine)
+        self._flat.take(mine)
         return True
-
-    @no_grad()
-    def _take(self, values: dict[np.dtype, np.ndarray]) -> None:
-        for p, value in zip(self.parameters, self._split(values), strict=True):
-            p.copy_(wrap(value))
 
     # -- notes -------------------------------------------------------------------------------
     @contextlib.contextmanager

@@ -1,0 +1,138 @@
+"""The centre of asynchronous rules in an actor of Ray, which workers on any machine meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.support.errors import CollectiveError, at
+from agnesi.core.tensor import Tensor
+from agnesi.distributed.central import Rule
+from agnesi.distributed.flat import Flat, Rows, checked
+from agnesi.distributed.group import TIMEOUT
+from agnesi.nn.base.module import Module
+
+
+class RayCentral:
+    """A parameter server of Ray, as a worker sees it: the rules of :class:`Central`.
+
+    Parameters
+    ----------
+    model : Module or iterable of Tensor
+        Whose parameters are shared.  The first worker's are those of the centre at first, which
+        the others take.
+    server : actor
+        What :meth:`serve` has started, the same for all workers.
+    every : int
+        Only each so many calls of ``sync`` exchange.
+    timeout : float
+        Seconds after which waiting for the server is an error.
+
+    Raises
+    ------
+    ValueError
+        If ``every`` is no number of batches.
+    CollectiveError
+        If the server is gone, or does not answer in time.
+
+    See Also
+    --------
+    distributed.Central, distributed.RayWorkers
+    """
+
+    def __init__(self, model: Module | Iterable[Tensor], server: Any, every: int = 1, *,
+                 timeout: float = TIMEOUT) -> None:
+        checked("RayCentral", None, object, every)
+        self._ray: Any = import_module("ray")
+        self.server, self.every, self.timeout = server, every, timeout
+        self._flat, self._calls = Flat(model), 0
+        self._last: Rows = self._asked(server.begin.remote(self._flat.rows()))
+        self._flat.take(self._last)
+
+    @staticmethod
+    def serve(rule: Rule, **options: Any) -> Any:
+        """Start the actor that keeps the centre.
+
+        Parameters
+        ----------
+        rule : Rule
+            What an exchange does.
+        **options : object
+            For Ray, such as ``num_cpus``, which is 0 by default.
+
+        Returns
+        -------
+        actor
+            To be handed to the workers.
+
+        Raises
+        ------
+        TypeError
+            If that is no rule.
+        """
+        checked("RayCentral.serve", rule, Rule, 1)
+        kind = import_module("ray").remote(_Server)
+        return kind.options(**{"num_cpus": 0, **options}).remote(rule)
+
+    def _asked(self, reference: Any) -> Any:
+        try:
+            return self._ray.get(reference, timeout=self.timeout)
+        except (self._ray.exceptions.RayActorError, self._ray.exceptions.GetTimeoutError) as error:
+            raise CollectiveError(at("the parameter server of Ray has died, or did not answer "
+                                     f"within {self.timeout:g} seconds")) from error
+
+    def sync(self) -> bool:
+        """Meet the centre, each ``every`` calls; parameters change in place.
+
+        Returns
+        -------
+        bool
+            Whether this call did.
+
+        Raises
+        ------
+        CollectiveError
+            If the server is gone, or does not answer in time.
+        """
+        self._calls += 1
+        if self._calls % self.every:
+            return False
+        self._last = self._asked(self.server.meet.remote(self._flat.rows(), self._last))
+        self._flat.take(self._last)
+        return True
+
+    def values(self) -> list[np.ndarray]:
+        """The centre's parameters.
+
+        Returns
+        -------
+        list of numpy.ndarray
+            In the order of the worker's.
+        """
+        return self._flat.split(self._asked(self.server.values.remote()))
+
+
+class _Server:
+    """What runs in the actor, one call after another."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self.centre: Rows = {}
+
+    def begin(self, rows: Rows) -> Rows:
+        self.centre = self.centre or rows
+        return self.centre
+
+    def values(self) -> Rows:
+        return self.centre
+
+    def meet(self, rows: Rows, last: Rows) -> Rows:
+        """The worker's new values."""
+        new: Rows = {}
+        for dtype, local in rows.items():
+            new[dtype], centre = self.rule.exchange(local, self.centre[dtype], last[dtype])
+            self.centre = {**self.centre, dtype: np.asarray(centre)}
+        return new
