@@ -229,3 +229,51 @@ def test_pictures_are_of_what_runs_now():
     drawn = subprocess.run([sys.executable, "-m", "tools.pictures", "--check"], cwd=ROOT, env=kept,
                            capture_output=True, text=True, check=False)
     assert drawn.returncode == 0, drawn.stderr
+
+
+#: Names that say neither what is counted nor in which unit.
+VAGUE = set("""
+    AHEAD ALONE APART BIG BLOCK BYTES CHEAPLY CLOSE DEAR DEEP EACH ENOUGH FAR FEW FEWEST LARGE LEAST
+    LIMIT LITTLE LONG MANY MOST MUCH NARROW NEAR NEAREST OFTEN PATIENCE ROOM ROW SEVERAL SHORT SMALL
+    SOON TIMES TOGETHER TURNS WIDE WORK WORTH
+""".split())
+#: Words that have been said otherwise before, as patterns, and the field's own.
+OLD_WORDS = {
+    r"second cache": "second-level cache",
+    r"first cache": "first-level cache",
+    r"call(?:s|ed)? near": "prefetch",
+    r"dear(?:er|est)?": "expensive",
+    r"lone numbers?": "scalar",
+    r"from turn to turn": "from iteration to iteration",
+    r"(?:first|last) turn": "first, last iteration",
+    r"in haste|hasty": "fast compile",
+}
+
+
+def is_number(value: ast.expr) -> bool:
+    if isinstance(value, ast.BinOp):
+        return is_number(value.left) and is_number(value.right)
+    return isinstance(value, ast.Constant) and type(value.value) in (int, float)
+
+
+def test_constants_say_what_they_count():
+    vague = []
+    for path, tree in trees().items():
+        for node in tree.body:
+            if isinstance(node, ast.Assign):
+                target, value = node.targets[0], node.value
+                several = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+                pairs = zip(target.elts, value.elts, strict=True) if several else [(target, value)]
+                vague += [f"{name_of(path)}:{node.lineno}: {t.id}" for t, v in pairs
+                          if isinstance(t, ast.Name) and t.id.strip("_") in VAGUE and is_number(v)]
+    assert vague == []
+
+
+def test_old_words_are_gone():
+    """From names, comments and docstrings; messages and what pages say to users are prose."""
+    said = []
+    for path in SOURCES:
+        text = path.read_text(encoding="utf-8")
+        said += [f"{name_of(path)}: {found[0]} ({new})" for old, new in OLD_WORDS.items()
+                 for found in re.finditer(rf"\b{old}\b", text)]
+    assert said == []

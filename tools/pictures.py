@@ -18,7 +18,7 @@ from typing import NamedTuple
 import agnesi as ag
 
 ROOT = Path(__file__).parents[1]
-SOURCES = ROOT / "src/agnesi"
+SOURCES = Path(ag.__file__).resolve().parent
 PAGE = ROOT / "docs/architecture.md"
 #: Folders that are drawn nowhere: every file uses them.
 EVERYWHERE = ("core/support/",)

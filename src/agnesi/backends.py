@@ -41,7 +41,7 @@ class Backend:
     allow_tf32: Any = False
 
     def is_available(self) -> bool:
-        """Whether the library is used here.
+        """Return whether the library is used here.
 
         Returns
         -------
@@ -51,7 +51,7 @@ class Backend:
         return False
 
     def is_built(self) -> bool:
-        """Whether the library is part of this one.
+        """Return whether the library is part of this one.
 
         Returns
         -------

@@ -18,7 +18,7 @@ from agnesi.ops.random.generators import manual_seed
 
 
 def is_available() -> bool:
-    """Whether there is a GPU that the library can use: there is none.
+    """Return whether there is a GPU that the library can use: there is none.
 
     Returns
     -------

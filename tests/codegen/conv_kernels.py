@@ -16,7 +16,7 @@ from agnesi.core.support.record import replace
 from agnesi.core.target import Target
 from agnesi.ops.convolution.conv import Conv, ConvGradW, ConvGradX, Windows
 from agnesi.runtime import machine, support
-from agnesi.schedule.lowering.split_filter_gradients import in_parts
+from agnesi.schedule.lowering.split_filter_gradients import split_filter_gradients
 
 Epilogue = Callable[[Expr, tuple[Affine, ...]], Expr]
 
@@ -90,7 +90,7 @@ class Runnable:
         first, second = (Matrix(x, 0, x.strides) for x in buffers[:2])
         body = [Store(buffers[2], buffers[2].place(at), value)]
         self.kernel = Convolution([], kind, sizes, first, second, axes, total, body)
-        self.kernels, more = in_parts(self.kernel)
+        self.kernels, more = split_filter_gradients(self.kernel)
         for buffer in more:
             buffer.slot = len(self.arrays)
             self.arrays.append(np.full(buffer.shape, np.nan, buffer.dtype))

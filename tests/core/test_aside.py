@@ -58,7 +58,7 @@ def test_families_of_operations(name, monkeypatch):
 
 
 def test_slices_of_a_product(monkeypatch):
-    monkeypatch.setattr("agnesi.ops.contractions.matmul._SLICE", 1 << 20)
+    monkeypatch.setattr("agnesi.ops.contractions.matmul._SLICE_NANOSECONDS", 1 << 20)
     np.testing.assert_allclose((S @ S).numpy(), S.numpy() @ S.numpy(), rtol=1e-10)
 
 

@@ -63,10 +63,10 @@ def test_every_dtype_and_shape_comes_back(dtype, tmp_path):
 
 
 def test_values_lie_anyhow_and_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(header, "PIECE", 64)
+    monkeypatch.setattr(header, "CHECKSUM_BYTES", 64)
     for module in ("files", "pieces"):
-        monkeypatch.setattr(f"agnesi.saving.{module}.PIECE", 64)
-    monkeypatch.setattr("agnesi.saving.pieces.SIP", 24)
+        monkeypatch.setattr(f"agnesi.saving.{module}.CHECKSUM_BYTES", 64)
+    monkeypatch.setattr("agnesi.saving.pieces.READ_BYTES", 24)
     wide = np.arange(600, dtype=">i4").reshape(20, 30)
     state = {
         "turned": np.arange(60.0).reshape(6, 10).T,

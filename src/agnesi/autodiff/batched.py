@@ -193,7 +193,7 @@ class _Type:
 
 
 def _contains(op: Op, call: object) -> bool:
-    """Whether a body draws other numbers for each example."""
+    """Return whether a body draws other numbers for each example."""
     return any(
         n.op is not None and ((type(n.op) is Example and n.op.call is call)
                               or _contains(n.op, call))
@@ -328,7 +328,8 @@ def _beside(flag: Tensor, x: Tensor) -> Tensor:
 
 
 def _is_stream(end: Node, start: Node) -> bool:
-    """Whether a carry is the state of random numbers, which goes on for all examples together."""
+    """Return whether a carry is the state of random numbers, which goes on for all examples
+    together."""
     node = end
     while type(node.op) is Advance:
         (node,) = node.inputs

@@ -68,7 +68,7 @@ class Capture:
 
 
 class _Gradient:
-    """What a body does with the ``grad`` of a tensor from outside; ``fresh`` if it begins anew."""
+    """How a body uses the ``grad`` of a tensor from outside; ``fresh`` if it sets it anew."""
 
     __slots__ = ("fresh", "now", "owner", "used")
 
@@ -152,7 +152,7 @@ class BodyTrace:
         return self.around.node_of(x)
 
     def is_own(self, node: Node) -> bool:
-        """Whether a node was made by the body."""
+        """Return whether a node was made by the body."""
         return node.serial >= self.since
 
     def outward(self, node: Node) -> Node | None:
@@ -167,11 +167,11 @@ class BodyTrace:
             return substituted([node], places)[0]
 
     def _is_born(self, x: Tensor) -> bool:
-        """Whether a tensor is one of the body's own."""
+        """Return whether a tensor is one of the body's own."""
         return x.data is None and id(x) not in self.restored and self.is_own(x.node)  # type: ignore
 
     def _is_computed(self, x: Tensor) -> bool:
-        """Whether a tensor with a value has a record, here or around, which goes on."""
+        """Return whether a tensor with a value has a record, here or around, which goes on."""
         if not self.of_values:
             return x.node is not None and x.node.op is not None
         if isinstance(self.around, BodyTrace) and id(x) not in self.around.inner:
@@ -190,7 +190,7 @@ class BodyTrace:
         return found.inner
 
     def _is_base(self, x: Tensor) -> bool:
-        """Whether a concrete tensor is asked for without those that it looks into."""
+        """Return whether a concrete tensor is asked for without those that it looks into."""
         view: Any = x._view
         known = id(view.base) in self.captures or id(view.base) in self.inner
         return known or view.base.data is None or (x.requires_grad and is_leaf(x))
@@ -303,13 +303,15 @@ class BodyTrace:
             self.captures.setdefault(s.key, s)
 
     def views(self) -> dict[Node, Node]:
-        """What looks into something that the body changes, and so looks again in every step."""
+        """Return the views of memory that the body changes, which are made again in every step."""
         seen = ((c.inner, c.view) for c in self.captures.values() if c.view is not None)
         found = {inner: self._seen(x) for inner, x in seen}
         return {inner: node for inner, node in found.items() if node is not None}
 
     def _seen(self, x: Tensor) -> Node | None:
-        """What a tensor from outside is when a step begins, if the body changes its memory."""
+        """Return the value of an outside tensor at the beginning of a step, if the body changes its
+        memory.
+        """
         root, *views = looking_through(x)
         before = self.restored.get(id(root))
         capture = self.captures.get(id(root) if before is None else before[3])

@@ -94,7 +94,7 @@ def checkpoint(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any
 
 
 def _requires_arguments(function: Any) -> bool:
-    """Whether a call without arguments would be an error."""
+    """Return whether a call without arguments would be an error."""
     function = getattr(function, "forward", function)  # a module's call takes what that takes
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -320,7 +320,7 @@ class _Changes:
             self.around(x)
 
     def has(self, x: Any) -> bool:
-        """Whether a tensor was changed, or what it looks into."""
+        """Return whether a tensor was changed, or what it looks into."""
         return id(_root(x)) in self.old
 
     def lasting(self) -> list[tuple[Any, np.ndarray]]:

@@ -180,7 +180,7 @@ class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
         return shape.build(applied(op, *inputs, *ys, *kept))
 
     def _ruled(self, given: Sequence[Any]) -> tuple[Any, Any]:
-        """What the forward rule returns."""
+        """Return the results of the forward rule."""
         with switched(ruled=(*STATE.ruled, self)):
             found = self._forward(*given)  # type: ignore[misc]
         if not isinstance(found, tuple) or len(found) != 2:

@@ -171,7 +171,7 @@ class Deferred(Op):
         return is_settled([*itertools.chain(*(x.shape for x in xs)), *self.call.sizes()])
 
     def _body(self, xs: Sequence[Any]) -> tuple[Any, list[Tensor]]:
-        """What it does for operands of these types."""
+        """Return the graph that the call expands to for operands of these types."""
         key = tuple((tuple(x.shape), x.dtype.name) for x in xs)
         known: dict[Any, Any] = self.__dict__["_bodies"]
         if key not in known:
@@ -324,7 +324,7 @@ def _tried(call: Call, xs: Sequence[Tensor], known: dict[Dim, int]) -> Any:
 
 
 def _size(column: tuple[int, ...], known: list[dict[Dim, int]], names: list[Dim]) -> Any:
-    """What a size is that was these numbers: a number, one of the unknown sizes, or a new one."""
+    """Return the size that had these values: a number, one of the unknown sizes, or a new one."""
     for name in names:
         if all(k[name] == n and list(k.values()).count(n) == 1
                for k, n in zip(known, column, strict=True)):

@@ -14,7 +14,7 @@ from agnesi.autodiff.recording import is_leaf
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node
 from agnesi.core.op import typed
-from agnesi.core.public import told
+from agnesi.core.public import explain_errors
 from agnesi.core.support.errors import GradientError, at, shown
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
@@ -23,7 +23,7 @@ Hook = Callable[[Tensor], Any]
 
 
 class Handle:
-    """What takes a hook off again.
+    """A handle that removes a hook.
 
     See Also
     --------
@@ -112,7 +112,7 @@ class Hooked:
 HOOKED = Hooked()
 
 
-@told
+@explain_errors
 def register_hook(self: Tensor, hook: Hook) -> Handle:
     """Let a function see the tensor's gradient whenever one is computed, and change it.
 

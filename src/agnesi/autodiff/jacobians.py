@@ -86,7 +86,7 @@ def jacobian(f: Function, argnums: int | Sequence[int] = 0, *, mode: str = "auto
 
 
 def _fewer(xs: Sequence[Tensor], ys: Sequence[Tensor]) -> bool:
-    """Whether arguments are known to have fewer elements than results."""
+    """Return whether arguments are known to have fewer elements than results."""
     sizes = [n for x in (*xs, *ys) for n in x.shape]
     if not is_static(sizes) or any(x.dtype.kind == "c" for x in (*xs, *ys)):
         return False

@@ -140,7 +140,9 @@ class _ReverseStep:
 
     @property
     def row_nodes(self) -> list[Any]:
-        """What a reverse step reads of its row: sequences, kept values, cotangents."""
+        """Return the nodes that a reverse step reads of its row: sequences, kept values,
+        cotangents.
+        """
         given = [v for v in self.cotangents[self.op.carries:] if v is not None]
         return [*(self.rows[i] for i in self.read), *self.saved, *given]
 

@@ -39,7 +39,8 @@ def slope(y: Tensor, nodes: Iterable[Node]) -> dict[Node, Tensor] | None:
 
 
 def _is_step(node: Node) -> bool:
-    """Whether a node is a function of real numbers that has a derivative wherever it is defined."""
+    """Return whether a node is a function of real numbers that has a derivative wherever it is
+    defined."""
     return (
         isinstance(node.op, Elementwise) and node.op.name != "where"
         and node.shape == () and node.dtype.kind == "f"

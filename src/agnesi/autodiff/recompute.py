@@ -118,6 +118,7 @@ def segment(results: Sequence[Tensor], since: int) -> list[Tensor]:
 
 
 def _outside(node: Node, since: int) -> bool:
-    """Whether a segment does not compute a node: it was there, or a gradient begins with it."""
+    """Return whether a segment does not compute a node: it was there, or a gradient begins with
+    it."""
     begins = node.op is ALIAS and node.handle is not None
     return node.op is None or node.serial < since or begins

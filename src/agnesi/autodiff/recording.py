@@ -13,7 +13,7 @@ from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.keywords import strict
 from agnesi.core.leaves import argument
 from agnesi.core.op import Op, typed
-from agnesi.core.public import public, told
+from agnesi.core.public import explain_errors, public
 from agnesi.core.support.config import STATE, Switch, first_mode
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at, shown, user_where
@@ -119,7 +119,7 @@ class enable_grad(_Recording):  # noqa: N801 - used as a function
 
 @strict
 def is_grad_enabled() -> bool:
-    """Whether operations are recorded now.
+    """Return whether operations are recorded now.
 
     Returns
     -------
@@ -193,7 +193,7 @@ ALIAS = Identity("alias", differentiable=True)
 
 
 class Reads:
-    """What gradient rules would read in a trace of memory that was changed behind their back.
+    """Reads by gradient rules of memory that a trace has changed in place meanwhile.
 
     A trace keeps no values that could be overwritten, and could do without: it refuses what a run
     on values refuses, so that both mean the same.
@@ -332,7 +332,7 @@ def behind(before: Node, node: Node, begins: bool) -> Node:
 
 
 def looking(x: Tensor, base: Node) -> Node:
-    """What a view with a value is at its first use in a trace, where it looks into ``base``.
+    """Return the node of a view with a value at its first use in a trace, where it views ``base``.
 
     Gradients flow on to the base where those of eager operations would.
     """
@@ -348,7 +348,7 @@ def looking(x: Tensor, base: Node) -> Node:
     return node
 
 
-@told
+@explain_errors
 def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
     """Switch whether operations on a leaf are recorded; returns the tensor.
 
@@ -416,7 +416,7 @@ def zero_grad(x: Tensor) -> None:
 
 
 def is_leaf(x: Tensor) -> bool:
-    """Whether the tensor was not computed by a recorded operation."""
+    """Return whether the tensor was not computed by a recorded operation."""
     return x.node is None or x.node.op is None
 
 
@@ -461,12 +461,12 @@ class Apply:
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """What it was applied to."""
+        """The tensors that the operation was applied to."""
         return tuple(_handle(n) for n in self._node.inputs)
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
-        """What it made."""
+        """The tensors that the operation made."""
         return (_handle(self._node),)
 
     def __repr__(self) -> str:

@@ -66,7 +66,7 @@ def _between(
 
 
 def _stale(node: Node, since: int) -> bool:
-    """Whether the value that was kept has been changed in place after the node ``since``."""
+    """Return whether the value that was kept has been changed in place after the node ``since``."""
     version = node.version
     return version is not None and version[0] > since
 
@@ -289,7 +289,7 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None
 
 
 def _has_seed(y: Tensor) -> bool:
-    """Whether the user put a cotangent into ``y.grad``, as in Chainer."""
+    """Return whether the user put a cotangent into ``y.grad``, as in Chainer."""
     node = y.node
     return (
         isinstance(y._grad, Tensor) and node is not None and node.op is not None
@@ -327,7 +327,7 @@ def _owner(node: Node) -> Tensor | None:
 
 
 def _memory(t: Tensor) -> int:
-    """What tells whose memory a tensor lies in."""
+    """Return a key of the memory that a tensor is in."""
     data: Any = t.data
     while isinstance(data, np.ndarray) and data.base is not None:
         data = data.base
@@ -335,8 +335,8 @@ def _memory(t: Tensor) -> int:
 
 
 def _may_change(before: Tensor) -> bool:
-    """Whether a gradient of its own memory may be added to in place, so that it stays the tensor
-    that it was, by which compiled functions know it."""
+    """Return whether a gradient of its own memory may be added to in place, so that it stays the
+    tensor that it was, by which compiled functions know it."""
     data = before.data
     return data is not None and data.flags.writeable and not before.requires_grad
 

@@ -66,7 +66,7 @@ def tangents(op: Op, ts: Any, y: Any, xs: Sequence[Tensor], node: Node) -> Seque
 
 def fitted(found: Any, like: Any, what: str, role: str, rule: Rule | None,
            error: type[Exception] | None = None) -> Tensor:
-    """What a user's rule gave for a value, as a tensor of that value's shape and dtype.
+    """Return what a user's rule gave for a value, as a tensor of that value's shape and dtype.
 
     Numbers and arrays are converted; anything else that differs is an error at the rule.
     """
@@ -93,7 +93,8 @@ def place_of(rule: Any) -> Where:
 
 
 def reads_result(rule: Any, place: int = 1) -> bool:
-    """Whether a rule may read the result, its argument at ``place``, as far as its code tells."""
+    """Return whether a rule may read the result, its argument at ``place``, as far as its code
+    tells."""
     if rule is None:
         return False
     while isinstance(rule, functools.partial):

@@ -48,7 +48,7 @@ def stable_roots(roots: Iterable[Node], order: Sequence[Node], ends: Collection[
 
 
 def _may_be_unstable(node: Node) -> bool:
-    """Whether there may be a better form of what a node is the last operation of."""
+    """Return whether there may be a better form of what a node is the last operation of."""
     if node.op is None:
         return False
     name = node.op.name

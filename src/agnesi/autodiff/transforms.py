@@ -132,7 +132,8 @@ def recording(on: bool) -> switched:
 
 
 def _goes_outside(root: Node, targets: Sequence[Tensor], constants: Collection[Node]) -> bool:
-    """Whether gradients arrive at targets through what was computed before the trace under way."""
+    """Return whether gradients arrive at targets through what was computed before the trace under
+    way."""
     if not is_tracing() or not current_trace().of_values:
         return False
     order = toposort([root], lambda n: not n.requires_grad or n in constants)
@@ -269,7 +270,7 @@ def check_tuples(owner: str, f: Function, **given: Any) -> None:
 
 
 def _pair(owner: str, f: Function, result: Any) -> Any:
-    """What a function returned of which only the first part is differentiated."""
+    """Return the two parts of a function's result, of which only the first is differentiated."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(at(f"{owner}: {_name(f)} must return (value, something else) with "
                            f"has_aux=True, not {typed(result)}"))
@@ -277,7 +278,7 @@ def _pair(owner: str, f: Function, result: Any) -> Any:
 
 
 def _returned(y: Any, has_aux: bool) -> str:
-    """What to write where a function returned no tensor, as the end of a message."""
+    """Return what to write where a function returned no tensor, as the end of a message."""
     if isinstance(y, (tuple, list)) and not has_aux:
         return "; for (value, something else) pass has_aux=True"
     if isinstance(y, (int, float, np.ndarray, np.generic)):
@@ -374,7 +375,8 @@ class Inputs:
             return call_user(f, tuple(self.args), keywords)
 
     def outer(self, results: list[Tensor]) -> bool:
-        """Whether somebody may differentiate the results again: then all is to be recorded."""
+        """Return whether somebody may differentiate the results again: then all is to be
+        recorded."""
         if not self.was_recording:
             return False
         if any(x.requires_grad or x.data is None for x in self.originals):

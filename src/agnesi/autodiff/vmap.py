@@ -222,12 +222,13 @@ class _Call:
         return None
 
     def _is_told(self, node: Node) -> bool:
-        """Whether a symbol from outside, told to require a gradient, was first used inside."""
+        """Return whether a symbol from outside, told to require a gradient, was first used
+        inside."""
         told = node.op is ALIAS and node.handle is not None
         return told and node.inputs[0].serial < self.since
 
     def _flows(self, root: Node) -> bool:
-        """Whether gradients are wanted of a node, and not only by derivatives inside."""
+        """Return whether gradients are wanted of a node, and not only by derivatives inside."""
         flowing = self.flowing
         for node in toposort([root], lambda n: n in flowing or not n.requires_grad):
             if node in flowing:

@@ -1,4 +1,4 @@
-"""Loops and branches: blocks of kernels on addresses that change from turn to turn."""
+"""Loops and branches: blocks of kernels on addresses that change from iteration to iteration."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def emit_control(b: Builder, kernel: Loop | Branch, steps: Sequence[Sequence[Ste
 
 
 class _Emitter:
-    """What loops and branches need to write blocks."""
+    """What is shared by the emitters of loops and branches."""
 
     def __init__(self, b: Builder, run: Runner, outer: Outer) -> None:
         self.b = b
@@ -120,7 +120,7 @@ def _branch(emit: _Emitter, branch: Branch, steps: Sequence[Sequence[Step | None
 
 
 def _is_small(buffer: Buffer) -> bool:
-    """Whether a value is kept in registers, or near them."""
+    """Return whether a value is kept in registers or on the stack."""
     return isinstance(buffer.nbytes, int) and buffer.nbytes <= _MAX_CARRY_BYTES
 
 
@@ -177,7 +177,7 @@ class _Loop:
                 self._settle_written(buffer)
 
     def _stays(self, carry: Carry) -> bool:
-        """Whether a carry has one place for the whole loop."""
+        """Return whether a carry has one address for the whole loop."""
         return _is_small(carry.inside) or carry.following.slot in {
             c.inside.slot for c in self.loop.carries
         }
@@ -195,7 +195,7 @@ class _Loop:
         return self.emit.at(carry.first, carry.inside.dtype.itemsize)
 
     def _invariant(self, buffer: Buffer, source: Source) -> Value:
-        """What does not change; small values go where they can be kept in registers."""
+        """Bind a buffer that does not change in the loop; small values are kept in registers."""
         place = self.emit.at(source, buffer.dtype.itemsize)
         if not _is_small(buffer) or not buffer.nbytes or not buffer.contiguous:
             return place
@@ -204,7 +204,9 @@ class _Loop:
         return near
 
     def _settle_written(self, buffer: Buffer) -> None:
-        """What a turn writes beside the carries: near, in a row, or in one of two places."""
+        """Choose where a buffer that an iteration writes is: on the stack, in a row, or in one of
+        two places.
+        """
         if _is_small(buffer):
             self.fixed[buffer.slot] = self.emit.room(buffer.nbytes)
         elif buffer.slot not in self.rows:

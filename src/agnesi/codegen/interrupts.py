@@ -1,8 +1,8 @@
 """Where long code looks for signals, so that Ctrl-C ends it (``runtime/native/interrupts.ll``).
 
-A program polls between kernels, a long loop from turn to turn, and a long kernel between chunks of
-its units, about every millisecond of work.  What takes less has no poll.  A poll outside of the
-moments when one is due is a comparison with the processor's clock.
+A program polls between kernels, a long loop from iteration to iteration, and a long kernel between
+chunks of its units, about every millisecond of work.  What takes less has no poll.  A poll outside
+of the moments when one is due is a comparison with the processor's clock.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Pace:
         self._since = 0
 
     def is_due(self, first: int, last: int) -> bool:
-        """Whether a poll belongs behind the steps from ``first`` to before ``last``."""
+        """Return whether a poll belongs behind the steps from ``first`` to before ``last``."""
         self._since += sum(self._work[first:last])
         due = not self.short and self._since >= POLL_ELEMENTS
         if due:

@@ -44,7 +44,7 @@ class Step:
 
     @property
     def simple(self) -> bool:
-        """Whether a line of a table can say how it is run."""
+        """Whether a row of a table suffices to run it."""
         return self.callback < 0 and not self.symbols
 
     @property

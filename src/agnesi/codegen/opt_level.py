@@ -58,7 +58,7 @@ def duration(kernels: Sequence[Kernel]) -> Any:
 
 
 def endless(kernels: Sequence[Kernel]) -> bool:
-    """Whether a loop among kernels ends by a condition alone."""
+    """Return whether a loop among kernels ends by a condition alone."""
     return any(isinstance(k, Loop) and k.length is None for k in nested(kernels))
 
 
@@ -90,7 +90,7 @@ class Effort:
         self._turns = outside
 
     def little(self, instructions: Any) -> bool:
-        """Whether a kernel with so many scalar instructions is one of them."""
+        """Return whether a kernel with so many scalar instructions does little of all work."""
         cost = guess(instructions) * self._turns
         if cost > min(self._most, self._left):
             return False

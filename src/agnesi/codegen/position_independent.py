@@ -42,7 +42,7 @@ def moves_of(kernel: Kernel) -> dict[_Spot, int]:
 
 
 def _may_be_outside(offset: int, buffer: Buffer) -> bool:
-    """Whether a place may lie behind a buffer."""
+    """Return whether an address may be behind a buffer's end."""
     return offset != 0 and not surely(lambda: offset < buffer.size)
 
 

@@ -27,8 +27,8 @@ from agnesi.core.ir.kernels import (
     Check,
     Convolution,
     Foreign,
+    Instance,
     Kernel,
-    Like,
     Loop,
     Nest,
     Product,
@@ -174,7 +174,7 @@ class _Program:
             self._known[key] = self._task(kernel)
         return replace(self._known[key], places=_places(kernel))
 
-    def _first(self, kernel: Kernel, like: Like, key: Hashable) -> Step:
+    def _first(self, kernel: Kernel, like: Instance, key: Hashable) -> Step:
         """The same for the first kernel of its kind: of others only the places are asked."""
         moves = moves_of(kernel)
         step = self._own(anchored(kernel, moves))

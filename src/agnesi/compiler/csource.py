@@ -83,7 +83,7 @@ def _begin(text: str, file: str, line: int) -> int:
 
 
 def is_sectioned(source: Source) -> bool:
-    """Whether a source has sections."""
+    """Return whether a source has sections."""
     return _SECTION.search(source.text) is not None
 
 
@@ -165,7 +165,7 @@ def compiled(text: str, name: str) -> tuple[int, Any]:
                               capture_output=True, check=False)
         if done.returncode:
             raise ValueError(at(f"the C source of {name} does not compile:\n"
-                                f"{_told(done.stderr)}"))
+                                f"{_format_messages(done.stderr)}"))
         found = _opened(library)
     try:
         function = getattr(found, name)
@@ -175,7 +175,7 @@ def compiled(text: str, name: str) -> tuple[int, Any]:
     return ctypes.cast(function, ctypes.c_void_p).value or 0, found
 
 
-def _told(text: str) -> str:
+def _format_messages(text: str) -> str:
     """What a compiler says, errors first, without what is not the user's."""
     lines = [line for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if ": error:" in line or ": fatal error:" in line]

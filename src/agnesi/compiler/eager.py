@@ -45,7 +45,7 @@ def each(op: Op, arrays: Sequence[np.ndarray], work: int) -> np.ndarray | None:
 
 
 def _pays(key: Any, arrays: Sequence[np.ndarray], work: int) -> bool:
-    """Whether an operation on such types was wanted often enough; counts this call."""
+    """Return whether an operation on such types was wanted often enough; counts this call."""
     if not config.compile or any(a.dtype.char not in "fdI" for a in arrays[:1]):
         return False
     spent = _spent.get(key, 0)
@@ -60,7 +60,7 @@ def _pays(key: Any, arrays: Sequence[np.ndarray], work: int) -> bool:
 
 @functools.cache
 def compiles() -> bool:
-    """Whether there is a compiler."""
+    """Return whether there is a compiler."""
     return importlib.util.find_spec("llvmlite") is not None
 
 
@@ -106,7 +106,7 @@ def _execute(op: Op, xs: Any) -> Any:
 
 
 def _stable(*args: Any) -> dict[Any, Any]:
-    """What is differentiated in the place of unstable forms."""
+    """Return the stable form that is differentiated in place of an unstable one."""
     from agnesi.rewrite.derived import stable
 
     return stable(*args)

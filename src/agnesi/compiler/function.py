@@ -42,11 +42,11 @@ from agnesi.compiler.specialization.dynamic_sizes import (
     Pattern,
     births,
     check,
+    describe_pattern,
     fits,
     in_shapes,
     shapes_of,
     sizes_of,
-    told,
 )
 from agnesi.core.dispatch import assign, graph_node, touch
 from agnesi.core.graph import FunctionGraph
@@ -81,12 +81,12 @@ class Function(Direct, Inspectable):
         names = ", ".join(n or "_" for n in self._inputs.names)
         return f"<ag.function {self.name} of ({names})>"
 
-    def __init__(self, told: Inputs, outputs: Any, updates: Mapping[Tensor, Tensor],
+    def __init__(self, declared: Inputs, outputs: Any, updates: Mapping[Tensor, Tensor],
                  givens: Mapping[Tensor, Tensor], name: str, settings: Settings,
                  unused: str = "ignore") -> None:
         self.name = name
-        self._inputs = told
-        inputs = told.compiled
+        self._inputs = declared
+        inputs = declared.compiled
         self.settings = settings
         self._single = isinstance(outputs, (Tensor, Dim))
         self._keys = list(outputs) if isinstance(outputs, dict) else None
@@ -239,9 +239,9 @@ class Function(Direct, Inspectable):
 
     def _carriers(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         """Arguments that bring along what values tell about sizes."""
-        told = iter(() if self._counter is None else self._counter.dispatch(*arrays))
+        counts = iter(() if self._counter is None else self._counter.dispatch(*arrays))
         values = [
-            d.now if isinstance(d, SharedDim) else arrays[i] if i >= 0 else next(told)
+            d.now if isinstance(d, SharedDim) else arrays[i] if i >= 0 else next(counts)
             for d, i in zip(self._sizes, self._places, strict=True)
         ]
         return [carried(d, n) for d, n in zip(self._sizes, values, strict=True)]
@@ -305,7 +305,7 @@ class Function(Direct, Inspectable):
             slow=self.dispatch, known=known, anew=self._anew,
             guards=[Guard(WITNESSES if self._updates else TRACES, "running", 0)],
         )
-        cause = f"the shapes were new; {told(sizes)}" if graph.extents else ""
+        cause = f"the shapes were new; {describe_pattern(sizes)}" if graph.extents else ""
         cause = "it came with its optimised graph" if known is not None else cause
         if moved:
             self._moved[id(made)] = [t for t, _ in moved]
@@ -421,14 +421,14 @@ class Function(Direct, Inspectable):
         return [*self._state(), *(d.storage for d in self._sizes if isinstance(d, SharedDim))]
 
     def _found(self, rewritten: bool = False) -> dict[Any, Known]:
-        """What is known of its versions, by all but sizes, and by those."""
+        """Return what is known of its specializations: for all sizes, and by sizes."""
         made = {
             (_rest(key), sizes_of(key[0])): version
             for key, version in self._made.items()
         }
         for rest, family in self._families.items():
             made.update({(rest, pattern): version for pattern, version in family.made})
-        return {**self._known, **{key: version.told(rewritten) for key, version in made.items()}}
+        return {**self._known, **{key: one.reusable(rewritten) for key, one in made.items()}}
 
     def reoptimize(self) -> None:
         """Forget what is known: the next call rewrites and compiles again.
@@ -456,7 +456,7 @@ class Function(Direct, Inspectable):
 
 
 def _is_part_of_graph(value: Any) -> bool:
-    """Whether what is computed of a value belongs into a graph or a record."""
+    """Return whether what is computed of a value belongs into a graph or a record."""
     return isinstance(value, Tensor) and (
         value.data is None or (value.requires_grad and STATE.recording))
 
@@ -564,10 +564,10 @@ def function(
     for n, i in enumerate(wanted):
         if any(i.variable is other.variable for other in wanted[:n]):
             raise ValueError(at(f"function: {typed(i.variable)} is among the inputs twice"))
-    told = Inputs(wanted)
+    declared = Inputs(wanted)
     changes = each_once(updates or {})
     replaced = replaced_by(givens)
-    for k, state in told.states.items():
+    for k, state in declared.states.items():
         changes[state] = wanted[k].update
         replaced[wanted[k].variable] = state
     new = {target: fitting(target, value) for target, value in changes.items()}
@@ -577,13 +577,13 @@ def function(
     )
     limit = byte_count(memory_limit)
     settings = Settings(optimizer, include, exclude, limit, save_dtype, algebra=algebra)
-    found = Function(told, outputs, new, replaced, name, settings, on_unused_input)
+    found = Function(declared, outputs, new, replaced, name, settings, on_unused_input)
     found.compile_known()
     return found
 
 
 def _results(outputs: Any) -> list[Any]:
-    """What a function returns, as a list."""
+    """Return the results of a function as a list."""
     if isinstance(outputs, (Tensor, Dim)):
         return [outputs]
     return list(outputs.values() if isinstance(outputs, dict) else outputs or ())

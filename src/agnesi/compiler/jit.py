@@ -110,9 +110,9 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         if self.mode == "compare":
             return compared(self, args, keywords)
         if self.mode == "precision":
-            from agnesi.compiler.reports.precision import told_losses
+            from agnesi.compiler.reports.precision import warn_of_losses
 
-            return told_losses(self, args, keywords)
+            return warn_of_losses(self, args, keywords)
         found, left = MISSED, list[Version]()
         while found is MISSED:
             found = self._found(leaves, tree, args, keywords, left)
@@ -295,7 +295,7 @@ def _compiled_again(function: Any, keep_grads: bool, mode: str,
 
 
 def _stays_eager(leaves: Sequence[Any]) -> bool:
-    """Whether the call belongs to a graph or trace around it."""
+    """Return whether the call belongs to a graph or trace around it."""
     return is_tracing() or any(
         isinstance(v, Tensor) and v.data is None for v in leaves
     )

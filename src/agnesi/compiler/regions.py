@@ -159,7 +159,7 @@ class Region:
         self.left = price * _PRICE - self.work
 
     def pays(self) -> bool:
-        """Whether it was wanted often enough; counts this call."""
+        """Return whether it was wanted often enough; counts this call."""
         if self.left <= 0:
             return True
         self.left -= self.work
@@ -198,7 +198,7 @@ class Outer:
         self.bare = [wrap(a) for a in self._data]
 
     def fit(self) -> bool:
-        """Whether it has the types that it had."""
+        """Return whether it has the types that it had."""
         data = [t.data for t in self.tensors]
         if all(map(is_, data, self._data)):
             return [t.requires_grad for t in self.tensors] == self._flags

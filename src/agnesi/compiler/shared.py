@@ -201,7 +201,7 @@ def variable_over(storage: Tensor, sizes: Sequence[int | None], flows: bool) -> 
 
 
 def is_shared(leaf: Node) -> bool:
-    """Whether a leaf of a graph is a shared variable."""
+    """Return whether a leaf of a graph is a shared variable."""
     return leaf.op is None and leaf.serial == 0
 
 
@@ -239,7 +239,7 @@ def with_default_updates(outputs: Sequence[Any], updates: dict[Any, Tensor],
 
 
 def storage_of(t: Any) -> Tensor:
-    """What holds the value of a shared variable, or of a tensor."""
+    """Return the object that holds the value of a shared variable, or of a tensor."""
     if isinstance(t, Shared):
         return t.storage
     if isinstance(t, Tensor) and t.data is not None:

@@ -81,7 +81,7 @@ def form(function: Any, name: str) -> str:
 
 # -- after an error -----------------------------------------------------------------------------
 def culprit(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> str:
-    """What is wrong with the first argument that its parameter does not take, or nothing."""
+    """Return what is wrong with the first argument that its parameter does not accept, or ""."""
     given = list(_given(function, args, keywords))
     for test in (_declared, _operand):
         for name, declared, default, value in given:
@@ -166,7 +166,9 @@ def _given(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]
 
 
 def _declared(name: str, declared: str, value: Any) -> str:
-    """What a parameter must be by its declaration or its name, where the value is not."""
+    """Return what a parameter must be by its declaration or its name, or "" where the value is
+    that.
+    """
     if name in ("axis", "axes", "dim", "dims") and declared in ("Any", "Axis"):
         good = value is None or all(map(is_integer, _several(value)))
         return "" if good else "an axis or several, as integers"
@@ -235,7 +237,7 @@ _NO_OPERANDS = frozenset(("bins", "buffer", "device", "dtype", "text"))
 
 
 def _operand(name: str, declared: str, value: Any) -> str:
-    """What an operand must be, where the value is none."""
+    """Return what an operand must be, or "" where the value is one."""
     if declared not in _OPERANDS or name in _NO_OPERANDS:
         return ""
     return "" if _is_operand(value) else "a tensor, an array without a mask or a number"

@@ -61,7 +61,7 @@ class Bound(Protocol):
     def asked(self) -> Callable[..., Any] | None: ...
 
     def present(self) -> bool:
-        """Whether its state has the memory that the code knows."""
+        """Return whether its state has the memory that the code knows."""
 
 
 class Backend(Protocol):

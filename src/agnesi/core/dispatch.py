@@ -34,7 +34,7 @@ import numpy as np
 
 from agnesi.core.ir.node import Node, next_serial
 from agnesi.core.leaves import COPY, node_of
-from agnesi.core.memory_order import lies, note, reshapes_in_place
+from agnesi.core.memory_order import note, note_memory_order, reshapes_in_place
 from agnesi.core.op import EXPLAINED, Op, explain, typed
 from agnesi.core.shapes import fits
 from agnesi.core.support.aside import aside
@@ -281,7 +281,7 @@ def symbolic(op: Op, xs: tuple[Tensor, ...]) -> Tensor:
         if op.flat:
             note(xs[0], t)
     elif op.lie is not None:
-        lies(t, op, xs)
+        note_memory_order(t, op, xs)
     if MODE.get().trace is not None and t.requires_grad:
         MODE.get().trace.reads.kept[t.node] = *xs, t
     return t
@@ -484,7 +484,7 @@ def _refuse_leaf(target: Tensor) -> None:
 
 
 def _begins(x: Tensor) -> bool:
-    """Whether the gradient of a tensor begins there, for it was told to require one."""
+    """Return whether the gradient of a tensor begins there, for it was told to require one."""
     if MODE.get().trace is None:
         return x.node is None or x.node.op is None or x.node.op.name == "alias"
     if x.data is None:

@@ -72,7 +72,7 @@ class _Expansion:
                     forward[node] = made
 
     def _simpler(self, node: Node) -> Node | None:
-        """What to expand in a node's place; None where it stays, or has several results."""
+        """Return the expansion of a node; None where it has none, or several results."""
         op = node.op
         if type(op) is Item and node.inputs[0] in self.parts:
             return self.parts[node.inputs[0]][op.index]
@@ -108,7 +108,9 @@ class Simpler:
         return parts
 
     def _again(self, node: Node, inputs: tuple[Node, ...]) -> tuple[Node, ...]:
-        """What an operation on operands of these types was put into before, on others."""
+        """Return the expansion of the same operation on operands of equal types, made again on
+        these inputs.
+        """
         key = node.op, tuple([(n.shape, n.dtype) for n in inputs])
         found = self._by_types.get(key)
         if found is None:

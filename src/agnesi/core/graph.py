@@ -48,7 +48,7 @@ def live_tensor(node: Node) -> Tensor | None:
 
 
 def _is_frozen(memory: Any) -> bool:
-    """Whether nobody can write an array's memory, through whatever it looks into either."""
+    """Return whether nobody can write an array's memory, through whatever it looks into either."""
     while isinstance(memory, np.ndarray):
         if memory.flags.writeable:
             return False
@@ -67,7 +67,7 @@ def constant_value(node: Node) -> np.ndarray | None:
 
 
 def alike(a: Node, b: Node) -> bool:
-    """Whether two nodes are the same computation on the same values."""
+    """Return whether two nodes are the same computation on the same values."""
     pairs, seen = [(a, b)], set()
     while pairs:
         a, b = pair = pairs.pop()
@@ -183,7 +183,7 @@ def _closed_leaf(node: Node) -> Node:
 
 # -- closed graphs --------------------------------------------------------------------------
 class FunctionGraph:
-    """What a function computes: inputs, and outputs that depend on nothing else unknown.
+    """A closed graph: inputs, and outputs that depend on no other unknown value.
 
     The user's nodes are cloned, those that nobody else has taken as they are; equal computations,
     equal constants and leaves of one tensor are merged.  Graphs do not change: every operation on
@@ -301,7 +301,8 @@ class FunctionGraph:
 
     @cached_property
     def sizes(self) -> tuple[Dim, ...]:
-        """What of the sizes in shapes and parameters is not a number, in bodies, too."""
+        """Return all sizes in shapes and parameters that are not numbers, those in bodies included.
+        """
         nodes = toposort((*self.inputs, *self.outputs))
         return tuple(dict.fromkeys(chain(*map(open_sizes, nodes))))
 

@@ -35,7 +35,7 @@ def number(value: Any, name: str) -> Any:
 
 
 def is_integer(value: Any) -> bool:
-    """Whether something is a whole number, which booleans are not."""
+    """Return whether something is a whole number, which booleans are not."""
     if isinstance(value, bool) or getattr(value, "dtype", None) == np.bool_:
         return False
     array = isinstance(value, np.ndarray) and (value.shape or value.dtype.kind not in "iu")

@@ -86,7 +86,9 @@ def _leaf(node: Node) -> np.ndarray:
 
 
 def computed(node: Node, known: Mapping[Node, Any]) -> Any:
-    """What a node's operation makes of the values of its inputs: several where it has several."""
+    """Return a node's value from the values of its inputs: a tuple where the operation has several
+    results.
+    """
     op = node.op
     values = [known[n] for n in node.inputs]
     if type(op) is Item:
@@ -103,7 +105,7 @@ def computed(node: Node, known: Mapping[Node, Any]) -> Any:
 
 
 def _checked(node: Node, found: Any) -> Any:
-    """What a user's operation returned, as it was declared."""
+    """Return what a user's operation returned, checked against its declared types."""
     several = node.op.outputs > 1
     types = node.outputs if several else ((node.shape, node.dtype),)
     results = [np.asarray(v) for v in (found if several else (found,))]

@@ -73,7 +73,7 @@ def argument(x: Tensor) -> None:
 
 
 def is_followed(x: Tensor) -> bool:
-    """Whether a gradient would miss what is computed from the value alone.
+    """Return whether a gradient would miss what is computed from the value alone.
 
     That goes for arguments of transformations and for what was recorded; a parameter itself has
     done nothing yet.

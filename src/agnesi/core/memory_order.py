@@ -72,7 +72,7 @@ def as_operands(op: Op, *arrays: np.ndarray) -> np.ndarray:
 
 
 def has_rows(array: np.ndarray) -> bool:
-    """Whether later axes have smaller steps, with gaps or without."""
+    """Return whether later axes have smaller steps, with gaps or without."""
     steps = [abs(s) for s, n in zip(array.strides, array.shape, strict=True) if s and n > 1]
     return all(a >= b for a, b in pairwise(steps))
 
@@ -97,7 +97,7 @@ def _lie(op: Op, layouts: Sequence[tuple[np.dtype, Any, Any]]) -> np.ndarray | N
 
 
 def _plain(operands: Sequence[Tensor], laid: dict[int, Any]) -> bool:
-    """Whether it is known at once that tensors lie in row-major order."""
+    """Return whether it is known at once that tensors lie in row-major order."""
     for x in operands:
         if x.data is not None:
             if not x.data.flags.c_contiguous:
@@ -107,7 +107,7 @@ def _plain(operands: Sequence[Tensor], laid: dict[int, Any]) -> bool:
     return True
 
 
-def lies(result: Tensor, op: Op, operands: Sequence[Tensor]) -> None:
+def note_memory_order(result: Tensor, op: Op, operands: Sequence[Tensor]) -> None:
     """Let the trace know how a result lies that is not in row-major order."""
     laid = getattr(MODE.get().trace, "laid", None)
     if laid is None or op.lie is None or (
@@ -121,13 +121,14 @@ def lies(result: Tensor, op: Op, operands: Sequence[Tensor]) -> None:
 
 
 def is_row_major(x: Tensor) -> bool:
-    """Whether the elements lie in memory one after another, in C order, as far as is known."""
+    """Return whether the elements lie in memory one after another, in C order, as far as is
+    known."""
     array = laid_out(x)
     return array is None or array.flags.c_contiguous
 
 
 def reshapes_in_place(op: Op, base: Tensor) -> bool:
-    """Whether a reshape looks into the memory of its operand, as NumPy decides it."""
+    """Return whether a reshape looks into the memory of its operand, as NumPy decides it."""
     if base._view is None and base.data is None and id(base) not in _laid():
         return True
     array = laid_out(base)

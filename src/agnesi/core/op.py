@@ -115,7 +115,8 @@ class Op:
         return self
 
     def needs(self, i: int, inputs: Any) -> bool:
-        """Whether the rules for those inputs that want a gradient read the value of input ``i``.
+        """Return whether the rules for those inputs that want a gradient read the value of input
+        ``i``.
 
         Parameters
         ----------
@@ -148,7 +149,8 @@ class Op:
         return ()
 
     def sweep(self, *xs: Any) -> Any:
-        """What ``lower`` runs over for an element, to find operations that do the same, or None.
+        """Return a key of the loops that ``lower`` runs per element, to find operations with the
+        same ones, or None.
 
         Parameters
         ----------
@@ -203,7 +205,7 @@ def explain(error: Exception, name: str, args: tuple[Any, ...], where: Any = Non
 
 
 def _split(reason: Any) -> tuple[Any, str]:
-    """What an error tells, and the line that it names at its end, if it does."""
+    """Return the message of an error, and the line that it names at its end, if it does."""
     if not isinstance(reason, str):
         return reason, ""
     told, mark, place = reason.rpartition("\n  at ")
@@ -217,7 +219,7 @@ EXPLAINED = (ValueError, TypeError, IndexError, MemoryError)
 
 
 def in_user_code(error: Exception) -> bool:
-    """Whether a function that an operation calls raised it, rather than the operation."""
+    """Return whether a function that an operation calls raised it, rather than the operation."""
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next
@@ -230,7 +232,8 @@ _RAISE = opmap["RAISE_VARARGS"]
 
 
 def is_accident(error: Exception) -> bool:
-    """Whether no line of ours raised an error: it says nothing about the arguments of a call."""
+    """Return whether no line of ours raised an error: it says nothing about the arguments of a
+    call."""
     known: bool | None = getattr(error, "accident", None)
     if known is not None or isinstance(error, (AssertionError, MemoryError)):
         return known if known is not None else isinstance(error, AssertionError)
@@ -259,7 +262,7 @@ def located(error: Exception, reason: Any, name: str, args: tuple[Any, ...],
     return found.with_traceback(error.__traceback__) if in_user_code(error) else found
 
 
-def retold(error: Exception, name: str, args: tuple[Any, ...],
+def renamed_error(error: Exception, name: str, args: tuple[Any, ...],
            known: tuple[str, ...] = ()) -> Exception:
     """The error as that of the outer operation ``name``, if an inner one has explained it."""
     reason = getattr(error, "reason", None)

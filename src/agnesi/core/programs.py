@@ -14,7 +14,7 @@ NAMED = "named"
 
 
 def is_declaring() -> bool:
-    """Whether symbolic tensors are expressions of a program that somebody writes down.
+    """Return whether symbolic tensors are expressions of a program that somebody writes down.
 
     Those of a run that is traced (``jit``, ``vmap``, bodies of loops in them) stand for values and
     change in place as those do; expressions never change.
@@ -23,14 +23,15 @@ def is_declaring() -> bool:
 
 
 def has_no_run() -> bool:
-    """Whether symbolic tensors belong to a program, of which no run is traced: what ``vmap`` calls
-    in one is a part of it, too."""
+    """Return whether symbolic tensors belong to a program, of which no run is traced: what ``vmap``
+    calls in one is a part of it, too."""
     mode = MODE.get()
     return mode.symbolic is not False and (mode.trace is None or not mode.trace.of_values)
 
 
 def begins_program(args: Iterable[Any]) -> bool:
-    """Whether a call with such arguments writes down a symbolic program, and nobody said so yet."""
+    """Return whether a call with such arguments writes down a symbolic program, and nobody said so
+    yet."""
     for x in args:
         if isinstance(x, (list, tuple)) and x:
             x = x[0]

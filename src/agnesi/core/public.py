@@ -12,7 +12,7 @@ import numpy as np
 
 from agnesi.core import arguments
 from agnesi.core.dispatch import apply, assign, touch
-from agnesi.core.op import EXPLAINED, Op, in_user_code, is_accident, retold, typed
+from agnesi.core.op import EXPLAINED, Op, in_user_code, is_accident, renamed_error, typed
 from agnesi.core.programs import begins_program, has_no_run, in_program, named_program
 from agnesi.core.shapes import fits
 from agnesi.core.spellings import DEVICE as DEVICE
@@ -31,7 +31,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _DEVICES = (DEVICE, "cuda", "gpu", "mps", "tpu", "xpu")
 
 
-def told(function: F) -> F:
+def explain_errors(function: F) -> F:
     """Errors of a public function tell its name, the operands' types and the user's line.
 
     Where public functions call each other, the one that the user called is told.
@@ -90,8 +90,8 @@ def higher(function: F) -> F:
         try:
             return function(*args, **keywords)
         except Exception as error:
-            told = name in str(error) or not isinstance(error, EXPLAINED)
-            if in_user_code(error) or (told and not is_accident(error)):
+            explained = name in str(error) or not isinstance(error, EXPLAINED)
+            if in_user_code(error) or (explained and not is_accident(error)):
                 raise
             _refuse(error, function, name, args, keywords)
 
@@ -113,7 +113,7 @@ def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
         if unbound and ("argument" in str(error)) and "keyword" not in str(error):
             error = TypeError(f"{error}; it is called as {arguments.form(function, name)}"
                               + _listed(function, args))
-        raise retold(error, name, args, _parameters(function)) from None
+        raise renamed_error(error, name, args, _parameters(function)) from None
     reason = arguments.culprit(function, args, keywords)
     better: Exception | None = TypeError(reason) if reason else None
     if better is None:
@@ -123,13 +123,17 @@ def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
     if better is None and not isinstance(error, EXPLAINED):
         better = TypeError(f"the arguments do not fit together: {type(error).__name__}: {error}")
         better.__cause__ = error
-    found: Any = retold(error if better is None else better, name, args, _parameters(function))
+    found: Any = renamed_error(
+        error if better is None else better, name, args, _parameters(function)
+    )
     found.accident = True
     raise found from (None if better is None else better.__cause__)
 
 
 def _listed(function: Any, args: tuple[Any, ...]) -> str:
-    """What to write where several tensors are given one by one to what takes a list of them."""
+    """Return how to write the call where tensors were passed one by one to a function that takes a
+    list.
+    """
     places = inspect.unwrap(function).__code__.co_varnames
     several = len(args) > 1 and places[:1] in (("arrays",), ("tensors",))
     return ", with the tensors in one list or tuple" if several else ""
@@ -142,14 +146,14 @@ def _renamed(call: Any, name: str) -> Any:
 
 
 def public(function: F) -> F:
-    """A public function: errors as in :func:`told`; its result goes into ``out`` where given.
+    """A public function: errors by :func:`explain_errors`; results go into ``out`` where given.
 
     The function only declares ``out``, for readers and type checkers, and never gets it, nor
     ``device``, which is checked here: there is one.
     """
     name, names = _shown(function), _parameters(function)
     if "out" not in names:
-        return told(function)
+        return explain_errors(function)
     placed, declared = "device" in names, arguments.counts(function)
     form = Form(function, name)
     known = form.known
@@ -185,7 +189,7 @@ def public(function: F) -> F:
 
 
 def is_device(target: Any) -> bool:
-    """Whether something names a device, of which there is one, rather than a dtype."""
+    """Return whether something names a device, of which there is one, rather than a dtype."""
     named = isinstance(target, str) and target.partition(":")[0] in _DEVICES
     if named and target != DEVICE:
         raise ValueError(at(f"there is one device, {DEVICE!r}, and not {target!r}"))
@@ -205,7 +209,7 @@ def _parameters(function: Any) -> tuple[str, ...]:
 
 
 def _nothing(self: Any) -> None:
-    """What a class without a constructor of its own takes."""
+    """Stand for the constructor of a class that has none: it takes no arguments."""
 
 
 def check_call(cls: type, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
@@ -329,7 +333,8 @@ def apply_to(out: Tensor | None, op: Op, *xs: Tensor) -> Tensor:
 
 
 def _plain(out: Any, xs: tuple[Tensor, ...]) -> bool:
-    """Whether values are all that counts: nothing is traced, watched, symbolic or recorded."""
+    """Return whether values are all that counts: nothing is traced, watched, symbolic or
+    recorded."""
     mode = MODE.get()
     if not isinstance(out, Tensor) or mode.trace is not None or mode.watch is not None:
         return False

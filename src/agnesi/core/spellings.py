@@ -47,7 +47,7 @@ DEVICE = "cpu"
 
 
 def on_host(device: Any) -> None:
-    """Whether a device is where all tensors are: "cpu", or None."""
+    """Return whether a device is where all tensors are: "cpu", or None."""
     if device is not None and not (isinstance(device, str) and device == DEVICE):
         raise ValueError(f"there is one device, {DEVICE!r}, and not {device!r}")
 
@@ -124,7 +124,7 @@ def _refusing(function: Any, means_two: Any, text: str) -> Any:
 
 
 class Form:
-    """What a function takes: its parameters by place, and those that have a name outside."""
+    """The parameters of a function by position, and those with a name of another library."""
 
     def __init__(self, function: Any, name: str) -> None:
         code = function.__code__
@@ -164,7 +164,7 @@ class Form:
         return NotImplemented
 
     def again(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """What a call that was refused means in PyTorch, or NotImplemented."""
+        """Return the call in PyTorch's meaning after it was refused in ours, or NotImplemented."""
         if self.known is None or not self.known.issuperset(keywords):
             return NotImplemented
         special = LENT.foreign_forms().get(self.name)

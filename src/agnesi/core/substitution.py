@@ -100,7 +100,7 @@ def born(old: Node, new: Node, known: dict[Dim, Size]) -> None:
 
 
 def open_sizes(node: Node) -> list[Dim]:
-    """What of the sizes in a node's shape and in its operation's parameters is not a number."""
+    """Return the sizes in a node's shape and in its operation's parameters that are not numbers."""
     found: list[Dim] = [n for n in node.shape if isinstance(n, Dim)]
 
     def note(n: Size) -> Size:

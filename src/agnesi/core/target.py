@@ -33,7 +33,7 @@ class Costs:
     stream_bytes : int
         Size of a result from which it is written past the caches.
     near_bytes : int
-        What stays in the first cache beside what a loop reads and writes.
+        What stays in the first-level cache beside what a loop reads and writes.
     row_bytes : int
         Bytes of a row that is kept between two sweeps of a loop nest, at most.
     far_row_bytes, ahead_bytes : int
@@ -41,7 +41,7 @@ class Costs:
         by row; and from which reads far apart are prefetched.
     reread_bytes, sums_bytes : int
         Size of rows from which summing them on the way costs less than reading them again, and of
-        the sums of a part, which stay in the second cache.
+        the sums of a part, which stay in the second-level cache.
     private_bytes : int
         Size of an accumulator of which loops keep several copies, at most.
     bytes_per_operation, multiply_adds_per_operation : int
@@ -113,11 +113,11 @@ class Target:
         return frozenset([f[1:] for f in self.features.split(",") if f.startswith("+")])
 
     def has(self, *features: str) -> bool:
-        """Whether all of these features are there, by LLVM's names."""
+        """Return whether all of these features are there, by LLVM's names."""
         return self._present.issuperset(features)
 
     def has_any(self, features: Collection[str]) -> bool:
-        """Whether one of these features is there."""
+        """Return whether one of these features is there."""
         return not self._present.isdisjoint(features)
 
     def lanes(self, itemsize: int) -> int:
@@ -135,7 +135,7 @@ class Target:
         return 32 if self.vector_bits == 512 else 16
 
     def supports(self, kind: str) -> bool:
-        """Whether there is code for kernels of this kind."""
+        """Return whether there is code for kernels of this kind."""
         return kind in self.kinds
 
     def __str__(self) -> str:

@@ -124,7 +124,7 @@ class Tensor(metaclass=_Listed):
 
     @property
     def grad(self) -> Tensor | None:
-        """What ``backward`` accumulated for this tensor; None before.
+        """The gradient that ``backward`` has accumulated for this tensor; None before.
 
         Of a declared expression a function: ``y.grad(wrt=[a, b])`` are expressions, too.
         """

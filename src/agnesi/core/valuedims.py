@@ -86,7 +86,9 @@ def size_of(x: Tensor, name: str = "a size", most: Any = None,
 
 
 def _of_sizes(node: Node) -> Any:
-    """What a node computes of sizes and numbers alone, as a size; None for all else."""
+    """Return the value of a node that is computed from sizes and numbers alone, as a size; None for
+    others.
+    """
     op = node.op
     if op is None:
         fixed = node.value is not None and node.handle is None

@@ -43,7 +43,7 @@ def share(t: Tensor, op: Op, base: Tensor) -> None:
 
 
 def _alias(view: np.ndarray, base: np.ndarray) -> bool:
-    """Whether two arrays may lie in the same memory."""
+    """Return whether two arrays may lie in the same memory."""
     owner = view.base
     if owner is not None and (owner is base or owner is base.base):
         return True

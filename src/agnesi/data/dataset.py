@@ -19,7 +19,7 @@ from agnesi.ops.random.generators import Generator, default_generator
 
 
 def is_numeric(dtype: np.dtype) -> bool:
-    """Whether tensors can have a dtype; texts and objects stay arrays."""
+    """Return whether tensors can have a dtype; texts and objects stay arrays."""
     return dtype in dtypes.ALL or dtype in dtypes.HALVES
 
 

@@ -33,7 +33,7 @@ def batch_generator() -> np.random.Generator:
 
 
 def accepts_generator(function: Callable[..., Any]) -> bool:
-    """Whether a function has a parameter ``generator``."""
+    """Return whether a function has a parameter ``generator``."""
     try:
         return "generator" in inspect.signature(function).parameters
     except (TypeError, ValueError):

@@ -15,7 +15,7 @@ from agnesi.api.functions import sum as _sum
 from agnesi.compiler.library import collectives as native
 from agnesi.core.accepted import TensorLike
 from agnesi.core.integers import is_integer
-from agnesi.core.public import told
+from agnesi.core.public import explain_errors
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.distributed.group import Group
@@ -54,7 +54,7 @@ def _place(peer: Any, size: int, word: str) -> int:
     return int(peer)
 
 
-@told
+@explain_errors
 def all_reduce(x: TensorLike, op: str = "sum", group: Group | None = None) -> Tensor:
     """The sum, or another reduction, of a tensor's values in all processes.
 
@@ -112,7 +112,7 @@ def _reduced(x: Tensor, op: str, group: Group) -> Tensor:
     return cast(_OVER[op](rows, axis=0), x.dtype)
 
 
-@told
+@explain_errors
 def all_gather(x: TensorLike, axis: int | None = 0, group: Group | None = None) -> Tensor:
     """The tensors of all processes, one behind the other.
 
@@ -165,7 +165,7 @@ def _split(x: Tensor, axis: int, size: int, name: str) -> Tensor:
     return moveaxis(reshape(x, shape), along, 0)
 
 
-@told
+@explain_errors
 def reduce_scatter(x: TensorLike, op: str = "sum", axis: int = 0,
                    group: Group | None = None) -> Tensor:
     """A part of the reduction of all processes' tensors: that of this process.
@@ -214,7 +214,7 @@ def reduce_scatter(x: TensorLike, op: str = "sum", axis: int = 0,
     return cast(_OVER[op](swapped, axis=0), x.dtype)
 
 
-@told
+@explain_errors
 def all_to_all(x: TensorLike, split_axis: int = 0, concat_axis: int = 0,
                group: Group | None = None) -> Tensor:
     """Each process gives a part of its tensor to each, and joins what it gets.
@@ -261,7 +261,7 @@ def all_to_all(x: TensorLike, split_axis: int = 0, concat_axis: int = 0,
     return reshape(moveaxis(rows, 0, along) if along else rows, tuple(shape))
 
 
-@told
+@explain_errors
 def broadcast(x: TensorLike, root: int = 0, group: Group | None = None) -> Tensor:
     """The tensor that one process has.
 
@@ -295,7 +295,7 @@ def broadcast(x: TensorLike, root: int = 0, group: Group | None = None) -> Tenso
     return collective("broadcast", as_tensor(x), group, "", _place(root, group.size, "root"))
 
 
-@told
+@explain_errors
 def send(x: TensorLike, to: int, group: Group | None = None) -> Tensor:
     """Send a tensor to one process, which receives it with :func:`recv`.
 
@@ -338,7 +338,7 @@ def send(x: TensorLike, to: int, group: Group | None = None) -> Tensor:
     return collective("send", x, group, "", to)
 
 
-@told
+@explain_errors
 def recv(like: TensorLike, source: int, group: Group | None = None) -> Tensor:
     """Receive a tensor that one process sends with :func:`send`.
 
@@ -373,7 +373,7 @@ def recv(like: TensorLike, source: int, group: Group | None = None) -> Tensor:
     return collective("recv", x, group, "", source)
 
 
-@told
+@explain_errors
 def barrier(group: Group | None = None) -> None:
     """Wait until all processes are here, in compiled code too.
 

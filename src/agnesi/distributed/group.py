@@ -24,11 +24,11 @@ from agnesi.distributed.memory import Segment
 #: Seconds that a process waits for another one, unless ``init`` says otherwise.
 TIMEOUT = 300.0
 #: Where in the file a process holds a lock as long as it lives, beyond all memory.
-_LIFE = 1 << 40
+_LIFE_OFFSET = 1 << 40
 #: Pauses before a waiting process gives its core away, where each has a core of its own.
-_SPINS = 1000
+_PAUSE_SPINS = 1000
 #: Seconds that other threads of Python get while one of them is waited for.
-_PAUSE = 0.0005
+_PAUSE_SECONDS = 0.0005
 _GIVEN_UP, _INTERRUPTED = 16, 17
 KINDS = ("barrier", "all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all",
          "send", "recv")
@@ -71,7 +71,7 @@ class Group:
             base=ctypes.addressof(self._anchor), rank=rank, size=self.segment.size, slot=s.slot,
             slots=s.slots, checker=_address(self._checker),
             waiter=_address(self._waiter), mail=s.letter, mails=s.mails,
-            spins=_SPINS if size <= cores() else 0,
+            spins=_PAUSE_SPINS if size <= cores() else 0,
             mpi=0 if mpi is None else ctypes.addressof(mpi))
         self._hold()
         native.install(self.number, self._native)
@@ -81,7 +81,7 @@ class Group:
         """Say that this process is there, and hold a lock that its end gives back."""
         s = self.segment
         if s.file >= 0:
-            locks.hold(s.file, _LIFE + self.rank)
+            locks.hold(s.file, _LIFE_OFFSET + self.rank)
         if s.size > self.rank:
             s.put(s.control(self.rank) + memory.PID, os.getpid())
             s.put(s.control(self.rank) + memory.STATE, memory.PRESENT)
@@ -110,7 +110,7 @@ class Group:
         """Start the thread that does the collectives of this group."""
         self._jobs = ctypes.create_string_buffer(native.JOBS)
         self._native.jobs = ctypes.addressof(self._jobs)
-        self._native.spins = _SPINS if 2 * self.size <= cores() else 0
+        self._native.spins = _PAUSE_SPINS if 2 * self.size <= cores() else 0
         self._thread = threading.Thread(target=native.beside("serve"), args=(self.number,),
                                         name="agnesi collectives", daemon=True)
         self._thread.start()
@@ -194,7 +194,7 @@ class Group:
     def _answer(self, peer: int) -> int:
         """Asked by native code while it waits, and where processes differ."""
         if peer == native.GIVE_WAY:
-            time.sleep(_PAUSE)
+            time.sleep(_PAUSE_SECONDS)
             return 0
         if peer == native.GIVE_UP:
             self._fail(f"rank {self.rank} was stopped while {self._here()}")
@@ -234,11 +234,11 @@ class Group:
         return ""
 
     def _is_dead(self, peer: int) -> bool:
-        """Whether a process that was there does not hold its lock any more."""
+        """Return whether a process that was there does not hold its lock any more."""
         file = self.segment.file
-        if not locks.THERE or file < 0 or not locks.hold(file, _LIFE + peer):
+        if not locks.THERE or file < 0 or not locks.hold(file, _LIFE_OFFSET + peer):
             return False
-        locks.release(file, _LIFE + peer)
+        locks.release(file, _LIFE_OFFSET + peer)
         return True
 
     def _signature(self, place: int) -> tuple[int, str]:

@@ -17,7 +17,7 @@ from agnesi.distributed import locks, memory
 from agnesi.ops.base.convert import as_tensor
 
 #: Before the elements: how many handles there are, in this or any process, or on their way.
-_HEAD = 64
+_HEAD_BYTES = 64
 
 
 class SharedHandle:
@@ -58,14 +58,14 @@ class SharedHandle:
             raise TypeError(at("a handle needs a tensor that has a value"))
         self.shape, self.dtype = value.shape, value.dtype
         self.path = memory.own_name("tensor")
-        self._map(memory.create(self.path, _HEAD + max(value.nbytes, 1)))
+        self._map(memory.create(self.path, _HEAD_BYTES + max(value.nbytes, 1)))
         self._count(1)
         self._array[...] = value
 
     def _map(self, file: int) -> None:
         self._file = file
         self._memory = mmap.mmap(file, 0)
-        self._array = np.ndarray(self.shape, self.dtype, self._memory, _HEAD)
+        self._array = np.ndarray(self.shape, self.dtype, self._memory, _HEAD_BYTES)
 
     def _count(self, change: int) -> int:
         """Change how many handles there are, while no other process does."""

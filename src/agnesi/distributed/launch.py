@@ -19,14 +19,24 @@ from agnesi.core.support.host import cores
 from agnesi.distributed import world
 from agnesi.distributed.memory import GIVEN_UP, REASON, REASON_BYTES, Segment, open_segment
 
-#: How often processes are looked at, and seconds in which those that are left end by themselves.
-_INTERVAL, _GRACE = 0.02, 5.0
+#: Seconds between two looks at the processes.
+_POLL_SECONDS = 0.02
+#: Seconds in which those that are left end by themselves.
+_GRACE_SECONDS = 5.0
 #: What tells a process how often the job was started again.
 RESTART = "AGNESI_RESTART"
 
 
-def launch(command: Sequence[str], size: int, *, restarts: int = 0, logs: str | None = None,
-           threads: int | None = None, keep_going: bool = False, grace: float = _GRACE) -> int:
+def launch(
+    command: Sequence[str],
+    size: int,
+    *,
+    restarts: int = 0,
+    logs: str | None = None,
+    threads: int | None = None,
+    keep_going: bool = False,
+    grace: float = _GRACE_SECONDS,
+) -> int:
     """Run a program in several processes that find each other by :func:`init`.
 
     Their lines are printed behind their ranks.  If one fails, the others are told, given some
@@ -203,7 +213,7 @@ class _Job:
                 if code and not keep_going:
                     self._end(grace)
                     return first
-            time.sleep(_INTERVAL)
+            time.sleep(_POLL_SECONDS)
         return first
 
     def _failed(self, rank: int, process: subprocess.Popen[bytes], code: int, keep_going: bool
@@ -221,14 +231,14 @@ class _Job:
         """End all that are left: let them end, then ask, then kill."""
         last = time.monotonic() + grace
         while time.monotonic() < last and any(p.poll() is None for p in self.processes):
-            time.sleep(_INTERVAL)
+            time.sleep(_POLL_SECONDS)
         for act in ("terminate", "kill"):
             left = [p for p in self.processes if p.poll() is None]
             for process in left:
                 getattr(process, act)()
             last = time.monotonic() + 1.0
             while time.monotonic() < last and any(p.poll() is None for p in left):
-                time.sleep(_INTERVAL)
+                time.sleep(_POLL_SECONDS)
 
     def _close(self) -> None:
         self.segment.unlink()

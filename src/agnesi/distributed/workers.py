@@ -18,7 +18,7 @@ from agnesi.distributed.launch import ended
 from agnesi.distributed.memory import GIVEN_UP, REASON, REASON_BYTES, Segment, open_segment
 
 #: Seconds that others get once a process has failed, before they are told.
-_SOON = 0.3
+_GRACE_SECONDS = 0.3
 
 
 class Workers:
@@ -161,7 +161,7 @@ class Workers:
         last = 0.0
         while busy:
             ends = {self._ends[rank]: rank for rank in busy}
-            ready: Any = wait(list(ends), _SOON if errors else None)
+            ready: Any = wait(list(ends), _GRACE_SECONDS if errors else None)
             for end in ready:
                 rank = ends[end]
                 place, rest = busy.pop(rank)
@@ -178,7 +178,7 @@ class Workers:
                 if following is not None:
                     self._send(rank, end, ("call", function, (following[1],)))
                     busy[rank] = (following[0], rest)
-            if errors and busy and time.monotonic() - last > _SOON:
+            if errors and busy and time.monotonic() - last > _GRACE_SECONDS:
                 self._give_up(min(errors), errors[min(errors)])
         if errors:
             raise errors[min(errors)]

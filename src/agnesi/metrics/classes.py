@@ -107,7 +107,7 @@ class Accuracy(Metric):
         self.right.add_(total(cast(right, _COUNT)))
 
     def _among(self, scores: Any, targets: Any) -> tuple[Any, Any]:
-        """Whether few scores are higher than those of the targets."""
+        """Return whether few scores are higher than those of the targets."""
         scores = moveaxis(scores, 1, -1) if scores.ndim > 1 else scores
         if scores.ndim != targets.ndim + 1 or scores.shape[:-1] != targets.shape:
             raise ShapeError(at(f"Accuracy with top_k={self.top_k} takes scores of shape (samples, "

@@ -175,7 +175,7 @@ def to_config(module: Module) -> dict[str, Any]:
     for name, parameter in inspect.signature(kind).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise TypeError(at(f"to_config: {kind.__name__} does not tell how it was made"))
-        value = _told(module, name)
+        value = _parameter_value(module, name)
         if value is not parameter.default and not _equal(value, parameter.default):
             found[name] = list(value) if isinstance(value, tuple) else value
     try:
@@ -191,7 +191,7 @@ def _equal(a: Any, b: Any) -> bool:
     return type(a) is type(b) and not isinstance(a, Tensor) and bool(a == b)
 
 
-def _told(module: Module, name: str) -> Any:
+def _parameter_value(module: Module, name: str) -> Any:
     """The value of a parameter of a module's class, by the attribute of that name."""
     if name == "dtype" or name in ("generator", "algorithm", "inplace"):
         return inspect.signature(type(module)).parameters[name].default

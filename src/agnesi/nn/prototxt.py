@@ -24,7 +24,7 @@ _OLDER = {
 
 
 def is_like(text: str) -> bool:
-    """Whether a text is a prototxt, as far as its words tell."""
+    """Return whether a text is a prototxt, as far as its words tell."""
     return re.search(r"^\s*layers?\s*\{", text, re.M) is not None
 
 

@@ -27,16 +27,16 @@ from agnesi.ops.batching import pointwise
 from agnesi.ops.elementwise.explog import exp, expm1, log, log1p
 from agnesi.ops.special.special import digamma
 
-_NODES = 64
-_REACH = 40.0  # after so many lengths of decay nothing is left
+_QUADRATURE_NODES = 64
+_DECAY_LENGTHS = 40.0  # after so many lengths of decay nothing is left
 
 
 @functools.cache
 def _rule() -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights for integrals from 0 over what falls like exp(-x) or faster."""
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    nodes, weights = np.polynomial.legendre.leggauss(_QUADRATURE_NODES)
     t = (nodes + 1) / 2
-    return _REACH * t**2, weights * _REACH * t
+    return _DECAY_LENGTHS * t**2, weights * _DECAY_LENGTHS * t
 
 
 def gamma_slope(z: Tensor, a: Tensor) -> Tensor:

@@ -144,7 +144,7 @@ def begin(part: Any, group: Mapping[str, Any], defaults: dict[str, Any]) -> None
 
 
 def _groups(name: str, parameters: Any) -> list[dict[str, Any]]:
-    """What an optimizer is made with, as groups."""
+    """Return the groups of parameters that an optimizer is made with."""
     if isinstance(parameters, (Tensor, Mapping, str)) or not isinstance(parameters, Iterable):
         ways = f"{name}([w], ...) for one tensor, {name}(model.parameters(), ...) for a module"
         if isinstance(parameters, Mapping):

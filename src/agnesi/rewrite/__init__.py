@@ -113,7 +113,7 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def _alike(name: str, known: Iterable[Rule]) -> str:
-    """What might have been meant: what begins alike."""
+    """Return the names of known rules that begin like a mistyped one."""
     names = {n for r in known for n in (r.name, r.stage, *r.tags)}
     found = sorted(n for n in names if n.startswith(name[:4]))[:3]
     return f"; did you mean {' or '.join(map(repr, found))}?" if found else ""

@@ -84,7 +84,7 @@ def check_types(name: str, pattern: Tensor, replacement: Any) -> None:
 
 
 def _are_named(m: Any, n: Any) -> bool:
-    """Whether both sizes have names of the user's, which stand for different sizes."""
+    """Return whether both sizes have names of the user's, which stand for different sizes."""
     return all(isinstance(d, Dim) and not d.op and not str(d)[1:].isdigit() for d in (m, n))
 
 
@@ -96,7 +96,7 @@ def _classes(base: type) -> Iterator[Any]:
 
 
 def _names(cls: Any) -> tuple[str, ...]:
-    """What operations of a class are called, as far as the class knows."""
+    """Return the names of a class's operations, as far as the class knows."""
     return cls.names or ((cls.name,) if isinstance(cls.name, str) and cls.name else ())
 
 

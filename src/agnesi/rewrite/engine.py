@@ -40,7 +40,7 @@ _FIRINGS_PER_NODE = 30
 
 @struct
 class StageReport:
-    """What a stage did: operations before and after, firings by rule, nodes looked at.
+    """Counts of one stage: operations before and after, firings by rule, nodes visited.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class StageReport:
 
 @struct
 class Report:
-    """What the rewriting of a graph did, stage by stage, and rules that would not end.
+    """The stages of a rewrite with their counts, and rules that did not terminate.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class _Index:
 
 
 def _head(leaf: Node) -> str:
-    """What stands for the operation's name of an operand that is a leaf."""
+    """Return the key that stands for the operation's name of an operand that is a leaf."""
     if leaf.value is None and leaf.handle is None:
         return LEAF
     return LEAF if constant_value(leaf) is None else CONSTANT
@@ -214,7 +214,9 @@ class Settler:
                 stack.append(following)
 
     def _step(self, node: Node, stack: list[Node]) -> Node | None:
-        """What a node becomes next, itself where it is settled; None if it waits for operands."""
+        """Return the next form of a node, the node itself where it is settled, None if it waits for
+        operands.
+        """
         settled = self.settled
         try:
             inputs = tuple([settled[n] for n in node.inputs])
@@ -237,15 +239,16 @@ class Settler:
         return one
 
     def _circular(self, node: Node) -> bool:
-        """Whether rules led back to a node under way, which then stays as it is."""
+        """Return whether rules led back to a node under way, which then stays as it is."""
         if node not in self.became or node in self.settled:
             return False
         self.settled[node] = node
         return True
 
     def _fired(self, node: Node) -> Node:
-        """What a node is in simpler operations, or its replacement by the first rule that fires;
-        itself where none does."""
+        """Return the expansion of a node, or its replacement by the first rule that fires, or the
+        node itself.
+        """
         if self.expands:
             simpler = self._simpler(node)
             if simpler is not node:

@@ -126,24 +126,24 @@ def _combined(name: str, node: Node, xs: list[Interval]) -> Interval:
 
 
 def at_least(node: Node, bound: float) -> bool:
-    """Whether a value is a number not less than a bound, whatever the inputs are."""
+    """Return whether a value is a number not less than a bound, whatever the inputs are."""
     return interval(node).low >= bound
 
 
 def never_zero(node: Node) -> bool:
-    """Whether a value is never zero."""
+    """Return whether a value is never zero."""
     found = interval(node)
     return not found.zero or found.low > 0 or found.high < 0
 
 
 def far_from_zero(node: Node) -> bool:
-    """Whether a value is not zero as computed either: what is positive may vanish."""
+    """Return whether a value is not zero as computed either: what is positive may vanish."""
     found = interval(node)
     return found.low > 0 or found.high < 0
 
 
 def keeps_sign_of_zero(node: Node) -> bool:
-    """Whether a value is never -0.0, so that adding 0 to it does nothing."""
+    """Return whether a value is never -0.0, so that adding 0 to it does nothing."""
     if node.dtype.kind not in "fcV" or far_from_zero(node):
         return True
     if node.op is None:
@@ -162,7 +162,7 @@ def keeps_sign_of_zero(node: Node) -> bool:
 
 
 def sources(node: Node) -> set[Node]:
-    """What a value is NaN with: the leaves of the arithmetic that it is computed by, and itself."""
+    """Return the nodes with which a value is NaN: the leaves of its arithmetic, and itself."""
     found = {node}
     stack, left = [node], 64
     while stack and left:

@@ -76,7 +76,7 @@ def rules(asked: tuple[str, ...] = STAGES) -> list[Rule]:
 
 
 def custom_rules() -> bool:
-    """Whether a user has registered rules.
+    """Return whether a user has registered rules.
 
     Returns
     -------

@@ -176,14 +176,14 @@ def scalar(node: Node) -> Any:
 
 
 def is_count(node: Node) -> bool:
-    """Whether the node is a number that only sizes tell, such as a length as a float."""
+    """Return whether the node is a number that only sizes tell, such as a length as a float."""
     if node.op is None or node.shape:
         return False
     return node.op.name == "size" or ("conversion" in node.op.traits and is_count(node.inputs[0]))
 
 
 def is_number(node: Node, number: Any) -> bool:
-    """Whether the node is a constant filled with ``number``."""
+    """Return whether the node is a constant filled with ``number``."""
     value = scalar(node)
     if value is None or (value.dtype.kind == "b") is not isinstance(number, bool):
         return False
@@ -193,7 +193,8 @@ def is_number(node: Node, number: Any) -> bool:
 
 
 def may_match(pattern: Pattern, heads: tuple[str, ...]) -> bool:
-    """Whether the pattern can fit a node, by the names of its operation and of its operands'."""
+    """Return whether the pattern can fit a node, by the names of its operation and of its
+    operands'."""
     if pattern.op.name != heads[0]:
         return False
     args = pattern.args
@@ -210,7 +211,7 @@ def _may_be(pattern: Pattern, head: str) -> bool:
 
 
 def match(pattern: Pattern, node: Node) -> Bindings | None:
-    """What the variables stand for if the pattern fits the node, else None."""
+    """Return the nodes that the variables stand for if the pattern fits the node, else None."""
     if not pattern.sized and pattern.op != node.op:
         return None
     late: list[tuple[Pattern, Node]] = []
@@ -254,7 +255,7 @@ def _match(todo: list[tuple[Pattern, Node]], bound: Bindings,
 
 
 def sizes_in(pattern: Pattern, bound: Mapping[str, Node]) -> dict[Dim, Size] | None:
-    """What the sizes of a pattern's variables are; None where those of the nodes do not agree."""
+    """Return the sizes of a pattern's variables, or None where those of the nodes do not agree."""
     known: dict[Dim, Size] = {}
     for name, shape in pattern.shapes().items():
         found = bound[name].shape
@@ -267,7 +268,8 @@ def sizes_in(pattern: Pattern, bound: Mapping[str, Node]) -> dict[Dim, Size] | N
 
 
 def _agrees(pattern: Pattern, node: Node, sizes: Mapping[Dim, Size]) -> bool:
-    """Whether an operation has the sizes that the variables tell, or a number is such a size."""
+    """Return whether an operation has the sizes that the variables tell, or a number is such a
+    size."""
     if pattern.count is not None:
         size = size_with(pattern.count, sizes)
         return isinstance(size, int) and is_number(node, size)

@@ -25,7 +25,7 @@ STAGES = FAST_RUN.stages
 
 @handle
 class Rule:
-    """What all rules have: a name, a stage, tags, and the operations that they start from.
+    """The base of all rules: a name, a stage, tags, and the operations that they start from.
 
     ``ops`` holds names of operations; empty means any.
 
@@ -77,7 +77,7 @@ class Rule:
         raise NotImplementedError
 
     def may_fire(self, heads: tuple[str, ...]) -> bool:
-        """Whether it may fire, by the names of the operation and of its operands'.
+        """Return whether it may fire, by the names of the operation and of its operands'.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class Rule:
         return not self.ops or heads[0] in self.ops
 
     def goes_by(self, names: Iterable[str]) -> bool:
-        """Whether the rule's name, its stage or one of its tags is among ``names``.
+        """Return whether the rule's name, its stage or one of its tags is among ``names``.
 
         Parameters
         ----------
@@ -320,7 +320,7 @@ def conformed(new: Node, old: Node, rule: str) -> Node:
 
 
 def may_agree(new: Shape, old: Shape) -> bool:
-    """Whether shapes differ in sizes only that are not known yet."""
+    """Return whether shapes differ in sizes only that are not known yet."""
     return len(new) == len(old) and all(
         m == n or (is_open(n) and m != 1) for m, n in zip(new, old, strict=True)
     )

@@ -77,7 +77,7 @@ def file_objection(found: os.stat_result) -> str:
 
 
 def is_privileged() -> bool:
-    """Whether this process has rights that whoever started it may not have."""
+    """Return whether this process has rights that whoever started it may not have."""
     if hasattr(os, "getresuid"):
         return len({*os.getresuid()}) > 1 or len({*os.getresgid()}) > 1 or _started_privileged()
     return hasattr(os, "geteuid") and (os.getuid(), os.getgid()) != (os.geteuid(), os.getegid())
@@ -85,7 +85,8 @@ def is_privileged() -> bool:
 
 @functools.cache
 def _started_privileged() -> bool:
-    """Whether the kernel said so when it started the program (also for capabilities of files)."""
+    """Return whether the kernel said so when it started the program (also for capabilities of
+    files)."""
     try:
         with open("/proc/self/auxv", "rb") as file:
             told = dict(struct.iter_unpack("@LL", file.read()))

@@ -84,7 +84,7 @@ class Library:
                 setattr(self.c, name, function)
 
     def told(self, function: Any, *arguments: Any) -> tuple[Any, str]:
-        """What a function returns, and the text that it writes behind its last argument."""
+        """Return a function's result, and the text that it writes to its last argument."""
         text = _S()
         result = function(*arguments, ctypes.byref(text))
         if not text:
@@ -94,7 +94,7 @@ class Library:
         return result, told
 
     def made(self, function: Any, *arguments: Any) -> Any:
-        """What a function returns whose last argument is for an error."""
+        """Return the result of a function whose last argument is for an error."""
         result, error = self.told(function, *arguments)
         if not result:
             raise RuntimeError(error)

@@ -45,7 +45,7 @@ _POLLING_YIELD_SPINS = 2000
 #: Iterations that sleep for a time between two queries.
 _SLEEP_SPINS = 256
 #: Sleeps of a twentieth of a second before a thread is stopped that writes for nobody.
-_PATIENCE = 40
+_MAX_SLEEPS = 40
 
 _TYPES = {"int32": "i32", "int64": "i64", "float32": "float", "float64": "double"}
 _VECTOR_BYTES, _VECTORS_IN_FLIGHT = 64, 4  # bytes of a vector, vectors in flight
@@ -61,7 +61,7 @@ REDUCTIONS = _names()
 
 
 class Group(ctypes.Structure):
-    """What native code knows of a group of processes."""
+    """The fields of a group of processes that native code reads."""
 
     _fields_ = tuple((name, ctypes.c_int64) for name in FIELDS)
 
@@ -80,7 +80,7 @@ def source() -> str:
         "yields": str(_YIELD_SPINS), "polling": str(_POLLING_YIELD_SPINS),
         "naps": str(_SLEEP_SPINS),
         "text": str(TEXT_BYTES), "give.way": str(GIVE_WAY), "give.up": str(GIVE_UP),
-        "patience": str(_PATIENCE), "monotonic": "6" if host.SYSTEM == "darwin" else "1"})
+        "patience": str(_MAX_SLEEPS), "monotonic": "6" if host.SYSTEM == "darwin" else "1"})
     for name, number in numbers.items():
         text = text.replace("{" + name + "}", number)
     table = ", ".join(f"ptr @reduce{i}" for i in range(len(REDUCTIONS)))

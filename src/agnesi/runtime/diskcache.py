@@ -68,7 +68,9 @@ def get(name: str) -> bytes | None:
 
 
 def load(name: str, decode: Callable[[bytes], T]) -> T | None:
-    """What ``decode`` makes of an entry; one that it fails at is removed and counts as absent."""
+    """Return ``decode`` of an entry, or None; an entry that it fails at is removed and counts as
+    absent.
+    """
     body = get(name)
     if body is None:
         return None
@@ -129,7 +131,7 @@ def clear() -> int:
 
 
 def report() -> str:
-    """What the cache holds, as text: its folder, entries by kind, and what is not read, and why."""
+    """Describe the cache: its folder, entries by kind, and what is not read, and why."""
     if not config.cache:
         return "the cache is off (AGNESI_CACHE, ag.config.cache)"
     sizes: dict[str, list[int]] = defaultdict(list)
@@ -149,9 +151,9 @@ def report() -> str:
         return f"folder: {error.filename}, which is not there yet"
     except OSError as error:
         return f"not used: {error}"
-    lines += [_told("entries", [n for found in sizes.values() for n in found])
+    lines += [_format_entries("entries", [n for found in sizes.values() for n in found])
               + f", limit {limit_bytes / 1e6:.1f} MB"]
-    lines += [_told("  " + kind, found) for kind, found in sorted(sizes.items())]
+    lines += [_format_entries("  " + kind, found) for kind, found in sorted(sizes.items())]
     if refused:
         lines += [
             f"not read, and replaced by the next that is made: {len(refused)}",
@@ -161,7 +163,7 @@ def report() -> str:
     return "\n".join(lines)
 
 
-def _told(what: str, sizes: list[int]) -> str:
+def _format_entries(what: str, sizes: list[int]) -> str:
     return f"{what}: {len(sizes)}, {sum(sizes) / 1e6:.1f} MB"
 
 
@@ -179,7 +181,7 @@ def _kind(folder: Folder, file: str) -> tuple[str, str]:
 
 
 def _head(name: str, body: bytes) -> bytes:
-    """What an entry begins with: its format, and a checksum of all that it is."""
+    """Return the first bytes of an entry: its format, and a checksum of its name and body."""
     return FORMAT + bytes.fromhex(digest(name, body))
 
 

@@ -21,7 +21,7 @@ from agnesi.core.ir.foreign import address
 from agnesi.core.support.record import record
 from agnesi.runtime import pool, support
 from agnesi.runtime.machine import Code
-from agnesi.runtime.turns import memory_owner, turned
+from agnesi.runtime.turns import lock_list, memory_owner
 from agnesi.runtime.watched import Watched, array_words, checks, lying, pointer
 
 Kind = Literal["array", "float", "int", "bool", "identity", "ignore"]
@@ -319,7 +319,7 @@ def bind(
 
 
 def context(callback: Any = None, foreign: Sequence[str] = ()) -> Context:
-    """What a body needs to run, apart from its buffers."""
+    """Return the table that a body needs besides its buffers."""
     table = Context()
     table.keep = []
     _fill_rt(table, callback, foreign, table.keep)
@@ -454,7 +454,7 @@ def _fill_buffers(
 
 def _fill_apart(table: Context, apart: Sequence[tuple[int, int, int, int]], count: int,
                 states: Sequence[State], keep: list[Any]) -> None:
-    """What must not overlap: states, behind ``count`` arguments, are listed by their addresses."""
+    """Write the addresses that must not overlap: states, behind ``count`` arguments."""
     others: list[_Pair] = []
     spans: dict[tuple[int, int], list[_Span]] = {}
     for a, a_bytes, b, b_bytes in apart:
@@ -471,7 +471,7 @@ def _fill_apart(table: Context, apart: Sequence[tuple[int, int, int, int]], coun
 
 def _fill_guards(table: Context, states: Sequence[State], guards: Sequence[Guard],
                  keep: list[Any]) -> None:
-    """What is compared before each call, and with whom it takes turns."""
+    """Write what is compared before each call, and the locks that it takes."""
     pairs: list[tuple[Any, str, Any]] = [(g.owner, g.slot, g.value) for g in guards]
     pairs += [(s.owner, s.slot, s.array) for s in states if s.slot]
     words = [pointer(o, slot_offset(type(o), slot), value)  # type: ignore[arg-type]
@@ -486,7 +486,7 @@ def _fill_guards(table: Context, states: Sequence[State], guards: Sequence[Guard
     keep.append(found)
     table.checks = ctypes.addressof(found)
     uses = [(memory_owner(s.array), s.written) for s in states]
-    table.turn_count, table.turns = turned(uses, keep)
+    table.turn_count, table.turns = lock_list(uses, keep)
 
 
 def _fill_wrapper(table: Context, wrapper: Wrapper, keep: list[Any]) -> None:

@@ -131,7 +131,7 @@ def native() -> machine.Code:
 
 
 def loaded() -> bool:
-    """Whether the module is there, so that nobody would wait for it."""
+    """Return whether the module is there, so that nobody would wait for it."""
     return native.cache_info().currsize > 0
 
 
@@ -186,7 +186,7 @@ def source(waiting: str = "") -> str:
 
 
 def _layouts_agree() -> bool:
-    """Whether objects look as entry.ll expects."""
+    """Return whether objects look as entry.ll expects."""
 
     def word(thing: object, offset: int, kind: Any = ctypes.c_int64) -> Any:
         return kind.from_address(id(thing) + offset).value
@@ -238,7 +238,8 @@ _DEFINITIONS: dict[tuple[bytes, int], _MethodDef] = {}
 
 
 def _definition(name: bytes, function: int) -> _MethodDef:
-    """What a builtin is made of, which stays for ever: the builtin reads it when it is freed.
+    """Return the definition of a builtin, which lives for ever: the builtin reads it when it is
+    freed.
 
     Nothing that the builtin owns may keep it.  Of objects that refer to each other in a circle,
     Python's collector empties one after the other, and the builtin may be freed last.

@@ -39,14 +39,14 @@ _TURNS: WeakValueDictionary[int, Turn] = WeakValueDictionary()
 
 
 def memory_owner(array: np.ndarray) -> Any:
-    """What an array's memory belongs to, the same for all arrays that look into it."""
+    """Return the object that an array's memory belongs to, the same for all arrays that view it."""
     found: Any = array
     while isinstance(found, np.ndarray) and found.base is not None:
         found = found.base
     return found
 
 
-def turned(uses: Iterable[tuple[Any, bool]], keep: list[Any]) -> tuple[int, int]:
+def lock_list(uses: Iterable[tuple[Any, bool]], keep: list[Any]) -> tuple[int, int]:
     """How many turns a call takes, and the address of native code's list of them.
 
     ``uses`` are what the turns belong to, and whether it is written.
@@ -75,7 +75,7 @@ class Turns(Block):
     def __init__(self, uses: Iterable[tuple[Any, bool]]) -> None:
         self._held = _Held()
         self._keep: list[Any] = []
-        self._held.count, self._held.turns = turned(uses, self._keep)
+        self._held.count, self._held.turns = lock_list(uses, self._keep)
 
     def again(self) -> Turns:
         """The same turns, for another block."""

@@ -54,7 +54,7 @@ class _Function:
 
     @property
     def declaration(self) -> str:
-        """What the modules of those who call it say of it."""
+        """Return the declaration of the function in the modules that call it."""
         header = self.header[len(_PREFIX) :]
         result, parameters = header.split(f"@{self.label}(", 1)
         types = re.sub(r" %[\w.$-]+", "", parameters[: parameters.rindex(")")])
@@ -216,7 +216,7 @@ def pack(objects: Sequence[tuple[str, bytes]]) -> bytes:
 
 
 def unpack(data: bytes) -> list[tuple[str, bytes]]:
-    """What :func:`pack` packed; a ValueError if it did not pack this."""
+    """Return what :func:`pack` packed; raise ValueError if it did not pack this."""
     objects, at = [], 0
     while at < len(data):
         label = int.from_bytes(data[at : at + 4], "little")

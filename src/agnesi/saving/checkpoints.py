@@ -134,7 +134,7 @@ def load_checkpoint(path: Path_, /, **parts: Any) -> dict[str, Any]:
 
 
 def is_large(part: Any) -> bool:
-    """Whether a part's tensors are read straight into place, as its class can."""
+    """Return whether a part's tensors are read straight into place, as its class can."""
     return any(isinstance(part, kind) and type(part).load_state_dict is kind.load_state_dict
                for kind in (Module, Optimizer))
 

@@ -20,10 +20,10 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.loading import Stored
 from agnesi.saving.atomic import replacing
 from agnesi.saving.header import (
+    CHECKSUM_BYTES,
     METADATA,
     OLDER,
     OWN,
-    PIECE,
     SUMS,
     Header,
     pieces,
@@ -174,7 +174,7 @@ class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
         try:
             size = os.fstat(self._file.fileno()).st_size
             self.header: Header = read(self._file, size, self.name)
-            self._sums = self._told_sums()
+            self._sums = self._declared_sums()
         except BaseException:
             self._file.close()
             raise
@@ -237,7 +237,7 @@ class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
         """
         begin = self.header.start + self.header.entries[name].begin
         self._compare([(name, k, partial(self._source.read, begin + a, piece, self._verified))
-                       for k, (a, piece) in enumerate(cut(bytes_of(array), PIECE))])
+                       for k, (a, piece) in enumerate(cut(bytes_of(array), CHECKSUM_BYTES))])
         if sys.byteorder == "big":
             array.byteswap(inplace=True)
 
@@ -253,9 +253,9 @@ class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
             return
         start, checksum = self.header.start, self._source.checksum
         self._compare([
-            (name, k, partial(checksum, start + begin, min(PIECE, e.end - begin)))
+            (name, k, partial(checksum, start + begin, min(CHECKSUM_BYTES, e.end - begin)))
             for name, e in self.header.entries.items()
-            for k, begin in enumerate(range(e.begin, e.end, PIECE))
+            for k, begin in enumerate(range(e.begin, e.end, CHECKSUM_BYTES))
         ])
         self._verified = True
 
@@ -269,7 +269,7 @@ class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
         except EOFError:
             raise refusal(self.name, "was cut off while it was read") from None
 
-    def _told_sums(self) -> dict[str, list[int]]:
+    def _declared_sums(self) -> dict[str, list[int]]:
         """The checksums that the file tells, which must be as many as there are pieces."""
         key = SUMS if SUMS in self.header.metadata else OLDER
         text = self.header.metadata.get(key)

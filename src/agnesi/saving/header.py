@@ -21,9 +21,9 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, FileFormatError, at
 
 #: The most bytes of a header, as the format's own implementation has it.
-LONGEST = 100_000_000
+MAX_HEADER_BYTES = 100_000_000
 #: Bytes of a tensor that have a checksum of their own.
-PIECE = 1 << 23
+CHECKSUM_BYTES = 1 << 23
 METADATA = "__metadata__"
 #: Keys of our metadata: checksums of the tensors' pieces, and of the header without its own; and
 #: under which older files have CRC-32 sums of the pieces.
@@ -91,9 +91,9 @@ def written(entries: Mapping[str, Entry], metadata: Mapping[str, str],
                       "data_offsets": [e.begin, e.end]}
     text = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
-    if len(text) > LONGEST:
+    if len(text) > MAX_HEADER_BYTES:
         raise ValueError(at(f"names and metadata take {len(text)} bytes; the header of a "
-                            f"safetensors file has at most {LONGEST}"))
+                            f"safetensors file has at most {MAX_HEADER_BYTES}"))
     if sums is not None:
         own = f"{zlib.crc32(text):08x}"
         text = text.replace(_told(_BLANK), _told(own), 1)
@@ -102,7 +102,7 @@ def written(entries: Mapping[str, Entry], metadata: Mapping[str, str],
 
 def pieces(nbytes: int) -> int:
     """How many checksums a tensor has."""
-    return -(-nbytes // PIECE)
+    return -(-nbytes // CHECKSUM_BYTES)
 
 
 def _told(own: str) -> bytes:
@@ -116,8 +116,8 @@ def read(file: Any, size: int, name: str) -> Header:
     if len(start) < 8:
         raise refusal(name, f"has {size} bytes, fewer than the eight of a header's length")
     length = int.from_bytes(start, "little")
-    if length > LONGEST:
-        raise refusal(name, f"has a header of {length} bytes; {LONGEST} are allowed")
+    if length > MAX_HEADER_BYTES:
+        raise refusal(name, f"has a header of {length} bytes; {MAX_HEADER_BYTES} are allowed")
     if length > size - 8:
         raise refusal(name, f"is cut off: its header has {length} bytes, {size - 8} are there")
     text = file.read(length)

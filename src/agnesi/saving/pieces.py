@@ -11,13 +11,13 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from agnesi.core.support.host import cores
-from agnesi.saving.header import PIECE
+from agnesi.saving.header import CHECKSUM_BYTES
 from agnesi.saving.sums import Cyclic, Lanes, lanes
 
 #: Threads that read and sum up: more wait for the same memory.
 THREADS = min(4, cores())
 #: Bytes that are read at once: they stay in a core's cache until they are summed up.
-SIP = 1 << 18
+READ_BYTES = 1 << 18
 
 
 def flat(array: np.ndarray) -> memoryview:
@@ -40,7 +40,7 @@ def cut(data: memoryview, size: int) -> Iterator[tuple[int, memoryview]]:
 
 def write(file: BinaryIO, data: memoryview, pool: ThreadPoolExecutor) -> list[int]:
     """Write bytes, and give the checksums of their pieces."""
-    sums = [pool.submit(lanes, piece) for _, piece in cut(data, PIECE)]
+    sums = [pool.submit(lanes, piece) for _, piece in cut(data, CHECKSUM_BYTES)]
     left = data
     while left:
         left = left[file.write(left[: 1 << 26]):]
@@ -67,7 +67,7 @@ class Source:
             _copy(data, source)
             return 0
         found = self.kind()
-        for begin, sip in cut(data, SIP):
+        for begin, sip in cut(data, READ_BYTES):
             _copy(sip, source[begin: begin + len(sip)])
             found.add(sip)
         return found.value()

@@ -32,7 +32,7 @@ def swapped(kernel: Any, others: Mapping[Buffer, Buffer], only: Buffer | None = 
 
 
 def swappable(kernel: Kernel) -> bool:
-    """Whether :func:`swapped` can exchange its buffers."""
+    """Return whether :func:`swapped` can exchange its buffers."""
     return isinstance(kernel, (Nest, Product, Convolution))
 
 

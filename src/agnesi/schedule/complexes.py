@@ -22,7 +22,7 @@ _KNOWN = COMPLEX.keys() | REAL.keys() | {"where", "positive", "complex"}
 
 
 def is_known(node: Node) -> bool:
-    """Whether an operation on complex numbers can be said in real ones."""
+    """Return whether an operation on complex numbers can be written in real ones."""
     op = node.op
     if op is None:
         return True

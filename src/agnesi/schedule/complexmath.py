@@ -173,7 +173,7 @@ def _sqrt(z: Pair) -> Pair:
 
 # -- exponentials and logarithms ----------------------------------------------------------------
 def _large_exp(x: Real) -> tuple[Real, Real, float]:
-    """Whether exp(x) may overflow; then that of a smaller number, and the factor left out."""
+    """Return whether exp(x) may overflow; then exp of a smaller number, and the factor left out."""
     most = math.floor(math.log(float(x.limits.max)))
     step = most // 2
     return x > most - 1, (x - step).to("exp"), math.exp(step)

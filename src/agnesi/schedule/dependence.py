@@ -8,13 +8,15 @@ from agnesi.core.ir.kernels import Buffer, Kernel
 
 
 class Traffic:
-    """What kernels read and what they write, asked once of each; none may change meanwhile."""
+    """The buffers that kernels read and write, collected once of each; kernels must not change
+    meanwhile.
+    """
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Kernel, tuple[list[Buffer], list[Buffer]]]] = {}
 
     def of(self, kernel: Kernel) -> tuple[list[Buffer], list[Buffer]]:
-        """What a kernel reads, and what it writes."""
+        """Return the buffers that a kernel reads, and those that it writes."""
         found = self._known.get(id(kernel))
         if found is None:
             found = self._known[id(kernel)] = kernel, (kernel.reads(), kernel.writes())
@@ -22,7 +24,7 @@ class Traffic:
 
 
 class Dependence:
-    """What each kernel waits for, and one order that respects it.
+    """The kernels that each kernel waits for, and one order that respects it.
 
     Kernels go by their positions in the given sequence, which must be in order itself.
 

@@ -85,7 +85,7 @@ PASSES = (
 
 
 def optional(name: str) -> bool:
-    """Whether a pass has this name.
+    """Return whether a pass has this name.
 
     Raises
     ------
@@ -99,8 +99,8 @@ def optional(name: str) -> bool:
     return found is not None
 
 
-def told(counts: Mapping[str, int]) -> list[str]:
-    """What each pass did, in order, without those that did nothing."""
+def describe_counts(counts: Mapping[str, int]) -> list[str]:
+    """Return a line for each pass that changed something, in order."""
     return [f"{p.name}: {counts[p.name]} {p.counts}" for p in PASSES if counts.get(p.name)]
 
 
@@ -125,7 +125,7 @@ def schedule(request: Request) -> Program:
 
 
 class _Verifier:
-    """What is checked behind which pass."""
+    """The checks that run after each pass."""
 
     def __init__(self, request: Request) -> None:
         from agnesi.schedule import verify

@@ -44,14 +44,18 @@ class Verifier:
         self._fine: dict[int, tuple[Kernel, list[Store]]] = {}
 
     def check(self, program: Program, name: str) -> None:
-        """What holds of kernels in an order that respects what they need."""
+        """Check the invariants of a program whose kernels are in an order that respects their
+        dependences.
+        """
         written: set[Buffer] = set()
         for kernel in program.kernels:
             for buffer in kernel.reads():
                 if buffer.role not in (*_GIVEN, "sum") and buffer not in written and (
                     guess(buffer.size)
                 ):
-                    _fail(name, kernel, f"reads {_told(buffer)}, which nothing has written")
+                    _fail(
+                        name, kernel, f"reads {_describe_buffer(buffer)}, which nothing has written"
+                    )
             written.update(kernel.writes())
             stores = kernel.stores()
             _, known = self._fine.get(id(kernel), (None, []))
@@ -62,15 +66,15 @@ class Verifier:
 
 
 def _check_store(name: str, kernel: Kernel, store: Store) -> None:
-    """What a store writes has the buffer's type, and so has what it reads; all stay inside."""
+    """Check that a store and its loads have the dtypes of their buffers and stay inside."""
     if store.value.dtype != name_of(store.buffer.dtype):
-        _fail(name, kernel, f"stores {store.value.dtype} to {_told(store.buffer)}")
+        _fail(name, kernel, f"stores {store.value.dtype} to {_describe_buffer(store.buffer)}")
     _check_place(name, kernel, store.buffer, store.offset)
     for value in walk([store.value, *store.offset.atoms]):
         if value.op == "load":
             buffer, place = value.param
             if value.dtype != name_of(buffer.dtype):
-                _fail(name, kernel, f"loads {value.dtype} from {_told(buffer)}")
+                _fail(name, kernel, f"loads {value.dtype} from {_describe_buffer(buffer)}")
             _check_place(name, kernel, buffer, place)
 
 
@@ -82,11 +86,11 @@ def _check_place(name: str, kernel: Kernel, buffer: Buffer, place: Affine) -> No
     assert bounds is not None
     steps = [(n - 1) * s for n, s in zip(buffer.shape, buffer.strides, strict=True)]
     if bounds[0] < sum(s for s in steps if s < 0) or bounds[1] > sum(s for s in steps if s > 0):
-        _fail(name, kernel, f"touches {_told(buffer)} at {place}, outside of it")
+        _fail(name, kernel, f"touches {_describe_buffer(buffer)} at {place}, outside of it")
 
 
 def check_memory(layout: Layout, name: str) -> None:
-    """Whether no buffer's memory is written while another one there is still needed."""
+    """Check that no buffer's memory is written while another one there is still needed."""
     spans: dict[Buffer, tuple[int, int]] = {}
     written: set[Buffer] = set()
     for k, kernel in enumerate(layout.kernels):
@@ -110,7 +114,7 @@ def check_memory(layout: Layout, name: str) -> None:
 
 
 def check_updates(program: Program, name: str) -> None:
-    """Whether updates are written behind all kernels that may fail."""
+    """Check that updates are written behind all kernels that may fail."""
     lasting = {state.slot for state, _ in program.request.updates}
     begun = False
     for kernel in program.layout.kernels:
@@ -120,19 +124,25 @@ def check_updates(program: Program, name: str) -> None:
 
 
 def check_groups(layout: Layout, name: str) -> None:
-    """Whether kernels that run at the same time write nothing that another one of them touches."""
+    """Check that kernels that run at the same time write nothing that another one of them touches.
+    """
     for group in layout.groups:
         for one, other in permutations(group.kernels, 2):
             for a, b in pairs(one.writes(), (*other.reads(), *other.writes())):
                 if a.slot == b.slot and a.offset < b.offset + b.nbytes and (
                     b.offset < a.offset + a.nbytes
                 ):
-                    _fail(name, one, f"writes {_told(a)} while another one needs {_told(b)}")
+                    _fail(
+                        name,
+                        one,
+                        f"writes {_describe_buffer(a)} while another one needs "
+                        f"{_describe_buffer(b)}",
+                    )
 
 
 def _check_pair(name: str, kernels: Sequence[Kernel], spans: dict[Buffer, tuple[int, int]],
                 a: Buffer, b: Buffer) -> None:
-    """Whether two buffers may have memory in common: the later one begins as the other ends."""
+    """Check that two buffers may share memory: the later one begins as the other ends."""
     first, second = sorted((a, b), key=lambda x: (spans[x][0], spans[x][1]))
     if first.role in _GIVEN and second.role in _GIVEN and "state" not in (first.role, second.role):
         return
@@ -141,12 +151,16 @@ def _check_pair(name: str, kernels: Sequence[Kernel], spans: dict[Buffer, tuple[
         return
     kernel = kernels[begins]
     if last > begins or not overwrites_safely(kernel, first, second):
-        _fail(name, kernel, f"writes {_told(second)} over {_told(first)}, which is needed until "
-                            f"kernel {last}")
+        _fail(
+            name,
+            kernel,
+            f"writes {_describe_buffer(second)} over {_describe_buffer(first)}, which is needed "
+            f"until kernel {last}",
+        )
 
 
 def check_work(program: Program, plain: Callable[[], Program], name: str) -> None:
-    """Whether kernels take about as many instructions as single operations would.
+    """Check that kernels take about as many instructions as single operations would.
 
     ``plain`` makes the program in which every value has memory.
     """
@@ -169,7 +183,7 @@ def _fail(name: str, kernel: Kernel, what: str) -> None:
     raise BrokenProgramError(f"after the pass {name!r}, the kernel of {made} {what}")
 
 
-def _told(buffer: Buffer) -> str:
+def _describe_buffer(buffer: Buffer) -> str:
     return f"{buffer.role} {buffer.dtype.name}{list(buffer.shape)} {buffer!r}"
 
 

@@ -28,7 +28,7 @@ from agnesi.core.tensor import Tensor, wrap
 #: From so many steps on, a compiled one pays.
 _COMPILED_FROM = 400
 #: Rows that a prediction takes at once.
-_ROWS = 4096
+_BATCH_ROWS = 4096
 
 
 def perceptron(sizes: list[int], activation: Callable[[], nn.Module]) -> nn.Sequential:
@@ -244,8 +244,8 @@ class Estimator(BaseEstimator):
         module = module or self.module_
         module.eval()
         with no_grad():
-            parts = [module(wrap(_dense(X[i: i + _ROWS]))).numpy()
-                     for i in range(0, X.shape[0], _ROWS)]
+            parts = [module(wrap(_dense(X[i: i + _BATCH_ROWS]))).numpy()
+                     for i in range(0, X.shape[0], _BATCH_ROWS)]
         return np.concatenate(parts)
 
     def _predicted(self, X: Any, part: str = "") -> np.ndarray:

@@ -109,7 +109,7 @@ class _Watching(Callback):
         self.best = math.inf if self.mode == "min" else -math.inf
 
     def _improved(self, row: Mapping[str, Any]) -> bool:
-        """Whether an epoch is the best so far."""
+        """Return whether an epoch is the best so far."""
         if self.monitor not in row:
             raise KeyError(at(f"{type(self).__name__} follows {self.monitor!r}, but epochs tell "
                               f"{list(row)}; give fit(validation=...)"))

@@ -78,7 +78,7 @@ def test_files_are_read_once(fresh_cache, monkeypatch):
     monkeypatch.setattr(build, "_MIN_AGE_SECONDS", -1e9)
     found = [build.build.__wrapped__() for _ in range(3)]
     assert len(set(found)) == 1 and len(found[0]) == 64 and len(reads) == 1
-    monkeypatch.setattr(build, "_are_told_apart", lambda files: False)
+    monkeypatch.setattr(build, "_are_distinguishable", lambda files: False)
     assert build.build.__wrapped__() == found[0] and len(reads) == 2
 
 
@@ -89,7 +89,7 @@ def test_images_of_file_systems_do_not_tell_files_apart(monkeypatch):
     whole = os.stat_result(
         (*found,), {"st_ctime_ns": 1_700_000_000 * build._NANOSECONDS_PER_SECOND}
     )
-    assert not build._are_told_apart([*files, (name, whole)])
+    assert not build._are_distinguishable([*files, (name, whole)])
 
 
 def test_files_that_were_just_written_are_read_again(fresh_cache, monkeypatch):

@@ -15,7 +15,7 @@ import agnesi as ag
 from agnesi.core.dispatch import apply
 from agnesi.ops.random import random
 from agnesi.ops.random.generators import Generator
-from agnesi.ops.random.noise import _NATIVE, Noise
+from agnesi.ops.random.noise import _CHUNK_BLOCKS, Noise
 from agnesi.ops.random.philox import CHUNK, Advance, RandomBits, philox
 
 ONES = 0xFFFFFFFF
@@ -194,7 +194,7 @@ def test_noise_follows_the_documented_layout():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", ["unit", "normal"])
 def test_noise_is_the_same_in_pieces_at_once_and_compiled(kind, dtype):
-    n = 4 * _NATIVE + 4001
+    n = 4 * _CHUNK_BLOCKS + 4001
     op = Noise(kind, n, np.dtype(dtype))
     state = np.array([3, 4, ONES - 20, 0], np.uint32)
     pieces = op.perform(state)

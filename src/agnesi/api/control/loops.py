@@ -15,7 +15,7 @@ from agnesi.api.control.growing import growing_while
 from agnesi.api.control.nests import (
     Nest,
     apart,
-    asked,
+    call_user_function,
     decision,
     is_symbolic,
     next_carries,
@@ -186,8 +186,12 @@ def map(f: Function, xs: Any) -> Any:
     >>> ag.map(lambda x: x.sum(), ag.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([3., 7.])
     """
-    loop = Loop(lambda carry, x: (carry, asked("map", "f(x)", f, x)), Nest("map", "init", ()),
-                Nest("map", "xs", xs), ())
+    loop = Loop(
+        lambda carry, x: (carry, call_user_function("map", "f(x)", f, x)),
+        Nest("map", "init", ()),
+        Nest("map", "xs", xs),
+        (),
+    )
     loop.owner = "map"
     loop.count_steps(None)
     return loop.run()[1]
@@ -240,7 +244,9 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
     carry = Nest("while_loop", "init", init)
     carry.suit(())
     test, step = (
-        functools.partial(asked, "while_loop", f"{name}(carry): a nest is one argument", f)
+        functools.partial(
+            call_user_function, "while_loop", f"{name}(carry): a nest is one argument", f
+        )
         for name, f in (("condition", condition), ("body", body))
     )
 
@@ -307,7 +313,7 @@ def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
     if not callable(body):
         raise TypeError(at(f"fori_loop: body must be a function, not {typed(body)}; the order is "
                            "fori_loop(lower, upper, body, init)"))
-    call = functools.partial(asked, "fori_loop", "body(i, carry)", body)
+    call = functools.partial(call_user_function, "fori_loop", "body(i, carry)", body)
     lower, upper = whole("fori_loop", "lower", lower), whole("fori_loop", "upper", upper)
     if not (isinstance(lower, Tensor) or isinstance(upper, Tensor)):
         loop = Loop(lambda carry, i: (call(i, carry), None), Nest("fori_loop", "init", init),
@@ -368,8 +374,11 @@ def cond(condition: Any, then: Function, otherwise: Function, *operands: Any) ->
     known = isinstance(condition, bool)
     chosen = decision("cond", "the condition", condition)
     if known or not is_symbolic(chosen):
-        found = Nest("cond", "the result",
-                     asked("cond", CALLED, then if condition else otherwise, *operands))
+        found = Nest(
+            "cond",
+            "the result",
+            call_user_function("cond", CALLED, then if condition else otherwise, *operands),
+        )
         with recording_for([t.node for t in found.tensors if t.node is not None]):
             return found.build([apply(COPY, t) for t in found.tensors])
     return traced_cond(chosen, then, otherwise, operands)

@@ -95,7 +95,7 @@ def changes_fixed(owner: str) -> TraceError:
 
 
 def is_symbolic(*tensors: Any) -> bool:
-    """Whether a graph is being written: a trace runs, or values are still to come."""
+    """Return whether a graph is being written: a trace runs, or values are still to come."""
     return is_tracing() or any(
         isinstance(x, Tensor) and x.data is None for x in tensors
     )
@@ -172,7 +172,7 @@ def next_carries(owner: str, carry: Nest, found: Any, *, ran: bool = False,
 
 
 def _is_exact(number: Any, before: Tensor, dtype: Any) -> bool:
-    """Whether a number lost no digits when the loop began."""
+    """Return whether a number lost no digits when the loop began."""
     return dtype is None or bool(before.data == number)
 
 
@@ -205,7 +205,7 @@ def widened(carry: Nest, dtypes: Sequence[Any]) -> None:
             carry.tensors[i] = as_tensor(carry.leaves[i], dtype)
 
 
-def asked(owner: str, form: str, f: Any, *args: Any) -> Any:
+def call_user_function(owner: str, form: str, f: Any, *args: Any) -> Any:
     """What a user's function gives; where it cannot be called, the error tells how it is."""
     return call_user(f, args, {}, owner, form)
 

@@ -9,7 +9,7 @@ from typing import Any
 from agnesi.api.control.nests import (
     Nest,
     apart,
-    asked,
+    call_user_function,
     changes,
     changes_fixed,
     decision,
@@ -39,7 +39,7 @@ Function = Callable[..., Any]
 
 
 class Loop:
-    """What a scan is asked to do.
+    """The parameters of a scan.
 
     Attributes
     ----------
@@ -97,12 +97,12 @@ class Loop:
             )
 
     def called(self, *args: Any) -> Any:
-        """What the body gives."""
-        return asked(self.owner, self.form, self.f, *args)
+        """Return the results of the body."""
+        return call_user_function(self.owner, self.form, self.f, *args)
 
     def stops(self, carry: Any) -> Tensor:
-        """Whether the loop ends with a carry."""
-        found = asked(self.owner, "until(carry)", self.until, carry)
+        """Return whether the loop ends with a carry."""
+        found = call_user_function(self.owner, "until(carry)", self.until, carry)
         return decision(self.owner, "what until() returns", found)
 
     # -- ways to run ----------------------------------------------------------------------
@@ -141,7 +141,7 @@ class Loop:
         flipped = self.reverse and self.until is not None
         xs = self.xs
         if flipped:
-            xs = Nest("scan", "xs", xs.build([turned(x, self.count) for x in xs.tensors]))
+            xs = Nest("scan", "xs", xs.build([reversed_rows(x, self.count) for x in xs.tensors]))
         return TracedScan(
             self.f, self.called, self.carry, xs, self.given, self.length, count=self.count,
             reverse=self.reverse and not flipped, stops=self.stops if self.until else None,
@@ -158,7 +158,7 @@ class Loop:
             outer = [s.outer for s in made.states]
             self.updates.update(zip(outer, made.values, strict=True))
         if self.reverse and self.until is not None:
-            ys = tree.map_leaves(lambda y: turned(y, self.count), ys)
+            ys = tree.map_leaves(lambda y: reversed_rows(y, self.count), ys)
         return carry, ys, steps
 
     def _eager(self) -> tuple[Any, Any, Any]:
@@ -338,7 +338,7 @@ def counted(count: Tensor, rows: Any) -> Tensor:
     return found
 
 
-def turned(rows: Tensor, count: Tensor | None) -> Tensor:
+def reversed_rows(rows: Tensor, count: Tensor | None) -> Tensor:
     """Rows the other way round: the first ``count``, if only the run tells how many count."""
     if count is None:
         return rows[::-1]

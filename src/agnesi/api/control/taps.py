@@ -119,7 +119,7 @@ class _Step:
 
     def results(self, windows: Any, rows: Sequence[Any],
                 given: Sequence[Any]) -> tuple[list[Any], Any]:
-        """What the function gives, and the condition to stop or None."""
+        """Return the results of the function, and the condition to stop or None."""
         taps = [v for o, w in zip(self.outputs, windows, strict=False) for v in o.read(w)]
         found = self.fn(*rows, *taps, *given)
         stop, updates = None, {}
@@ -141,7 +141,7 @@ class _Step:
 
     def probe(self, carry: Nest, rows: Sequence[Tensor],
               given: Sequence[Any]) -> bool:
-        """Whether the function tells when to stop."""
+        """Return whether the function tells when to stop."""
         with tracing(*carry.tensors, *rows) as trace:
             windows = carry.build([trace.variable(t) for t in carry.tensors])
             row = [trace.variable(Row(x)) for x in rows]

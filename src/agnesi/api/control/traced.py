@@ -10,7 +10,7 @@ from typing import Any
 from agnesi.api.control.nests import (
     Nest,
     Wider,
-    asked,
+    call_user_function,
     changes,
     changes_fixed,
     decision,
@@ -48,7 +48,7 @@ CALLED = "then(*operands): lambda: x gives a value, ag.where chooses between two
 
 @contextmanager
 def tracing(*operands: Tensor) -> Iterator[BodyTrace]:
-    """What runs within this block is the body of a loop or branch on operands."""
+    """Trace the code in this block as the body of a loop or branch on operands."""
     symbolic = STATE.symbolic or (None if any(x.data is None for x in operands) else False)
     with witnessed(), switched(symbolic=symbolic), body_trace(STATE.recording) as trace:
         yield trace
@@ -78,7 +78,7 @@ def variables(trace: BodyTrace, nest: Nest) -> list[Tensor]:
 
 
 def pair_of(owner: str, found: Any) -> tuple[Any, Any]:
-    """What the body of a scan returned."""
+    """Return the two parts of what the body of a scan returned."""
     if not isinstance(found, tuple) or len(found) != 2:
         raise TypeError(
             at(
@@ -233,10 +233,10 @@ def traced_while(owner: str, condition: Function, body: Function, carry: Nest) -
     def attempt() -> Any:
         with tracing(*carry.tensors) as tests:
             given = variables(tests, carry)
-            asked = [t.node for t in given]
+            symbols = [t.node for t in given]
             proceed = decision(owner, "the condition", condition(carry.build(given)))
             test = [current(proceed)]
-        if tests.states() or [t.node for t in given] != asked:
+        if tests.states() or [t.node for t in given] != symbols:
             raise TraceError(
                 at(f"{owner}: the condition changes tensors in place; let the body do that")
             )
@@ -245,15 +245,15 @@ def traced_while(owner: str, condition: Function, body: Function, carry: Nest) -
             begin = [t.node for t in inner]  # they may be changed in place
             new = next_carries(owner, carry, body(carry.build(inner)))
             nodes = [current(t) for t in new]
-        return tests, asked, test, trace, begin, nodes
+        return tests, symbols, test, trace, begin, nodes
 
-    tests, asked, test, trace, begin, nodes = again(attempt, carry)
+    tests, symbols, test, trace, begin, nodes = again(attempt, carry)
     states = trace.states()
     trace.clear()
     tests.meet(trace, states)
     beside = [tests.captures[s.key].inner for s in states]
     (first, second), captured = close_all([
-        (tests, [*asked, *beside], test),
+        (tests, [*symbols, *beside], test),
         (trace, [*begin, *(s.inner for s in states)], [*nodes, *(s.now for s in states)]),
     ])
     op = While(first, second, len(begin) + len(states))
@@ -314,7 +314,7 @@ def chosen_graphs(chosen: Tensor, then: Any, otherwise: Any) -> Any:
 
 
 def _edge(first: Sequence[Node], second: Sequence[Node]) -> list[Node]:
-    """What two stretches of a graph read from where they meet, and from its inputs."""
+    """Return the nodes that two parts of a graph read from where they meet, and from its inputs."""
     order = toposort([*first, *second])
     common = set(toposort(first)) & set(toposort(second))
     common |= {n for n in order if type(n.op) is Item and n.inputs[0] in common}
@@ -333,7 +333,7 @@ def _different(owner: str, what: str, first: tree.Tree, second: tree.Tree) -> Ex
 def _branch(f: Function, operands: Sequence[Any]) -> Any:
     given = [v for v in tree.flatten(operands)[0] if isinstance(v, Tensor)]
     with tracing(*given) as trace:
-        leaves, shape = tree.flatten(asked("cond", CALLED, f, *operands))
+        leaves, shape = tree.flatten(call_user_function("cond", CALLED, f, *operands))
         # What was changed in place stands for what it was before when the trace ends.
         leaves = [symbol(current(y)) if isinstance(y, Tensor) and y.data is None else y
                   for y in leaves]

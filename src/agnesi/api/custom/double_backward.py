@@ -84,7 +84,7 @@ def _closed(ends: Callable[[BodyTrace], tuple[list[Tensor], list[Tensor]]]
 
 
 def _same(a: Tensor, b: Tensor) -> bool:
-    """Whether tensors from outside are one, or hold the same numbers."""
+    """Return whether tensors from outside are one, or hold the same numbers."""
     if a is b or a.data is None or b.data is None:
         return a is b
     return np.array_equal(a.data, b.data, equal_nan=a.dtype.kind in "fc")

@@ -12,7 +12,7 @@ import numpy as np
 from agnesi.autodiff.recompute import After
 from agnesi.core.dispatch import apply, assign, record_many
 from agnesi.core.op import Op
-from agnesi.core.public import told
+from agnesi.core.public import explain_errors
 from agnesi.core.support import tree
 from agnesi.core.support.config import LENT, STATE
 from agnesi.core.support.record import record
@@ -154,7 +154,7 @@ def _behind_effects(condition: Tensor) -> Tensor:
 LENT.behind_effects = _behind_effects
 
 
-@told
+@explain_errors
 def callback(function: Callable[..., Any], like: Any, *args: Any, effect: bool = False) -> Any:
     """A Python function of NumPy arrays in the middle of tensors, compiled code included.
 
@@ -245,7 +245,7 @@ class _Line:
         return ()
 
 
-@told
+@explain_errors
 def print(text: Any, *args: Any, **named: Any) -> Any:
     """Print a line each time this is reached, in compiled code too, in program order.
 

@@ -25,7 +25,7 @@ from agnesi.ops.control.loop import applied
 Arrays = tuple[Any, ...]
 
 #: Calls of ``backward`` for one derivative in forward mode.
-_MOST = 1 << 14
+_MAX_BACKWARD_CALLS = 1 << 14
 
 
 class Function:
@@ -127,7 +127,7 @@ class Function:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two arrays hold the same numbers."""
+    """Return whether two arrays hold the same numbers."""
     return a is b or np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
 
 
@@ -242,7 +242,7 @@ class _Applied(Op):
         ts = arrays[self.arity : -self.outputs]
         self._recall(inputs, ys)
         whole = sum(y.size for y in ys)
-        if whole > _MOST:
+        if whole > _MAX_BACKWARD_CALLS:
             raise GradientError(
                 f"forward mode would call backward {whole} times, once for each element of the "
                 "results; write it as ag.op with a rule jvp=")

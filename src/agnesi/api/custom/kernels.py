@@ -27,7 +27,7 @@ Expression = str | Callable[..., Any]
 
 
 def _function(expression: Expression, parameters: str = "") -> tuple[Callable[..., Any], int]:
-    """What an expression means, and how many operands it takes."""
+    """Return the function that an expression means, and how many operands it takes."""
     if isinstance(expression, str):
         function, names = parsed(expression, parameters)
         return function, len(names)

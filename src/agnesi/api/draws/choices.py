@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.ir.dims import product
-from agnesi.core.public import public, told
+from agnesi.core.public import explain_errors, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor
@@ -195,7 +195,7 @@ def permuted(x: TensorLike, *, axis: int | None = None, generator: Generator | N
     return take_along_axis(x, order, axis)
 
 
-@told
+@explain_errors
 def bytes_(length: int, *, generator: Generator | None = None) -> bytes:
     """Random bytes.
 

@@ -23,18 +23,20 @@ from agnesi.ops.elementwise.explog import exp, log1p
 from agnesi.ops.random.generators import Generator
 
 #: Means from which rejection is faster.
-_LARGE = 10.0
+_MIN_REJECTION_MEAN = 10.0
 #: Counts after which the chances of small means are nothing any more.
-_MOST = 110.0
+_MAX_SMALL_COUNT = 110.0
 
 
 # -- Poisson ------------------------------------------------------------------------------------
 def poisson_of(d: Draw, lam: Tensor) -> Tensor:
     """Poisson numbers in float64; -1 where there are none."""
-    large = lam >= _LARGE
+    large = lam >= _MIN_REJECTION_MEAN
     few = where(large, 1.0, lam)
-    small = d.stepped("few events", (lam < _LARGE) & (lam > 0.0), d.unit(), exp(-few), few)
-    lam_ = where(large, lam, _LARGE)
+    small = d.stepped(
+        "few events", (lam < _MIN_REJECTION_MEAN) & (lam > 0.0), d.unit(), exp(-few), few
+    )
+    lam_ = where(large, lam, _MIN_REJECTION_MEAN)
     many = d.stepped("poisson", large, floor(lam_), lam_)
     return where(large, many, where(lam >= 0.0, small, -1.0))
 
@@ -89,7 +91,7 @@ def binomial_of(d: Draw, n: Tensor, p: Tensor) -> Tensor:
     turned = p > 0.5
     p = where(valid, where(turned, 1.0 - p, p), 0.0)
     n = where(valid, n, 0.0)
-    large = n * p >= _LARGE
+    large = n * p >= _MIN_REJECTION_MEAN
     odds = p / (1.0 - p)
     few = where(large, 0.0, n)
     open_ = logical_not(large) & (few * p > 0.0)
@@ -200,7 +202,7 @@ def marked(d: Draw, good: Tensor, bad: Tensor, sample: Tensor) -> Tensor:
     rare = minimum(good, bad)
     drawn = minimum(sample, total - sample)
     rare, drawn, whole = (where(valid, x, 0.0) for x in (rare, drawn, total))
-    large = drawn > _LARGE
+    large = drawn > _MIN_REJECTION_MEAN
     few = where(large, 0.0, drawn)
     left = d.stepped("single draws", few > 0.0, rare, few, whole)
     k = where(large, _ratio_of_uniforms(d, drawn, rare, whole, large), rare - left)

@@ -18,7 +18,7 @@ from agnesi.ops.base.select import maximum, where
 from agnesi.ops.random.generators import Generator
 
 #: Concentrations below which directions are as good as uniform.
-_EVEN = 1e-6
+_MAX_UNIFORM_CONCENTRATION = 1e-6
 
 
 @public
@@ -74,15 +74,15 @@ def vonmises(mu: TensorLike = 0.0, kappa: TensorLike = 1.0, size: ShapeLike | No
 
 def _directions(d: Draw, kappa: Tensor) -> Tensor:
     """Directions around 0, in float64."""
-    k = maximum(kappa, _EVEN)
+    k = maximum(kappa, _MAX_UNIFORM_CONCENTRATION)
     tau = 1.0 + sqrt(1.0 + 4.0 * k * k)
     rho = (tau - sqrt(2.0 * tau)) / (2.0 * k)
     # s = (1 + rho²) / (2 rho), which loses digits for small k, is 1 / k there.
     s = where(k < 1e-4, 1.0 / k + k, (1.0 + rho * rho) / (2.0 * rho))
 
     even = (d.unit() * 2.0 - 1.0) * math.pi
-    found = d.stepped("von mises", kappa >= _EVEN, even * 0.0, k, s)
-    turn = where(kappa < _EVEN, even, where(d.unit() < 0.5, -found, found))
+    found = d.stepped("von mises", kappa >= _MAX_UNIFORM_CONCENTRATION, even * 0.0, k, s)
+    turn = where(kappa < _MAX_UNIFORM_CONCENTRATION, even, where(d.unit() < 0.5, -found, found))
     return where(kappa >= 0.0, turn, math.nan)
 
 

@@ -13,7 +13,7 @@ from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim
 from agnesi.core.op import typed
-from agnesi.core.public import told
+from agnesi.core.public import explain_errors
 from agnesi.core.shapes import fits
 from agnesi.core.support import dtypes
 from agnesi.core.support.dtypes import as_dtype
@@ -27,7 +27,7 @@ from agnesi.ops.sparse.products import SAMPLED
 
 
 # -- construction -----------------------------------------------------------------------------
-@told
+@explain_errors
 def csr(x: TensorLike, shape: ShapeLike | None = None, dtype: DTypeLike = None) -> CSR:
     """A sparse matrix by rows, from anything that says what its entries are.
 
@@ -65,7 +65,7 @@ def csr(x: TensorLike, shape: ShapeLike | None = None, dtype: DTypeLike = None) 
     return found
 
 
-@told
+@explain_errors
 def csc(x: TensorLike, shape: ShapeLike | None = None, dtype: DTypeLike = None) -> CSC:
     """A sparse matrix by columns; parameters are those of :func:`csr`.
 
@@ -103,7 +103,7 @@ def csc(x: TensorLike, shape: ShapeLike | None = None, dtype: DTypeLike = None) 
     return found
 
 
-@told
+@explain_errors
 def coo(data: TensorLike, coordinates: TensorLike, shape: ShapeLike | None = None) -> CSR:
     """A sparse matrix (by rows) from entries, their rows and their columns, in any order.
 
@@ -185,7 +185,7 @@ def _from_triples(data: Tensor, coordinates: Any, shape: Any, kind: Any) -> Any:
     return kind(data[order], indices, indptr, shape)
 
 
-@told
+@explain_errors
 def from_scipy(x: Any) -> Any:
     """A matrix of ``scipy.sparse``: CSC if it is one, else CSR.
 
@@ -214,7 +214,7 @@ def from_scipy(x: Any) -> Any:
     return kind(x.data, x.indices, x.indptr, x.shape)
 
 
-@told
+@explain_errors
 def to_scipy(a: SparseTensor) -> Any:
     """``a.to_scipy()``.
 
@@ -241,7 +241,7 @@ def to_scipy(a: SparseTensor) -> Any:
     return a.to_scipy()
 
 
-@told
+@explain_errors
 def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None) -> CSR:
     """Ones on the diagonal.
 
@@ -276,7 +276,7 @@ def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None) -> CSR:
     return coo(ones, (line, line), (n, n if m is None else m))
 
 
-@told
+@explain_errors
 def square_diagonal(diagonal: TensorLike) -> CSC:
     """A square matrix with a vector on its diagonal.
 
@@ -315,7 +315,7 @@ def square_diagonal(diagonal: TensorLike) -> CSC:
 
 
 # -- Theano's words ---------------------------------------------------------------------------
-@told
+@explain_errors
 def csm_properties(a: SparseTensor) -> tuple[Tensor, Tensor, Tensor, Any]:
     """``data, indices, indptr, shape``.
 
@@ -342,7 +342,7 @@ def csm_properties(a: SparseTensor) -> tuple[Tensor, Tensor, Tensor, Any]:
     return (*a.parts, a.shape)
 
 
-@told
+@explain_errors
 def csm_data(a: SparseTensor) -> Tensor:
     """The entries.
 
@@ -369,7 +369,7 @@ def csm_data(a: SparseTensor) -> Tensor:
     return a.data
 
 
-@told
+@explain_errors
 def csm_indices(a: SparseTensor) -> Tensor:
     """The column of each entry (CSR), or its row (CSC).
 
@@ -396,7 +396,7 @@ def csm_indices(a: SparseTensor) -> Tensor:
     return a.indices
 
 
-@told
+@explain_errors
 def csm_indptr(a: SparseTensor) -> Tensor:
     """Where the entries of each row (CSR) or column (CSC) begin.
 
@@ -423,7 +423,7 @@ def csm_indptr(a: SparseTensor) -> Tensor:
     return a.indptr
 
 
-@told
+@explain_errors
 def csm_shape(a: SparseTensor) -> Any:
     """The shape.
 
@@ -450,7 +450,7 @@ def csm_shape(a: SparseTensor) -> Any:
     return a.shape
 
 
-@told
+@explain_errors
 def csr_from_dense(x: TensorLike) -> CSR:
     """The elements of a dense matrix that are not 0, by rows.
 
@@ -482,7 +482,7 @@ def csr_from_dense(x: TensorLike) -> CSR:
     return csr(x)
 
 
-@told
+@explain_errors
 def csc_from_dense(x: TensorLike) -> CSC:
     """The elements of a dense matrix that are not 0, by columns.
 
@@ -514,7 +514,7 @@ def csc_from_dense(x: TensorLike) -> CSC:
     return csc(x)
 
 
-@told
+@explain_errors
 def dense_from_sparse(a: SparseTensor) -> Tensor:
     """The matrix with all its zeros.
 
@@ -542,7 +542,7 @@ def dense_from_sparse(a: SparseTensor) -> Tensor:
     return a.todense()
 
 
-@told
+@explain_errors
 def transpose(a: SparseTensor) -> Any:
     """The transpose, of the other format.
 
@@ -569,7 +569,7 @@ def transpose(a: SparseTensor) -> Any:
     return a.T
 
 
-@told
+@explain_errors
 def neg(a: SparseTensor) -> Any:
     """``-a``.
 
@@ -596,7 +596,7 @@ def neg(a: SparseTensor) -> Any:
     return -a
 
 
-@told
+@explain_errors
 def add(a: Any, b: Any) -> Any:
     """The sum: sparse if both are, else dense.
 
@@ -628,7 +628,7 @@ def add(a: Any, b: Any) -> Any:
     return a + b
 
 
-@told
+@explain_errors
 def sub(a: Any, b: Any) -> Any:
     """The difference: sparse if both are, else dense.
 
@@ -661,7 +661,7 @@ def sub(a: Any, b: Any) -> Any:
     return a - b
 
 
-@told
+@explain_errors
 def mul(a: Any, b: Any) -> Any:
     """The elementwise product, which is sparse.
 
@@ -693,7 +693,7 @@ def mul(a: Any, b: Any) -> Any:
     return a * b if isinstance(a, SparseTensor) else b * a
 
 
-@told
+@explain_errors
 def row_scale(a: SparseTensor, s: TensorLike) -> Any:
     """Every row times its number in a vector.
 
@@ -727,7 +727,7 @@ def row_scale(a: SparseTensor, s: TensorLike) -> Any:
     return a * as_tensor(s)[:, None]
 
 
-@told
+@explain_errors
 def col_scale(a: SparseTensor, s: TensorLike) -> Any:
     """Every column times its number in a vector.
 
@@ -761,7 +761,7 @@ def col_scale(a: SparseTensor, s: TensorLike) -> Any:
     return a * as_tensor(s)
 
 
-@told
+@explain_errors
 def sp_sum(a: SparseTensor, axis: int | None = None) -> Tensor:
     """The sum of all elements, or of those along an axis (dense).
 
@@ -795,7 +795,7 @@ def sp_sum(a: SparseTensor, axis: int | None = None) -> Tensor:
     return a.sum(axis)
 
 
-@told
+@explain_errors
 def diag(a: SparseTensor) -> Tensor:
     """The main diagonal of a matrix (dense).
 
@@ -822,7 +822,7 @@ def diag(a: SparseTensor) -> Tensor:
     return a.diagonal()
 
 
-@told
+@explain_errors
 def remove0(a: SparseTensor) -> Any:
     """The matrix without entries that are 0 (eager only).
 
@@ -858,7 +858,7 @@ def remove0(a: SparseTensor) -> Any:
 
 
 # -- products ---------------------------------------------------------------------------------
-@told
+@explain_errors
 def dot(a: Any, b: Any) -> Any:
     """The product of two matrices, one of which at least is sparse: dense unless both are.
 
@@ -894,7 +894,7 @@ def dot(a: Any, b: Any) -> Any:
 structured_dot = true_dot = dot
 
 
-@told
+@explain_errors
 def sampling_dot(x: TensorLike, y: TensorLike, pattern: SparseTensor) -> Any:
     """``x @ y.T`` times ``pattern``, computed only where that has entries.
 
@@ -941,7 +941,7 @@ def _agree(a: Any, b: Any) -> bool:
                for n, m in zip(a, b, strict=True))
 
 
-@told
+@explain_errors
 def spsolve(a: SparseTensor, b: TensorLike) -> Tensor:
     """``x`` with ``a @ x = b``, by SciPy's SuperLU.
 
@@ -988,7 +988,7 @@ def spsolve(a: SparseTensor, b: TensorLike) -> Tensor:
     return found if right.ndim == 2 else found[:, 0]
 
 
-@told
+@explain_errors
 def norm(a: SparseTensor, ord: Any = None) -> Tensor:
     """The Frobenius norm; or the greatest sum of magnitudes of a column (1) or row (inf).
 

@@ -106,7 +106,7 @@ def _numbers(indices: Tensor, indptr: Tensor, columns: int) -> np.ndarray:
 
 
 def is_unique(indices: Tensor, indptr: Tensor, columns: Any) -> bool:
-    """Whether no two entries share a place, as far as anybody knows."""
+    """Return whether no two entries share a place, as far as anybody knows."""
     if not is_known(indices, indptr):
         return True
     numbers = _numbers(indices, indptr, columns)

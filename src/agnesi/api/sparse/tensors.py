@@ -12,8 +12,8 @@ from agnesi.api.tensor import methods
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim
-from agnesi.core.op import retold, typed
-from agnesi.core.public import F, told
+from agnesi.core.op import renamed_error, typed
+from agnesi.core.public import F, explain_errors
 from agnesi.core.shapes import axis_of
 from agnesi.core.support import tree
 from agnesi.core.support.config import STATE
@@ -23,22 +23,22 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, cast, pair
 from agnesi.ops.base.elements import IndexSum
 from agnesi.ops.base.movement import reshape
-from agnesi.ops.sparse.patterns import Pick, is_known, rows_of, turned
+from agnesi.ops.sparse.patterns import Pick, is_known, rows_of, transposed_pattern
 from agnesi.ops.sparse.products import ROWS, ColumnProduct
 
 
-def _told_as(name: str) -> Callable[[F], F]:
+def _named_in_errors(name: str) -> Callable[[F], F]:
     """Errors of an operator tell its name among the functions."""
 
     def named(function: F) -> F:
         function.__name__ = name
-        return told(function)
+        return explain_errors(function)
 
     return named
 
 
 def _only_values(*xs: Tensor) -> bool:
-    """Whether values are all that counts: nothing is traced or recorded."""
+    """Return whether values are all that counts: nothing is traced or recorded."""
     if is_tracing():
         return False
     return all(x.data is not None and not (x.requires_grad and STATE.recording) for x in xs)
@@ -96,7 +96,9 @@ class SparseTensor:
                 self.data, as_tensor(indices), as_tensor(indptr), shape, self.major
             )
         except (ValueError, TypeError, IndexError) as error:
-            raise retold(error, type(self).__name__, (data, indices, indptr, shape)) from None
+            raise renamed_error(
+                error, type(self).__name__, (data, indices, indptr, shape)
+            ) from None
         self.shape = tuple(shape)
 
     def __reduce__(self) -> Any:
@@ -199,7 +201,7 @@ class SparseTensor:
         return self.T
 
     def _turned(self) -> Any:
-        order, indices, indptr = turned(self.indices, self.indptr, self._minor)
+        order, indices, indptr = transposed_pattern(self.indices, self.indptr, self._minor)
         return _KINDS[1 - self.major]._made(self.data[order], indices, indptr, self.shape)
 
     def tocsr(self) -> CSR:
@@ -345,13 +347,13 @@ class SparseTensor:
     def __abs__(self) -> Any:
         return self.map(abs)
 
-    @_told_as("power")
+    @_named_in_errors("power")
     def __pow__(self, power: Any) -> Any:
         if not isinstance(power, (int, float)) or power <= 0:
             raise ValueError(f"zeros stay zeros only for a positive power, not {power!r}")
         return self.map(lambda x: x**power)
 
-    @_told_as("divide")
+    @_named_in_errors("divide")
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, SparseTensor):
             return NotImplemented
@@ -370,7 +372,7 @@ class SparseTensor:
         places = (self.rows, self.cols)[2 - x.ndim:]
         return x[tuple(0 if n == 1 else p for n, p in zip(x.shape, places, strict=True))]
 
-    @_told_as("multiply")
+    @_named_in_errors("multiply")
     def __mul__(self, other: Any) -> Any:
         if not isinstance(other, SparseTensor):
             return self.with_data(self.data * self._there(other))
@@ -391,7 +393,7 @@ class SparseTensor:
         layout.same_shape(self.shape, other.shape)
         return other.asformat(self.format)
 
-    @_told_as("add")
+    @_named_in_errors("add")
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, SparseTensor):
             return self.todense() + self._whole(other)
@@ -412,7 +414,7 @@ class SparseTensor:
 
     __radd__ = __add__
 
-    @_told_as("subtract")
+    @_named_in_errors("subtract")
     def __sub__(self, other: Any) -> Any:
         return self + (-other if isinstance(other, (SparseTensor, Tensor)) else -np.asarray(other))
 
@@ -420,7 +422,7 @@ class SparseTensor:
         return -self + other
 
     # -- products -------------------------------------------------------------------------
-    @told
+    @explain_errors
     def dot(self, other: Any) -> Any:
         """The product with a dense vector or matrix (dense), or a sparse one (sparse).
 
@@ -536,7 +538,7 @@ class SparseTensor:
         found: Tensor = apply(IndexSum((0,), 0, (size,)), self.data * on, inside)
         return found
 
-    @_told_as("getitem")
+    @_named_in_errors("getitem")
     def __getitem__(self, key: Any) -> Any:
         """Rows, columns or blocks (sparse); ``A[i]`` and ``A[:, j]`` are vectors, ``A[i, j]`` a
         number (dense)."""

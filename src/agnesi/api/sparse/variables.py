@@ -9,7 +9,7 @@ from agnesi.api.sparse.tensors import CSC, CSR
 from agnesi.api.symbolic import variable
 from agnesi.core.accepted import DTypeLike, ShapeLike
 from agnesi.core.ir.dims import Dim
-from agnesi.core.public import told
+from agnesi.core.public import explain_errors
 
 
 def _variable(kind: Any, name: str | None, dtype: Any, shape: Any) -> Any:
@@ -31,7 +31,7 @@ def _variable(kind: Any, name: str | None, dtype: Any, shape: Any) -> Any:
     return new
 
 
-@told
+@explain_errors
 def csr_matrix(name: str | None = None, dtype: DTypeLike = None, shape: ShapeLike = (None, None)
                ) -> CSR:
     """A symbolic sparse matrix by rows, for ``ag.function``, which takes its ``inputs``.
@@ -67,7 +67,7 @@ def csr_matrix(name: str | None = None, dtype: DTypeLike = None, shape: ShapeLik
     return found
 
 
-@told
+@explain_errors
 def csc_matrix(name: str | None = None, dtype: DTypeLike = None, shape: ShapeLike = (None, None)
                ) -> CSC:
     """A symbolic sparse matrix by columns; see :func:`csr_matrix`.

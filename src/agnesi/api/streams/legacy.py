@@ -29,7 +29,7 @@ from agnesi.ops.elementwise.explog import exp
 from agnesi.ops.indexing.index import take_along_axis
 
 #: Words of a state: MT19937's 624, the position, whether a normal number is left, and that.
-_WORDS = 628
+_STATE_WORDS = 628
 
 
 def packed(state: np.random.RandomState) -> np.ndarray:

@@ -74,13 +74,14 @@ def _called(own: Callable[..., Any], args: Any, keywords: dict[str, Any]) -> Any
 
 
 def _has_values(args: Any, keywords: Any) -> bool:
-    """Whether NumPy can have all values, and no gradient is asked for."""
+    """Return whether NumPy can have all values, and no gradient is asked for."""
     tensors = [x for x in flatten((tuple(args), dict(keywords)))[0] if isinstance(x, Tensor)]
     return not is_tracing() and all(x.data is not None and not x.requires_grad for x in tensors)
 
 
 def _for_arrays(name: str, args: Any, keywords: Any) -> bool:
-    """Whether a call writes into an array, or wants what the function of this name does not do."""
+    """Return whether a call writes into an array, or wants what the function of this name does not
+    do."""
     if isinstance(keywords.get("out"), np.ndarray) or (name in _WRITING and args
                                                        and isinstance(args[0], np.ndarray)):
         return True
@@ -90,7 +91,7 @@ def _for_arrays(name: str, args: Any, keywords: Any) -> bool:
 
 
 def _no_array(args: Any, keywords: Any) -> bool:
-    """Whether an operand must not become an array: it is followed, or has no value yet."""
+    """Return whether an operand must not become an array: it is followed, or has no value yet."""
     return any(isinstance(x, Tensor) and (not is_known(x) or is_followed(x))
                for x in flatten((tuple(args), dict(keywords)))[0])
 
@@ -118,7 +119,7 @@ def _counterpart(function: Callable[..., Any], making: bool = False) -> tuple[An
 
 
 def _is_operand(parameter: inspect.Parameter) -> bool:
-    """Whether a parameter of NumPy's is one of ours by its place."""
+    """Return whether a parameter of NumPy's is one of ours by its place."""
     return parameter.kind is inspect.Parameter.POSITIONAL_ONLY or (
         parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
         and parameter.default is inspect.Parameter.empty
@@ -153,12 +154,12 @@ def _translated(theirs: inspect.Signature, ours: inspect.Signature, args: Any,
 
 
 def _counts(parameter: inspect.Parameter, value: Any) -> bool:
-    """Whether a value says more than leaving it out."""
+    """Return whether a value says more than leaving it out."""
     return parameter.name not in _IDLE and not (value is None or value is parameter.default)
 
 
 def _on_values(function: Callable[..., Any], known: bool, args: Any, keywords: Any) -> Any:
-    """What NumPy makes of the values: an array."""
+    """Return NumPy's result on the values: an array."""
     name = f"{function.__module__}.{function.__name__}"
     leaves, tree = flatten((tuple(args), dict(keywords)))
     for x in leaves:
@@ -179,6 +180,6 @@ def _on_values(function: Callable[..., Any], known: bool, args: Any, keywords: A
 
 
 def _is_inexact(result: Any) -> bool:
-    """Whether a result has elements that a gradient could flow to."""
+    """Return whether a result has elements that a gradient could flow to."""
     return isinstance(result, (float, complex)) or (
         isinstance(result, (np.ndarray, np.generic)) and result.dtype.kind in "fcV")

@@ -57,5 +57,5 @@ class Producer:
         return self.source.__dlpack_device__()
 
     def labelled(self, array: np.ndarray) -> np.ndarray:
-        """What NumPy made of it, as what it is."""
+        """Return an array that NumPy made with its dtype set to bfloat16."""
         return array.view(dtypes.as_dtype("bfloat16")) if self.found else array

@@ -13,7 +13,7 @@ from agnesi.core import devices
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import MOST_AXES
 from agnesi.core.placed import place_of
-from agnesi.core.public import DEVICE, on_host, told
+from agnesi.core.public import DEVICE, explain_errors, on_host
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import PACKAGE, at
 from agnesi.core.support.tracing import is_tracing
@@ -40,7 +40,8 @@ class Info:
     """What this library can do, as the array API asks for it."""
 
     def capabilities(self) -> dict[str, Any]:
-        """Whether shapes may depend on values (not while a graph is written), and most axes."""
+        """Return whether shapes may depend on values (not while a graph is written), and most
+        axes."""
         known = not is_tracing()
         return {
             "boolean indexing": known,
@@ -102,16 +103,16 @@ def device(self: Tensor) -> devices.device:
 
 
 def on_another(self: Tensor) -> bool:
-    """Whether the elements are on another device, or laid out in another way: never."""
+    """Return whether the elements are on another device, or laid out in another way: never."""
     return False
 
 
 def is_cpu(self: Tensor) -> bool:
-    """Whether the elements are in the computer's memory, and not on a device."""
+    """Return whether the elements are in the computer's memory, and not on a device."""
     return not self._placed
 
 
-@told
+@explain_errors
 def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
     """The tensor itself: there is one device, "cpu".
 
@@ -170,7 +171,7 @@ def __buffer__(self: Tensor, flags: int) -> memoryview:  # noqa: N807
     return memoryview(array)
 
 
-@told
+@explain_errors
 def from_dlpack(x: TensorLike, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
     """A tensor on the memory of another library's array, through DLPack.
 

@@ -180,7 +180,8 @@ def exported(x: Tensor, use: str) -> np.ndarray:
 
 
 def _caller_does(instruction: str) -> bool:
-    """Whether Python called the caller of this function in such an instruction of its own."""
+    """Return whether Python called the caller of this function in such an instruction of its
+    own."""
     frame: Any = sys._getframe(2)
     return frame.f_code.co_code[frame.f_lasti] == opmap[instruction]
 
@@ -312,7 +313,7 @@ def nbytes(self: Tensor) -> Size:
 
 
 def is_contiguous(self: Tensor) -> bool:
-    """Whether the elements lie in memory one after another, in C order.
+    """Return whether the elements lie in memory one after another, in C order.
 
     Returns
     -------
@@ -353,7 +354,8 @@ def _rebuild(data: np.ndarray, requires_grad: bool, name: str | None,
 
 
 def _reduced(thing: Any) -> Any:
-    """What pickles keep of a node or a graph; what knows it is loaded when it is asked."""
+    """Return what pickles keep of a node or a graph; the module that knows it is loaded on demand.
+    """
     from agnesi.compiler.compilation import graph_serialization
 
     return graph_serialization.reduced(thing)

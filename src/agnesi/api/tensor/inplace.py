@@ -7,9 +7,9 @@ from typing import Any
 
 from agnesi.api.tensor.matrices import Late
 from agnesi.core.dispatch import assign, touch
-from agnesi.core.op import retold, typed
+from agnesi.core.op import renamed_error, typed
 from agnesi.core.programs import is_declaring
-from agnesi.core.public import public, told
+from agnesi.core.public import explain_errors, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import DTypeError
@@ -67,7 +67,7 @@ def update(name: str, function: Method, shown: str) -> Method:
         try:
             return assign(self, _fitted(self, function(self, *others, **keywords)))
         except (ValueError, TypeError) as error:
-            raise retold(error, shown, (self, *others)) from None
+            raise renamed_error(error, shown, (self, *others)) from None
 
     method.__name__ = method.__qualname__ = f"__i{name}__" if operator else shown
     method.__doc__ = _DOC.format(name=name)
@@ -104,7 +104,7 @@ def _direct(x: Tensor, others: tuple[Any, ...]) -> list[Any] | None:
 
 
 def _run(writer: Callable[..., Any], arrays: list[Any]) -> bool:
-    """Whether the computation went well; NumPy checks everything before it writes."""
+    """Return whether the computation went well; NumPy checks everything before it writes."""
     try:
         silently(writer, *arrays, out=arrays[0])
     except (ValueError, TypeError, OverflowError):
@@ -121,7 +121,7 @@ def _fitted(target: Tensor, result: Tensor) -> Tensor:
     return cast(result, target.dtype)
 
 
-@told
+@explain_errors
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Set every element to a number.
 

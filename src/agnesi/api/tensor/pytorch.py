@@ -223,7 +223,7 @@ def nanmedian(self: Tensor, axis: int | None = None, *, keepdims: bool = False) 
 
 @public
 def equal(self: Tensor, other: Any) -> Tensor:
-    """Whether both have the same shape and elements; ``x == y`` compares each.
+    """Return whether both have the same shape and elements; ``x == y`` compares each.
 
     Parameters
     ----------

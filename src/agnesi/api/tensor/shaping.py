@@ -9,7 +9,7 @@ from agnesi.core.backend import DEVICES
 from agnesi.core.dispatch import apply
 from agnesi.core.op import typed
 from agnesi.core.placed import moved, place_of
-from agnesi.core.public import is_device, on_host, public, told
+from agnesi.core.public import explain_errors, is_device, on_host, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.dtypes import as_dtype
 from agnesi.core.support.errors import at
@@ -376,7 +376,7 @@ def imaginary_part(self: Tensor) -> Tensor:
     return part(self, True) if self.dtype.kind == "c" else imag(self)
 
 
-@told
+@explain_errors
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The values as the dtype of another tensor.
 
@@ -394,7 +394,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 def is_floating_point(self: Tensor) -> bool:
-    """Whether the elements are floats.
+    """Return whether the elements are floats.
 
     Returns
     -------
@@ -405,7 +405,7 @@ def is_floating_point(self: Tensor) -> bool:
 
 
 def is_complex(self: Tensor) -> bool:
-    """Whether the elements are complex.
+    """Return whether the elements are complex.
 
     Returns
     -------

@@ -10,7 +10,7 @@ import numpy as np
 from agnesi.api.draws import basic, choices, plain
 from agnesi.api.tensor.inplace import copy_
 from agnesi.api.torch.texts import docstring
-from agnesi.core.public import told
+from agnesi.core.public import explain_errors
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.random import random
@@ -50,7 +50,7 @@ def _method(words: str, raises: str = "ValueError | If a parameter is out of ran
         method.__name__ = method.__qualname__ = function.__name__
         method.__doc__, method.__module__ = function.__doc__, __name__
         method.__wrapped__ = function  # type: ignore[attr-defined]
-        return told(method)
+        return explain_errors(method)
 
     return decorate
 

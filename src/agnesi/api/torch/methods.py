@@ -14,7 +14,7 @@ from agnesi.core.dispatch import assign
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.placed import moved
-from agnesi.core.public import public, told
+from agnesi.core.public import explain_errors, public
 from agnesi.core.support.dtypes import as_dtype, name_of
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.support.tracing import is_tracing
@@ -86,7 +86,7 @@ def dim(self: Tensor) -> int:
     return self.ndim
 
 
-@told
+@explain_errors
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Elements from one to the next along each axis, or along one.
 
@@ -104,7 +104,7 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     return steps if dim is None else steps[shapes.axis_of(dim, self.ndim)]
 
 
-@told
+@explain_errors
 def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the type as PyTorch writes it; or the values as another dtype.
 
@@ -236,7 +236,7 @@ def detach_(self: Tensor) -> Tensor:
     return self
 
 
-@told
+@explain_errors
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Set the elements of the main diagonal.
 
@@ -261,7 +261,7 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     return self
 
 
-@told
+@explain_errors
 def put_(self: Tensor, index: TensorLike, source: TensorLike, accumulate: bool = False) -> Tensor:
     """Set elements at places of the flat tensor.
 

@@ -122,7 +122,7 @@ def fill(x: TensorLike, value: Any, *, out: Tensor | None = None) -> Tensor:
        ">>> ag.is_tensor(ag.ones(2)), ag.is_tensor([1])\n(True, False)",
        obj="object | Anything.")
 def is_tensor(obj: Any) -> bool:
-    """Whether an object is a tensor."""
+    """Return whether an object is a tensor."""
     return isinstance(obj, Tensor)
 
 
@@ -136,21 +136,21 @@ def numel(x: TensorLike) -> Any:
 @torch("bool | True or False.", "is_floating_point, iscomplexobj",
        ">>> ag.is_complex(ag.ones(2))\nFalse")
 def is_complex(x: TensorLike) -> bool:
-    """Whether the dtype is complex."""
+    """Return whether the dtype is complex."""
     return as_tensor(x).dtype.kind == "c"
 
 
 @torch("bool | True or False.", "is_complex, is_signed",
        ">>> ag.is_floating_point(ag.ones(2))\nTrue")
 def is_floating_point(x: TensorLike) -> bool:
-    """Whether the dtype is one of floats."""
+    """Return whether the dtype is one of floats."""
     return as_tensor(x).dtype.kind in "fV"
 
 
 @torch("bool | True or False.", "is_floating_point",
        ">>> ag.is_signed(ag.ones(2))\nTrue")
 def is_signed(x: TensorLike) -> bool:
-    """Whether the dtype has negative numbers."""
+    """Return whether the dtype has negative numbers."""
     return as_tensor(x).dtype.kind not in "bu"
 
 
@@ -159,14 +159,14 @@ def is_signed(x: TensorLike) -> bool:
        "ValueError | If there are several elements.",
        x="array_like | Of one element.")
 def is_nonzero(x: TensorLike) -> bool:
-    """Whether the only element is not zero."""
+    """Return whether the only element is not zero."""
     return bool(as_tensor(x).item())
 
 
 @torch("bool | True or False.", "numel, array_equal",
        ">>> ag.is_same_size(ag.ones(2), ag.ones(3))\nFalse", other="array_like | Another one.")
 def is_same_size(x: TensorLike, other: TensorLike) -> bool:
-    """Whether two tensors have the same shape."""
+    """Return whether two tensors have the same shape."""
     return as_tensor(x).shape == as_tensor(other).shape
 
 

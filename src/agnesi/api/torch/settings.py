@@ -13,7 +13,7 @@ import numpy as np
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.keywords import strict, strict_class
-from agnesi.core.public import told
+from agnesi.core.public import explain_errors
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import MODE, Mode, config, settled
 from agnesi.core.support.errors import DTypeError, shown
@@ -46,7 +46,7 @@ def get_default_dtype() -> np.dtype:
     return config.float_dtype
 
 
-@told
+@explain_errors
 def set_default_dtype(dtype: DTypeLike) -> None:
     """Set the dtype of Python floats and of creation functions: ``config.default_float``.
 

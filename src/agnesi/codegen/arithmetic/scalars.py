@@ -237,7 +237,7 @@ def _boolean(b: Builder, name: str, args: tuple[Value, ...]) -> Value | None:
 
 
 def _function(name: str) -> _Function:
-    """What evaluates a function of floats."""
+    """Return the emitter of a function of floats."""
     found = _FLOAT.get(name)
     if found is None:
         file = import_module(f"agnesi.codegen.vmath.{_FILE_OF[name]}")

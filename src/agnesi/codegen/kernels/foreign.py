@@ -98,7 +98,7 @@ class _Arguments:
         return [*self.kernel.inputs, *self.kernel.results]
 
     def moving(self, a: Argument, turn: Value) -> Value:
-        """What call number ``turn`` gets."""
+        """Return the argument of call number ``turn``."""
         b = self.b
         if a.kind != "pointers":
             return self._part((self.kernel.inputs if a.kind == "operand"

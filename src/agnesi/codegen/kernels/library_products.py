@@ -38,7 +38,7 @@ Lying = tuple[int, int]  # strides
 
 @record
 class Lines:
-    """What becomes of sums in scratch, some lines of a matrix at a time.
+    """The epilogue of sums in workspace, some lines of a matrix at a time.
 
     Attributes
     ----------
@@ -163,7 +163,9 @@ def _whole(product: Product, strides: Lying) -> tuple[Summed, tuple[bool, Size]]
 
 
 def _in_place(product: Product, epilogue: Summed) -> bool:
-    """Whether what the sums are added to lies where they go, or can be copied there."""
+    """Return whether what the sums are added to is in the memory of the result, or can be copied
+    there.
+    """
     base, target = epilogue.base, product.body[0].buffer
     batch, m, n, _ = product.sizes
     return base is None or not _copied(product, epilogue) or (
@@ -172,7 +174,7 @@ def _in_place(product: Product, epilogue: Summed) -> bool:
 
 
 def _copied(product: Product, epilogue: Summed) -> bool:
-    """Whether what the sums are added to has to be copied."""
+    """Return whether what the sums are added to has to be copied."""
     base = epilogue.base
     return base is not None and spot(base) != spot(product.body[0].buffer)
 
@@ -201,7 +203,7 @@ def _by_lines(product: Product, strides: Lying) -> tuple[Lines, tuple[bool, Size
 
 
 def _lines(strides: Sequence[int], sizes: Sequence[Size]) -> tuple[bool, Size] | None:
-    """Whether a matrix lies column by column, and how far its columns or rows are apart."""
+    """Return whether a matrix is column-major, and the stride of its columns or rows."""
     (down, right), (rows, columns) = strides, sizes
     one, lone = (isinstance(n, int) and n == 1 for n in sizes)
     if (right == 1 or lone) and (one or _covers(down, columns)):
@@ -212,7 +214,7 @@ def _lines(strides: Sequence[int], sizes: Sequence[Size]) -> tuple[bool, Size] |
 
 
 def _covers(stride: int, size: Size) -> bool:
-    """Whether a line of this size ends before the next one begins."""
+    """Return whether a line of this size ends before the next one begins."""
     return isinstance(size, int) and stride >= size
 
 

@@ -103,7 +103,7 @@ def emit_product(b: Builder, product: Product, cut: GemmPlan,
 
 
 def _swept(product: Product, along: Axis, target: Target) -> list[tuple[Buffer, Affine]]:
-    """What the epilogue reads, or writes through the caches, line by line: buffers, and where."""
+    """Return the buffers that the epilogue reads or writes line by line, with their offsets."""
     at = set(product.axes[-2:])
     loads = [e.param for e in walk([s.value for s in product.body]) if e.op == "load"]
     stores = [(s.buffer, s.offset) for s in product.body if not streams(s.buffer, target)]

@@ -41,7 +41,7 @@ class SparsePlan:
 
     @property
     def parallel(self) -> bool:
-        """Whether it may be worth several threads."""
+        """Whether the kernel may be worth several threads."""
         return guess(self.units) > 1 and (isinstance(self.spare, Extent) or self.spare > 0)
 
 

@@ -173,7 +173,8 @@ class Builder:
         self._known.leave(before)
 
     def either(self, condition: Value, *ways: Callable[[], list[Value]]) -> list[Value]:
-        """What the first of two ways makes where ``condition`` holds, else the second."""
+        """Return the values of the first way where ``condition`` holds, else those of the second.
+        """
         labels, after, ends = (self.label("then"), self.label("else")), self.label("after"), []
         types: list[str] = []
         self.cbr(condition, *labels)
@@ -356,7 +357,7 @@ class Builder:
 
     @contextmanager
     def beginning(self) -> Iterator[None]:
-        """What is written here stands where the function begins."""
+        """Emit into the entry block of the function."""
         here = self._lines, self._known, self._sign
         self._lines, self._known, self._sign = self._prologue, self._known_first, "%first"
         yield

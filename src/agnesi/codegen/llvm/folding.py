@@ -59,6 +59,6 @@ def compared(predicate: str, a: str, b: str) -> str:
 
 
 def one_turn(start: str, stop: str, step: int) -> bool:
-    """Whether a loop surely has a single turn."""
+    """Return whether a loop surely has a single iteration."""
     first, last = _number(start), _number(stop)
     return first is not None and last is not None and first < last <= first + step

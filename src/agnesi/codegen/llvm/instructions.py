@@ -13,6 +13,6 @@ def multiply_add(b: Builder, x: Value, y: Value, total: Value) -> Value:
 
 
 def prefetch(b: Builder, pointer: Value, *, near: bool) -> None:
-    """Call a line of memory into the first cache, or only into the second."""
+    """Call a line of memory into the first-level cache, or only into the second."""
     hints = (Value("0", "i32"), Value("3" if near else "2", "i32"), Value("1", "i32"))
     b.call("void", "llvm.prefetch.p0", pointer, *hints)

@@ -16,7 +16,7 @@ _LANE_BYTES = 16
 def transposed(b: Builder, rows: Sequence[Value]) -> list[Value]:
     """As many vectors as each has lanes, as rows of a matrix, to its columns.
 
-    Squares are turned within 16 bytes, which processors shuffle at least cost, then moved.
+    Squares are transposed within 16 bytes, which processors shuffle at least cost, then moved.
     """
     count = len(rows)
     own = min(_LANE_BYTES // _BYTES[scalar(rows[0].type)], count)

@@ -36,7 +36,7 @@ class Room(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """What it takes, with what is left empty behind it."""
+        """Return the bytes of the array, with padding behind it."""
         return -(-nbytes(self.type) * self.elements // ALIGN_BYTES) * ALIGN_BYTES
 
 

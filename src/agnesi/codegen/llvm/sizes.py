@@ -9,7 +9,8 @@ from agnesi.core.ir.extents import Extent, UnknownSizeError, surely
 
 
 class Sizes:
-    """What is known of sizes in one function; ``places`` of those that calls bring: (table, entry).
+    """The values known of sizes in one function; ``places`` of those that calls pass: (table,
+    entry).
 
     Numbers are made by a builder, which is at the function's beginning then.
     """

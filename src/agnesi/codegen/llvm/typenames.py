@@ -33,7 +33,7 @@ def vector(type_: str, lanes: int) -> str:
 
 @functools.cache
 def is_float(type_: str) -> bool:
-    """Whether an IR type is a float or a vector of floats."""
+    """Return whether an IR type is a float or a vector of floats."""
     return scalar(type_) in _FLOATS
 
 

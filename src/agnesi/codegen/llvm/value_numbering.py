@@ -27,7 +27,7 @@ class Known(Generic[V]):
         self._first = self._places
 
     def of(self, type_: str) -> _Table[V]:
-        """What is known of values of a type."""
+        """Return the known values of a type."""
         return self._places if type_ == "i64" else self._made
 
     def block(self) -> None:
@@ -36,7 +36,7 @@ class Known(Generic[V]):
         self._places = dict(self._first)
 
     def here(self) -> tuple[_Table[V], _Table[V]]:
-        """What a loop or branch begins with."""
+        """Return the values that are known at the begin of a loop or branch."""
         here = self._first, self._places
         self._first = self._places
         return here

@@ -1,4 +1,4 @@
-"""Nests that read across the order in which they write: block by block, turned in registers.
+"""Nests that read across the order in which they write: block by block, transposed in registers.
 
 Lanes run along what is written.  What lies the other way round in memory would be gathered, an
 element at a time.  Instead squares of it are read row by row, turned round in registers, and kept
@@ -58,7 +58,7 @@ def crossed(axes: Sequence[Axis], stores: Sequence[Store]) -> tuple[Axis, Axis] 
 
 
 def _reads(values: Sequence[Expr], along: Axis, across: Axis) -> list[Expr]:
-    """What lies along another axis than that of the lanes."""
+    """Return the loads whose contiguous axis is not that of the lanes."""
     return [v for v in values if v.op == "load" and _is_across(v.param[1], along, across)]
 
 
@@ -68,7 +68,7 @@ def _is_across(at: Affine, along: Axis, across: Axis) -> bool:
     return far and at.terms.get(across) == 1 and not at.atoms
 
 
-def emit_turned(nest: Any, scope: Scope, begin: Value, end: Value) -> None:
+def emit_transposed(nest: Any, scope: Scope, begin: Value, end: Value) -> None:
     """Emit work units [begin, end) of a nest with an axis across the lanes."""
     shape, b = nest.shape, nest.b
     span = (i64(0), b.size(shape.across.extent))
@@ -134,7 +134,7 @@ def _blocks(nest: Any, scope: Scope, across: tuple[Value, Value]) -> None:
 
 
 def _wide(reads: Sequence[Expr], near_bytes: int) -> int:
-    """Elements of blocks across the lanes, so that all of them are in the first cache."""
+    """Elements of blocks across the lanes, so that all of them are in the first-level cache."""
     fitting = near_bytes // (BLOCK_ELEMENTS * sum([_ITEM[v.dtype] for v in reads]))
     return min(_MAX_ACROSS_ELEMENTS, 1 << fitting.bit_length() - 1)
 
@@ -147,12 +147,12 @@ def _turn(nest: Any, scope: Scope, read: Expr, room: Buffer, rows: Value, column
                    guess(shape.across.extent))
     own = 1 << (shortest.bit_length() - 1)
     bits = f"i{8 * size}"
-    apart(b, "turned", (bits, own), lambda b, *given: _turned(b, bits, own, *given),
+    apart(b, "turned", (bits, own), lambda b, *given: _transpose_block(b, bits, own, *given),
           scope.address(read.dtype, buffer, at), b.size(at.terms[shape.along]), nest.rows[room],
           rows, columns)
 
 
-def _turned(b: Builder, type_: str, own: int, source: Value, step: Value, target: Value,
+def _transpose_block(b: Builder, type_: str, own: int, source: Value, step: Value, target: Value,
             rows: Value, columns: Value) -> None:
     """Write rows of ``source``, ``step`` elements apart, as columns of a block.
 

@@ -37,7 +37,7 @@ def in_steps(scope: Any, value: Expr) -> Value:
 
 
 def _any(b: Builder, flags: Value) -> Value:
-    """Whether one of the lanes is set."""
+    """Return whether one of the lanes is set."""
     if width(flags.type) == 1:
         return flags
     return b.call("i1", f"llvm.vector.reduce.or.{suffix(flags.type)}", flags)

@@ -69,7 +69,7 @@ def memory_type(dtype: str) -> str:
 
 
 def streams(buffer: Buffer, target: Target) -> bool:
-    """Whether what is written there should go past the caches, where stores are aligned."""
+    """Return whether stores to a buffer should bypass the caches, where they are aligned."""
     return buffer.role == "output" and guess(buffer.nbytes) >= target.costs.stream_bytes
 
 
@@ -134,7 +134,7 @@ class Scope:
         return next((s.divisors[key] for s in (self, *self.around) if key in s.divisors), None)
 
     def has(self, value: Expr) -> bool:
-        """Whether a value is there already, computed or kept."""
+        """Return whether a value is known already, computed or kept."""
         return self._found(value) is not None or self._kept(value) is not None
 
     def value(self, value: Expr) -> Value:
@@ -207,7 +207,7 @@ class Scope:
         return emit(self.b, value.op, tuple(a.dtype for a in value.args), tuple(args))
 
     def varies(self, value: Expr | Affine) -> bool:
-        """Whether it differs from lane to lane."""
+        """Return whether it differs from lane to lane."""
         return self.lanes > 1 and self.along in value.free
 
     # -- indices --------------------------------------------------------------------------
@@ -357,7 +357,7 @@ class Scope:
             self.b.store(result, address, _ITEM[dtype])
 
     def streams(self, buffer: Buffer, at: Affine) -> bool:
-        """Whether a store should go past the caches: a big result, every vector aligned."""
+        """Return whether a store should go past the caches: a big result, every vector aligned."""
         bytes_ = self.lanes * _ITEM[buffer.dtype.name]
         return (
             streams(buffer, self.b.module.target) and not self.rereads

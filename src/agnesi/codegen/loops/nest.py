@@ -11,7 +11,7 @@ import numpy as np
 from agnesi.codegen.arithmetic import scalars
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
 from agnesi.codegen.loops import list_scheduling
-from agnesi.codegen.loops.blocked_transpose import BLOCK_ELEMENTS, emit_turned
+from agnesi.codegen.loops.blocked_transpose import BLOCK_ELEMENTS, emit_transposed
 from agnesi.codegen.loops.collapse import cost, total_work
 from agnesi.codegen.loops.column_reduction import store_along
 from agnesi.codegen.loops.evaluate import _ITEM, IDENTITY, ROW, Scope
@@ -33,7 +33,7 @@ _UNIT_ELEMENTS = 2048
 _OUTER_UNIT_ELEMENTS = 64
 #: The same where each element is a sum.
 _SUM_UNIT_ELEMENTS = 128
-#: Instructions from which a loop's body is written once, with a mask for the last turn.
+#: Instructions from which a loop's body is written once, with a mask for the last iteration.
 _MIN_MASKED_INSTRUCTIONS = 300
 #: Scalar operations that a sum takes in without rounding them.
 _PRODUCTS = ("multiply", "square")
@@ -64,7 +64,7 @@ class Shape:
 
     @property
     def parallel(self) -> bool:
-        """Whether it is worth several threads."""
+        """Whether the nest is worth several threads."""
         return guess(self.units) > 1 and (isinstance(self.work, Extent) or self.spare >= 0)
 
     @property
@@ -127,7 +127,7 @@ class _Nest:
         if any(a.extent == 0 for a in self.shape.axes):
             return
         if self.shape.across is not None and self.b.module.policy.turned_blocks:
-            emit_turned(self, root, begin, end)
+            emit_transposed(self, root, begin, end)
             return
         if outer and outer[0] not in self.shape.ordered:
             self._level(root, outer, (begin, end))
@@ -154,7 +154,7 @@ class _Nest:
             self._level(inner, rest, None)
 
     def _before(self, scope: Scope, inside: set[Axis], inner: Scope) -> None:
-        """What can be evaluated and stored before loops over ``inside`` are opened."""
+        """Return the values that can be evaluated and stored before loops over ``inside`` begin."""
         values = self._values(self.stores)
         self._sweeps(scope, values, inside)
         scope.hoist(values, inside, inner)
@@ -279,7 +279,8 @@ class _Nest:
         return carried
 
     def _is_written_once(self, values: Sequence[Expr], axis: Axis) -> bool:
-        """Whether a masked loop does for all turns: where the body is long, or the policy says so.
+        """Return whether one masked loop serves all iterations: where the body is long, or the
+        policy says so.
 
         A body that is written once compiles in half the time; masks cost next to nothing where
         registers for them exist.
@@ -297,7 +298,7 @@ class _Nest:
     def _masked(self, scope: Scope, axis: Axis, values: Sequence[Expr], span: tuple[Value, Value],
                 wide: int, body: Callable[[Scope, list[Value]], list[Value]],
                 carried: list[Value]) -> list[Value]:
-        """A loop over part of an axis whose last turn has lanes beyond the end."""
+        """A loop over part of an axis whose last iteration has lanes beyond the end."""
         b = self.b
         inner = scope.inside({axis: span[0]}, along=axis, lanes=wide, mask=None, active=None,
                              unit=1)
@@ -425,7 +426,7 @@ class _Nest:
         return early
 
     def _is_known(self, scope: Scope, s: Store, axis: Axis) -> bool:
-        """Whether all that a store needs is there in a loop over ``axis`` in a scope."""
+        """Return whether all that a store needs is known in a loop over ``axis`` in a scope."""
         free = s.offset.free | s.value.free
         return axis in s.offset.free and free <= scope.axes.keys() | {axis} and all(
             scope.has(v) if v.op == "reduce"
@@ -451,13 +452,13 @@ class _Nest:
         return rows
 
     def keep(self, row: Buffer, length: int) -> None:
-        """Make room for a row, and for the lanes of a last turn."""
+        """Make room for a row, and for the lanes of a last iteration."""
         most = length + 8 * self.target.lanes(4)
         self.rows[row] = self.b.alloca(scalars.register(row.dtype.name), most)
 
 
 def _unknown(scope: Scope, group: list[Expr], values: Iterable[Expr]) -> set[Expr]:
-    """What is left to compute of values when the reductions of a group are there."""
+    """Return what is left to compute of values once the reductions of a group are known."""
     done, found = set(group), set()
     stack = list(values)
     while stack:
@@ -469,7 +470,7 @@ def _unknown(scope: Scope, group: list[Expr], values: Iterable[Expr]) -> set[Exp
 
 
 def _is_load_along(value: Expr, axis: Axis) -> bool:
-    """Whether a value comes from memory, for each lane along ``axis``."""
+    """Return whether a value is loaded from memory, for each lane along ``axis``."""
     return value.op == "load" and axis in value.free
 
 
@@ -485,7 +486,7 @@ def _reductions(scope: Scope, values: Sequence[Expr], inside: set[Axis]) -> list
 
 
 def _waits(scope: Scope, value: Expr) -> bool:
-    """Whether a reduction contains another one that can be computed before it."""
+    """Return whether a reduction contains another one that can be computed before it."""
     return any(
         v is not value and not scope.has(v) and v.free <= scope.axes.keys()
         for v in reductions(value.args)

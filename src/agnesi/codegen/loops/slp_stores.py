@@ -44,7 +44,7 @@ def _groups(scope: Scope, stores: Sequence[Store]) -> Iterator[Sequence[Store]]:
 
 
 def _is_filled(group: Sequence[Store], count: int) -> bool:
-    """Whether so many stores write neighbours, and none reads what another writes."""
+    """Return whether the stores write neighbours, and none reads what another one writes."""
     first = group[0]
     starts = sorted([s.offset.const for s in group])
     return (

@@ -43,7 +43,7 @@ def open_turns(nest: Any, scope: Scope, axis: Axis, values: Sequence[Expr],
 
 
 def one_register(nest: Any, values: Sequence[Expr], wide: int) -> int:
-    """Lanes of the narrow turns of a loop whose widest have so many."""
+    """Lanes of the narrow iterations of a loop whose widest have so many."""
     return max(2, min(wide, nest._native(values))) if wide > 1 else 1
 
 
@@ -55,7 +55,7 @@ class _Turns:
         self.b: Builder = nest.b
         self.scope = scope
         self.axis = axis
-        #: For each width, what does not change from turn to turn.
+        #: For each width, what does not change from iteration to iteration.
         self.around: dict[int, Scope] = {}
         self.body = body
         self.size = self.b.size(axis.extent)

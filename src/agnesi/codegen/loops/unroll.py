@@ -37,7 +37,7 @@ def unrolled(axes: tuple[Axis, ...], stores: list[Store]
 
 
 def _gains(stores: Sequence[Store], short: Axis, long: Axis) -> bool:
-    """Whether all that is stored lies in a row, and what is read can be shuffled into lanes."""
+    """Return whether all stores are contiguous, and what is read can be shuffled into lanes."""
     values = [*walk([s.value for s in stores])]
     return (
         all(
@@ -55,7 +55,7 @@ def _gains(stores: Sequence[Store], short: Axis, long: Axis) -> bool:
 
 
 def _reads(at: Affine, long: Axis) -> bool:
-    """Whether neighbouring lanes read what lies close."""
+    """Return whether neighbouring lanes read addresses near each other."""
     step = at.terms.get(long, 0)
     return isinstance(step, int) and 0 <= step <= _MAX_LANE_STRIDE and not any(
         long in a.free for a in at.atoms)

@@ -63,7 +63,7 @@ def _either(condition: Lane, yes: Callable[[], Lane], no: Callable[[], Lane]) ->
 
 
 def _is_small(x: Lane) -> Lane:
-    """Whether ``0 < |x| <= 1``: the polynomials of odd functions lose the sign of zero."""
+    """Return whether ``0 < |x| <= 1``: the polynomials of odd functions lose the sign of zero."""
     size = x.abs().bits() - 1
     return Lane(x.b, x.b.icmp("ult", size.v, x.like(1.0).bits().v))
 

@@ -283,7 +283,7 @@ def residual(a: Lane, c: Lane, d: Lane) -> Lane:
 
 
 def any_lane(condition: Lane) -> Value:
-    """Whether the condition holds in at least one lane, as an ``i1``."""
+    """Return whether the condition holds in at least one lane, as an ``i1``."""
     if condition.lanes == 1:
         return condition.v
     bits = condition.b.cast("bitcast", condition.v, f"i{condition.lanes}")

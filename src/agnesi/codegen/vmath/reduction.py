@@ -46,7 +46,7 @@ class Reduced(NamedTuple):
 
 
 def is_huge(size: Lane) -> Lane:
-    """Whether an argument is beyond :func:`reduce_near`."""
+    """Return whether an argument is beyond :func:`reduce_near`."""
     return size > _LIMIT[size.element]
 
 

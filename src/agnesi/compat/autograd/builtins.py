@@ -16,7 +16,7 @@ dict = builtins.dict
 
 
 def isinstance(x: Any, kinds: Any) -> bool:
-    """Whether a value is of a class; those inside of derivatives are arrays or numbers."""
+    """Return whether a value is of a class; those inside of derivatives are arrays or numbers."""
     return builtins.isinstance(getval(x), kinds) or builtins.isinstance(x, kinds)
 
 

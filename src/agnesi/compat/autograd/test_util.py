@@ -14,7 +14,7 @@ TOL = RTOL = EPS = 1e-6
 
 
 def scalar_close(a: Any, b: Any) -> bool:
-    """Whether two numbers are about the same."""
+    """Return whether two numbers are about the same."""
     return bool(abs(a - b) < TOL or abs(a - b) / abs(a + b) < RTOL)
 
 

@@ -27,7 +27,7 @@ def traced() -> Iterator[None]:
 
 
 def isbox(x: Any) -> bool:
-    """Whether it is a value inside of a derivative."""
+    """Return whether it is a value inside of a derivative."""
     return isinstance(x, Tensor)
 
 
@@ -37,7 +37,7 @@ def getval(x: Any) -> Any:
 
 
 def is_float(x: Any) -> bool:
-    """Whether gradients can flow to it: a float or complex number, array or tensor."""
+    """Return whether gradients can flow to it: a float or complex number, array or tensor."""
     return isinstance(x, (float, complex)) or (
         isinstance(x, (Tensor, np.ndarray, np.generic)) and x.dtype.kind in "fc")
 

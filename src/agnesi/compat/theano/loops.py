@@ -47,7 +47,7 @@ def _result(x: Any) -> Any:
 
 
 def _is_updates(part: Any) -> bool:
-    """Whether a list of pairs tells new values of shared variables."""
+    """Return whether a list of pairs tells new values of shared variables."""
     return isinstance(part, (list, tuple)) and bool(part) and all(
         isinstance(p, tuple) and len(p) == 2 and isinstance(bare(p[0]), Shared) for p in part)
 

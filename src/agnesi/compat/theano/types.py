@@ -71,7 +71,7 @@ class TensorType:
         return np.asarray(array, self.dtype)
 
     def is_super(self, other: TensorType) -> bool:
-        """Whether every value of the other type is one of this."""
+        """Return whether every value of the other type is one of this."""
         return self.dtype == other.dtype and self.ndim == other.ndim and all(
             b or not a for a, b in zip(self.broadcastable, other.broadcastable, strict=True))
 

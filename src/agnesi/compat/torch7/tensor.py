@@ -179,11 +179,11 @@ class View:
     numel = nElement
 
     def isContiguous(self) -> bool:
-        """Whether elements lie behind each other."""
+        """Return whether elements lie behind each other."""
         return bool(self.array.flags.c_contiguous)
 
     def isSameSizeAs(self, other: View) -> bool:
-        """Whether another one has the same sizes."""
+        """Return whether another one has the same sizes."""
         return self._sizes == other._sizes
 
     # -- where it looks ------------------------------------------------------------------------

@@ -16,7 +16,7 @@ _MAX_OVERLAP_WORK: Any = 1000
 
 
 def overlap(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays have an element in common (or it is too hard to tell)."""
+    """Return whether two arrays have an element in common (or it is too hard to tell)."""
     try:
         return bool(np.shares_memory(a, b, max_work=_MAX_OVERLAP_WORK))
     except np.exceptions.TooHardError:
@@ -58,7 +58,7 @@ class Regions:
         return found
 
     def touch(self, array: np.ndarray) -> bool:
-        """Whether one of the arrays overlaps ``array``."""
+        """Return whether one of the arrays overlaps ``array``."""
         return any(overlap(a, array) for a in self.near(array))
 
 
@@ -92,7 +92,7 @@ class Footprint:
                 STATE.watch(t)
 
     def tangled(self, arguments: Mapping[int, np.ndarray]) -> bool:
-        """Whether something that is written overlaps anything else that is used."""
+        """Return whether something that is written overlaps anything else that is used."""
         if not self.count and not self.mutated:
             return False
         if any(t.data is not a for t, a in zip(self.tensors, self._arrays, strict=True)):

@@ -63,7 +63,7 @@ class Recipe:
     callbacks: list[Any] = field(default_factory=list)
 
     def works(self) -> bool:
-        """Whether this process has all C functions that the body calls."""
+        """Return whether this process has all C functions that the body calls."""
         return None not in map(address, self.foreign)
 
     def packed(self) -> bytes:

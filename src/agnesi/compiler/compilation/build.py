@@ -34,7 +34,7 @@ def build() -> str:
         changed = max(found.st_ctime_ns for _, found in files) / _NANOSECONDS_PER_SECOND
         if STARTED < changed < time.time():  # exchanged behind modules that are loaded
             return ""
-        name = diskcache.key("build", top, *status) if _are_told_apart(files) else ""
+        name = diskcache.key("build", top, *status) if _are_distinguishable(files) else ""
         known = diskcache.load(name, _digest) if name else None
         if known is None:
             known = _read(top, files)
@@ -67,8 +67,8 @@ def _status(file: tuple[str, os.stat_result]) -> str:
             f"{found.st_ctime_ns}")
 
 
-def _are_told_apart(files: Files) -> bool:
-    """Whether files of equal status have equal contents.
+def _are_distinguishable(files: Files) -> bool:
+    """Return whether files of equal status have equal contents.
 
     Programs cannot set the time of the last change of status, so where it has fractions of a second
     it is the one at which the file was written here.  In images of file systems it is what the

@@ -16,7 +16,7 @@ from agnesi.compiler.compilation.backends import chosen
 from agnesi.compiler.compilation.build import build
 from agnesi.compiler.compilation.failures import check_elements, failures, oversize, widest
 from agnesi.compiler.compilation.fingerprint import fingerprint
-from agnesi.compiler.compilation.limits import told
+from agnesi.compiler.compilation.limits import format_bytes
 from agnesi.compiler.compilation.pipeline import Call, Clock, Scheduled, check_writeable
 from agnesi.compiler.compilation.products import library
 from agnesi.core.backend import Backend, Bound
@@ -73,7 +73,7 @@ class Settings:
 
     @property
     def numbers(self) -> str:
-        """What rewrite rules may take for granted of numbers: "exact" or "real"."""
+        """The algebra of the rewrite rules: "exact" or "real"."""
         return config.algebra if self.algebra is None else self.algebra
 
     @property
@@ -101,7 +101,8 @@ def _can_compile() -> bool:
 
 
 def _own_rules() -> bool:
-    """Whether the user has rewrite rules; where nobody loaded the room of rules there are none."""
+    """Return whether the user has rewrite rules; where nobody loaded the room of rules there are
+    none."""
     custom_rules = getattr(sys.modules.get("agnesi.rewrite"), "custom_rules", None)
     return custom_rules is not None and custom_rules()
 
@@ -117,7 +118,7 @@ def check_rules(settings: Settings) -> None:
 
 @struct
 class Known:
-    """What is known of a version before it is compiled: from a copy, or from a pickle.
+    """What is known of a specialization before it is compiled: from a copy, or from a pickle.
 
     The recipe holds for live tensors with these ``strides`` only.
     """
@@ -193,7 +194,7 @@ class Compiled:
         return graph, report
 
     def _excluded(self) -> tuple[list[str], list[str]]:
-        """What is excluded, by name: rewrite rules, and passes of the scheduler."""
+        """Return the names of excluded rewrite rules, and of excluded passes of the scheduler."""
         names = self.settings.exclude
         if not names:
             return [], []
@@ -207,7 +208,7 @@ class Compiled:
 
     @property
     def policy(self) -> CompilePolicy:
-        """What the compilation takes its time for."""
+        """The compile policy."""
         return POLICIES[self.preset]
 
     @cached_property
@@ -224,10 +225,13 @@ class Compiled:
             raise MemoryError(at(f"{self.name}: {oversize(error)}", error.node.where)) from None
         except MemoryError as error:
             raise MemoryError(
-                at(f"{self.name} does not fit into its memory_limit of {told(limit or 0)}; with "
-                   f"everything computed again that can be, it needs {told(error.args[0])} for "
-                   "arguments, state, results and temporaries",
-                   next((n.where for n in self.graph.outputs if in_file(n.where)), None))
+                at(
+                    f"{self.name} does not fit into its memory_limit of {format_bytes(limit or 0)}"
+                    "; with everything computed again that can be, it needs "
+                    f"{format_bytes(error.args[0])} for "
+                    "arguments, state, results and temporaries",
+                    next((n.where for n in self.graph.outputs if in_file(n.where)), None),
+                )
             ) from None
         made.recipe.failures = failures(made.checks, self.graph)
         if made.largest is not None:
@@ -277,8 +281,8 @@ class Compiled:
             "recipe", build(), self.backend.key(), text, repr(rest), repr(strides)
         )
 
-    def told(self, rewritten: bool = False) -> Known:
-        """What another function of the same graph need not find out again.
+    def reusable(self, rewritten: bool = False) -> Known:
+        """Return what another function of the same graph need not compute again.
 
         ``rewritten`` asks for the optimised graph even where the recipe came from the disk cache.
         """
@@ -346,7 +350,7 @@ class Compiled:
         self._choose()
 
     def _choose(self) -> None:
-        """What runs: native code, or the interpreter; and which donated arguments it overwrites."""
+        """Choose native code or the interpreter, and the donated arguments that are overwritten."""
         self.overwrites: Sequence[int] = ()
         if self.bound is None or not config.compiles:
             self.run = self._interpreted

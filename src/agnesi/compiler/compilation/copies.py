@@ -78,7 +78,7 @@ def swapped(known: Known, swap: Swap, outputs: int) -> Known:
 
 
 def packed(known: Known, live: list[Tensor]) -> bytes:
-    """What is known as bytes; live tensors by their place.
+    """Return what is known as bytes; live tensors are named by their position.
 
     They are bytes for themselves, because another version of the library may fail to read them.
     """
@@ -98,7 +98,7 @@ def packed(known: Known, live: list[Tensor]) -> bytes:
 
 
 def unpacked(data: bytes, live: list[Tensor]) -> Known | None:
-    """What :func:`packed` wrote; None where this version of the library cannot use it."""
+    """Return what :func:`packed` wrote, or None where this version of the library cannot use it."""
     if not data:
         return None
     version, graph, recipe, strides = pickle.loads(data)

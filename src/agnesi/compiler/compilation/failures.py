@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from agnesi.compiler.compilation.artifact import Recipe
-from agnesi.compiler.compilation.limits import told
+from agnesi.compiler.compilation.limits import format_bytes
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.foreign import REASONS
@@ -22,13 +22,14 @@ Failure = tuple[str, str, int]
 
 
 def failures(checks: Sequence[Check | Foreign], graph: FunctionGraph) -> list[Failure]:
-    """What the checks of a program say; ``graph`` is the user's, before it was rewritten."""
+    """Return the messages of a program's checks; ``graph`` is the user's, before it was rewritten.
+    """
     places = _places(graph)
     return [(c.error, c.text, places.get(c.nodes[0].where, -1)) for c in checks]
 
 
 def widest(buffer: Buffer, graph: FunctionGraph) -> Failure:
-    """What is told of the largest temporary where there is no memory for all of them."""
+    """Describe the largest temporary, for the error where there is no memory for all of them."""
     node: Any = buffer.node
     text = f"temporaries, the largest of them {_made(node)}"
     return "MemoryError", text, _places(graph).get(node.where, -1)
@@ -48,12 +49,12 @@ def check_elements(graph: FunctionGraph) -> None:
 
 
 def oversize(error: OversizeError) -> str:
-    """What is told of a value that no machine has memory for."""
-    return f"there is no memory for {told(error.nbytes)}, {_made(error.node)}"
+    """Describe a value that no machine has memory for."""
+    return f"there is no memory for {format_bytes(error.nbytes)}, {_made(error.node)}"
 
 
 def _as_written(text: str, where: Where) -> str:
-    """What a check says, with the function that the user called for the operation it is made of."""
+    """Return a check's message with the name of the function that the user called."""
     name, bracket, rest = text.partition("(")
     return f"{where[2]}({rest}" if where and where[2] and bracket and name.isidentifier() else text
 
@@ -103,7 +104,10 @@ def raiser(recipe: Recipe, graph: FunctionGraph, name: str,
             where = where_of(place)
         torn = ("; tensors that it changes in place may hold a part of the changes"
                 if writes and i > len(recipe.results) else "")
-        return at(f"{name}: no memory is left for {told(refused())}, {what}, and no other call is "
-                  f"running that would free some{torn}; see agnesi.limit_memory", where)
+        return at(
+            f"{name}: no memory is left for {format_bytes(refused())}, {what}, and no other call "
+            f"is running that would free some{torn}; see agnesi.limit_memory",
+            where,
+        )
 
     return failed

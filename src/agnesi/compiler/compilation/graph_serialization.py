@@ -60,7 +60,7 @@ def _graph(rows: Sequence[Row], inputs: Sequence[int], outputs: Sequence[int]) -
 
 
 def reduced(thing: Any) -> Any:
-    """What pickles keep of a node or a graph."""
+    """Return what pickles keep of a node or a graph."""
     return _reduce_node(thing) if isinstance(thing, Node) else _reduce_graph(thing)
 
 
@@ -81,7 +81,7 @@ def _reduce_graph(graph: FunctionGraph) -> Any:
 
 
 def named(function: Any) -> Any:
-    """What pickle finds under a function's module and name; None if that is nothing."""
+    """Return what pickle finds under a function's module and name, or None."""
     found: Any = sys.modules.get(getattr(function, "__module__", ""))
     for part in getattr(function, "__qualname__", "").split("."):
         found = getattr(found, part, None)

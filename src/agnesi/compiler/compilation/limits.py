@@ -34,7 +34,7 @@ def byte_count(limit: Any, name: str = "memory_limit") -> int | None:
     return int(float(found[1]) * _UNITS[found[2]])
 
 
-def told(nbytes: int) -> str:
+def format_bytes(nbytes: int) -> str:
     """A number of bytes for people."""
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if nbytes >= size:

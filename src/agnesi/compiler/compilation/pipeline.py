@@ -109,7 +109,7 @@ class Scheduled:
         )
 
     def _is_long(self) -> bool:
-        """Whether a call takes long enough for other threads to run meanwhile."""
+        """Return whether a call takes long enough for other threads to run meanwhile."""
         from agnesi.codegen.opt_level import duration, endless
 
         kernels = self.layout.kernels
@@ -128,7 +128,9 @@ def _constants(table: Sequence[Buffer]) -> list[np.ndarray]:
 
 
 def _preferred(*args: Any, **keywords: Any) -> Any:
-    """What convolutions prefer; their room is loaded (15 ms) where there are any."""
+    """Return the preferred memory orders of convolutions; the module is loaded (15 ms) where there
+    are any.
+    """
     from agnesi.codegen.kernels.conv import preferred
 
     return preferred(*args, **keywords)
@@ -143,7 +145,7 @@ def _foreign(kernels: Sequence[Any], threads: int) -> list[str]:
 
 
 def is_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether an array has its elements side by side, whatever the order of its axes."""
+    """Return whether an array has its elements side by side, whatever the order of its axes."""
     step = 1
     for stride, n in sorted((s, n) for s, n in zip(strides, shape, strict=True) if n != 1):
         if stride != step:

@@ -13,7 +13,7 @@ from agnesi.runtime import support
 
 
 def library() -> Library:
-    """What evaluates matrix products where the policy says so."""
+    """Return the library that evaluates matrix products where the policy says so."""
     kinds = [d for d in map(np.dtype, ("float32", "float64")) if has("gemm", d)]
     threads = cores(config.threads)
     told = threads == 1 or (not config.lapack and counts() is not None)

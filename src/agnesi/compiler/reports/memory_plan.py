@@ -60,7 +60,7 @@ class Place(NamedTuple):
 
 
 class Sized(NamedTuple):
-    """What is known of a size that every call brings along."""
+    """Bounds and typical value of a dynamic size."""
 
     least: int | None
     most: int | None
@@ -185,9 +185,9 @@ class MemoryPlan:
         ]
 
     def _passes(self) -> list[str]:
-        from agnesi.schedule.passes import told
+        from agnesi.schedule.passes import describe_counts
 
-        return [f"policy: {self.policy}", f"passes: {'; '.join(told(self.passes))}",
+        return [f"policy: {self.policy}", f"passes: {'; '.join(describe_counts(self.passes))}",
                 *([self.algorithms] if self.algorithms else [])]
 
     def _kernels(self) -> Iterable[str]:
@@ -197,14 +197,14 @@ class MemoryPlan:
             reads = ", ".join(map(repr, kernel.reads()))
             writes = ", ".join(map(_placed, kernel.writes()))
             threads = beside.get(id(kernel), " on all threads" if step.parallel else "")
-            yield f"{k}: {_told(kernel)}: {reads} -> {writes}{threads}"
+            yield f"{k}: {_describe_kernel(kernel)}: {reads} -> {writes}{threads}"
             yield from _inside(kernel, "  ")
 
     def _memory(self) -> Iterable[str]:
         for p in self.places:
             role = "" if p.what.startswith(p.role) else p.role
-            told = " ".join(filter(None, (p.name, role, p.what)))
-            line = f"{told}: {p.dtype}{list(p.shape)}, {p.nbytes} bytes"
+            text = " ".join(filter(None, (p.name, role, p.what)))
+            line = f"{text}: {p.dtype}{list(p.shape)}, {p.nbytes} bytes"
             if p.role == "temporary":
                 line += f" at {p.offset}"
             if p.first >= 0:
@@ -241,8 +241,12 @@ def _place(buffer: Buffer, layout: Any) -> Place:
 
 def _owner(buffer: Buffer) -> str:
     """Which buffer it is: temporaries in one place have one name."""
-    told = repr(buffer)
-    return f"{told} {_what(buffer)}" if buffer.role == "temporary" and _what(buffer) else told
+    text = repr(buffer)
+    return (
+        f"{text} {_what(buffer)}"
+        if buffer.role == "temporary" and _what(buffer)
+        else text
+    )
 
 
 def _what(buffer: Buffer) -> str:
@@ -265,7 +269,7 @@ def _placed(buffer: Buffer) -> str:
     return f"{buffer!r}+{guess(buffer.offset)}" if guess(buffer.offset) else repr(buffer)
 
 
-def _told(kernel: Kernel) -> str:
+def _describe_kernel(kernel: Kernel) -> str:
     """A kernel's kind and operations."""
     ops = ", ".join(n.op.name for n in kernel.nodes if n.op is not None) or "copy"
     return f"{_KINDS.get(type(kernel), 'loops')} {ops}"
@@ -275,5 +279,5 @@ def _inside(kernel: Kernel, indent: str) -> Iterable[str]:
     """The kernels inside of a loop or branch, a line each."""
     for block in kernel.blocks():
         for inner in block.kernels:
-            yield f"{indent}- {_told(inner)}"
+            yield f"{indent}- {_describe_kernel(inner)}"
             yield from _inside(inner, indent + "  ")

@@ -39,7 +39,7 @@ class PrecisionWarning(UserWarning):
     """A result has lost more digits than the rounding of its operands explains."""
 
 
-def told_losses(jitted: Any, args: tuple[Any, ...], keywords: dict[str, Any],
+def warn_of_losses(jitted: Any, args: tuple[Any, ...], keywords: dict[str, Any],
                 left: Sequence[Any] = ()) -> Any:
     """Run a call, and warn where its results are off."""
     leaves, tree = flatten((args, keywords))
@@ -50,7 +50,7 @@ def told_losses(jitted: Any, args: tuple[Any, ...], keywords: dict[str, Any],
     exact, spread = _evaluated(version.compiled.graph, given)
     result = version(leaves)
     if result is MISSED:
-        return told_losses(jitted, args, keywords, [*left, version])
+        return warn_of_losses(jitted, args, keywords, [*left, version])
     tensors = [t for t in flatten(result)[0] if isinstance(t, Tensor)]
     for i, (t, true, off) in enumerate(zip(tensors, exact, spread, strict=False)):
         if t.dtype.kind == "f":

@@ -38,7 +38,7 @@ class Specialisation:
                 f"{''.join(self._passes())}")
 
     def _passes(self) -> Iterator[str]:
-        """What the passes over the graph did, and those that made kernels of it."""
+        """Return the lines about passes over the graph, and about those over its kernels."""
         if self.compiled.bound is None:
             return
         yield f"\n    compiled for {self.compiled.policy}"
@@ -50,9 +50,9 @@ class Specialisation:
         by = algorithms(self.compiled)
         if by:
             yield f"\n    {by}"
-        from agnesi.schedule.passes import told
+        from agnesi.schedule.passes import describe_counts
 
-        yield f"\n    scheduled: {'; '.join(told(self.compiled.scheduled.counts))}"
+        yield f"\n    scheduled: {'; '.join(describe_counts(self.compiled.scheduled.counts))}"
 
 
 @strict_class

@@ -182,14 +182,14 @@ class Growing(Generic[V]):
             self._seen = [*self._seen[1 - _MAX_PATTERNS :], sizes]
         if self._error is None:
             return self.refused
-        told = " ".join(map(str.strip, str(self._error).splitlines()[:2]))
-        told = told or type(self._error).__name__
+        text = " ".join(map(str.strip, str(self._error).splitlines()[:2]))
+        text = text or type(self._error).__name__
         if self._sure:
-            self.refused = told
-        return told
+            self.refused = text
+        return text
 
     def is_one(self, sizes: Sizes) -> bool:
-        """Whether these sizes differ from those seen so far in one size that counts."""
+        """Return whether these sizes differ from those seen so far in one size that counts."""
         pattern, _ = self._pattern(sizes, {})
         return pattern is not None and len(named_in(pattern, sizes)) == 1
 
@@ -325,7 +325,7 @@ def _narrowed(pattern: Pattern, sizes: Sizes) -> dict[str, Span]:
 
 
 def named_in(pattern: Pattern, sizes: Pattern) -> dict[Extent, int]:
-    """What the named sizes of a pattern are, for sizes that are of it."""
+    """Return the values of a pattern's named sizes for sizes that match it."""
     found: dict[Extent, int] = {}
     for wanted, size in zip(pattern, sizes, strict=True):
         if isinstance(wanted, Extent):
@@ -335,7 +335,7 @@ def named_in(pattern: Pattern, sizes: Pattern) -> dict[Extent, int]:
 
 
 def fits(pattern: Pattern, sizes: Pattern) -> bool:
-    """Whether sizes are of a pattern."""
+    """Return whether sizes are of a pattern."""
     known: dict[Any, Any] = named_in(pattern, sizes)
     if any(not (n.least or 0) <= size <= (n.most or size) for n, size in known.items()):
         return False
@@ -345,7 +345,7 @@ def fits(pattern: Pattern, sizes: Pattern) -> bool:
     )
 
 
-def told(pattern: Pattern) -> str:
+def describe_pattern(pattern: Pattern) -> str:
     """For people: what a version takes."""
     names = dict.fromkeys(a for n in pattern if isinstance(n, Extent) for a in n.names())
     return " and ".join(f"{n} is any size from {n.least} to {n.most}" for n in names)

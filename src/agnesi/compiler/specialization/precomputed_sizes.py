@@ -124,15 +124,9 @@ class Told:
 class Computed:
     """The function that computes a size from the arguments of a call.
 
-    Parameters
-    ----------
-    arguments : sequence
-        What native code takes.
-    wanted : SizeWanted
-        The scalar; what is dear on the way to it, which is handed on; and what exists only where
-        Python decides as it did until it was asked for.
-    owner : object
-        The jitted function.
+    Parameters ---------- arguments : sequence What native code takes. wanted : SizeWanted The
+    scalar; what is expensive on the way to it, which is handed on; and what exists only where
+    Python decides as it did until it was asked for. owner : object The jitted function.
 
     Attributes
     ----------
@@ -161,7 +155,7 @@ class Computed:
         )
 
     def computes(self, inputs: Sequence[Node], outputs: Sequence[Node], exact: bool) -> bool:
-        """Whether it computes what nodes of a later trace do."""
+        """Return whether it computes what nodes of a later trace do."""
         graph, exact = FunctionGraph(inputs, outputs), exact and self.pattern is None
         return len(graph.nodes) == len(self.graph.nodes) and _text(
             graph, exact, self.fresh) == _text(self.graph, exact, self.fresh)
@@ -189,7 +183,7 @@ def behind(computed: Sequence[Computed]) -> int:
 
 
 def _text(graph: FunctionGraph, exact: bool, fresh: bool) -> list[Any]:
-    """What a graph computes; not exactly, where sizes are others."""
+    """Return a key of a graph; with the sizes left out unless ``exact``."""
     numbers = {n: i for i, n in enumerate(graph.nodes)}
     places = {n: i for i, n in enumerate(graph.inputs)}
     found: list[Any] = []
@@ -207,17 +201,18 @@ def _text(graph: FunctionGraph, exact: bool, fresh: bool) -> list[Any]:
 
 
 def _handed(node: Node, given: Node | None, inputs: Sequence[Node]) -> list[Node]:
-    """What is dear on the way to a scalar, so that what comes behind should not compute it again:
-    the data that decides, and whatever is no loop over elements."""
+    """Return the expensive node on the way to a scalar, so that the code behind need not compute it
+    again: the data that decides, and whatever is no loop over elements.
+    """
     known = set(inputs)
     wanted = [] if given is None or given in known or given.op is None else [given]
     for n in toposort([node], known.__contains__):
         if n is not node and n not in known and n.outputs is None and not n.weak and (
-                n.op is not None and n is not given and _is_dear(n)):
+                n.op is not None and n is not given and _is_expensive(n)):
             wanted.append(n)
     return wanted
 
 
-def _is_dear(node: Node) -> bool:
+def _is_expensive(node: Node) -> bool:
     op: Any = node.op
     return bool(op.foreign or op.template or op.bodies or op.reduction(*node.inputs))

@@ -55,7 +55,7 @@ class CompiledCall(Op):
         return (*self.version.read, *given)
 
     def needs(self, i: int, inputs: Any) -> bool:
-        """Whether the compiled derivative reads an input; asked where it was changed."""
+        """Return whether the compiled derivative reads an input; asked where it was changed."""
         count = len(self.arguments)
         return self._needs(self.leaves[self.arguments[i]] if i < count
                            else self.version.parameters[i - count])

@@ -127,7 +127,9 @@ class Version:
 
     def _updates(self, nodes: list[Any], trace: Trace, symbols: Sequence[Any],
                  inputs: Sequence[Any]) -> list[Any]:
-        """What is changed in place, each with the place of its new value among ``nodes``."""
+        """Return the tensors that are changed in place, each with the position of its new value in
+        ``nodes``.
+        """
         updates: list[Any] = []
         for x, _, node in trace.changed():
             updates.append((x, len(nodes)))
@@ -142,7 +144,7 @@ class Version:
 
     def _decisions(self, inputs: Sequence[Any], leaves: Sequence[Any],
                    pattern: Pattern | None) -> Decisions:
-        """What tells Python the values of the present call."""
+        """Return the recorder of decisions, which gives Python the values of the present call."""
         known = {n: np.asarray(memory_of(leaves[i]), n.dtype)
                  for n, i in zip(inputs, self.arrays, strict=True)}
         sizes = {} if pattern is None else named_in(pattern, sizes_of(shapes_of(leaves)))
@@ -151,7 +153,9 @@ class Version:
         return Decisions(known, sizes, numbers, self.owner.function)
 
     def _traced(self, trace: Trace, symbols: Sequence[Any]) -> tuple[list[Any], Reads, Any]:
-        """What leaves the function, what it read, and what exists where it decides so again."""
+        """Trace and return the results, what was read, and what exists if the same is decided
+        again.
+        """
         with tracing(trace):
             reads = self._run(symbols, trace.decisions)
             self._take_gradients(trace)
@@ -202,7 +206,7 @@ class Version:
         return reads
 
     def _reads(self, symbols: Sequence[Any]) -> Reads:
-        """What takes down the reads of all but the places whose values are arguments."""
+        """Return the recorder of reads, without places whose values are arguments."""
         behind = symbols[self.argument_tree.leaves:][:len(self.hidden)]
         return Reads(k for k, s in zip(self.hidden, behind, strict=True) if isinstance(s, Tensor))
 
@@ -213,7 +217,9 @@ class Version:
             reads.meet(value, path)
 
     def _take_places(self, reads: Reads, trace: Trace) -> None:
-        """What has to be as it was for this version to serve: what the function read, and state."""
+        """Store what must be unchanged for this specialization to serve: what the function read,
+        and state.
+        """
         self.placed = reads.places
         used = {id(a) for x, _ in trace.leaves.values() for a in (x.data, x.data.base)}
         self.places = [*reads.places.values(),
@@ -228,7 +234,7 @@ class Version:
 
     # -- gradients ------------------------------------------------------------------------
     def _take_flows(self, nodes: Sequence[Any], updates: Sequence[Any], trace: Trace) -> None:
-        """Whether gradients flow through the results when the call is recorded.
+        """Return whether gradients flow through the results when the call is recorded.
 
         They do not where the function is a training step, which took its gradients itself.
         """
@@ -305,7 +311,8 @@ class Version:
         return Footprint(written, read, self.mutated)
 
     def tangled(self, leaves: Sequence[Any]) -> bool:
-        """Whether memory that it writes overlaps other memory that it uses, or is not its own.
+        """Return whether memory that it writes overlaps other memory that it uses, or is not its
+        own.
 
         The latter where a reshape of an argument is a copy because of how that lies in memory.
         """
@@ -319,7 +326,8 @@ class Version:
 
     @property
     def direct(self) -> Any:
-        """What the user's own calls can go to; None where Python has to prepare them."""
+        """The callable that the user's calls can go to, or None where Python has to prepare them.
+        """
         deep = max(self.argument_tree.depth, self.tree.depth) > _MAX_NESTED_CONTAINERS
         native = None if deep or self.records or self.effects.arguments else self.compiled.direct
         return native if self.flat or native is None else self._call(native, self.owner.ask_others)
@@ -341,15 +349,15 @@ class Version:
         """The native function for calls with containers."""
         known, call = self._callers.get(otherwise, (None, None))
         if known is not native:
-            call = caller(self.argument_tree, self.statics, native, otherwise, self._told,
-                          self.recording, self.unseen, list(self.hidden.values()), self.turns,
-                          self.computed)
+            call = caller(self.argument_tree, self.statics, native, otherwise,
+                          self._result_expression, self.recording, self.unseen,
+                          list(self.hidden.values()), self.turns, self.computed)
             self._callers[otherwise] = native, call
         return call
 
     @property
     def turns(self) -> Any:
-        """What threads that write places do one after the other; None where they do so anyway."""
+        """The locks of the places that are written, or None where Python's lock suffices."""
         bound, places = self.compiled.bound, self.effects.places()
         if bound is None or not self.compiled.recipe.long or not places:
             return None
@@ -360,7 +368,7 @@ class Version:
             self._turns = bound, Turns([*((p.holder, True) for p in places), *states])
         return self._turns[1]
 
-    def _told(self, text: Any, found: str) -> str:
+    def _result_expression(self, text: Any, found: str) -> str:
         """An expression for the result, of what the native function gave."""
         if self.plain:
             return found
@@ -372,7 +380,7 @@ class Version:
         return str(text.built(self.tree, iter(leaves)))
 
     def way(self) -> str:
-        """What Python decided, for people."""
+        """The decisions of Python, as text."""
         return "; ".join(f"{d} told {d.value}" for d in self.decisions)
 
     def eager_causes(self) -> list[str]:
@@ -393,7 +401,8 @@ class Version:
 
     # -- results --------------------------------------------------------------------------
     def _plain_result(self) -> bool:
-        """Whether the result is nothing, a tensor, or a tuple of tensors, and all there is."""
+        """Return whether the result is nothing, a tensor, or a tuple of tensors, and all there
+        is."""
         if self.effects or self.numbers:
             return False
         if not self.outputs:
@@ -411,7 +420,7 @@ class Version:
         return "single" if self.tree.kind is None else "tuple"
 
     def _finished(self, found: Any, given: Any = None) -> Any:
-        """What the user gets from what the native function returned."""
+        """Return the user's results from what the native function returned."""
         if self.plain:
             return found
         behind = found[len(self.tensors):]
@@ -430,22 +439,23 @@ class Version:
 
     # -- calls ----------------------------------------------------------------------------
     def valid(self) -> bool:
-        """Whether what tracing found still holds."""
+        """Return whether what tracing found still holds."""
         return self._holds() and all(owner._grad is before for owner, before in self.expected)
 
     def changes(self) -> list[str]:
-        """What the places that tracing read hold now, where that is something else."""
+        """Return what the places that tracing read hold now, where that is something else."""
         return [p.change() for p in self.places if not p.holds()]
 
     def outdated(self) -> bool:
-        """Whether it would hold if gradients that it adds to were the tensors that they were."""
+        """Return whether it would hold if gradients that it adds to were the tensors that they
+        were."""
         return self._holds() and all(
             isinstance(owner._grad, Tensor) and isinstance(before, Tensor)
             for owner, before in self.expected
         )
 
     def adopts(self) -> bool:
-        """Whether it works on gradients that are other tensors now: from now on it does.
+        """Return whether it works on gradients that are other tensors now: from now on it does.
 
         Theirs must be memory of their own, as that of those before was.
         """
@@ -466,14 +476,15 @@ class Version:
         return True
 
     def changes_record(self, leaves: Sequence[Any]) -> bool:
-        """Whether it changes what gradients flow through, so that Python has to record it."""
+        """Return whether it changes what gradients flow through, so that Python has to record
+        it."""
         if self.pure or not STATE.recording:
             return False
         places = self.mutated if self.records else range(len(leaves))
         return self.spills or any(requires_grad(leaves[i]) for i in places)
 
     def _holds(self) -> bool:
-        """Whether state has the types that it had, and settings their values."""
+        """Return whether state has the types that it had, and settings their values."""
         if any(x.shape != s or x.dtype != d or x.requires_grad != r for x, s, d, r in self.state):
             return False
         if still_seen()(ctypes.addressof(self.watched)):
@@ -544,7 +555,7 @@ class Version:
 
 
 def _alike(before: Any, now: Any) -> bool:
-    """Whether a gradient is a tensor like another, in memory that is nobody else's."""
+    """Return whether a gradient is a tensor like another, in memory that is nobody else's."""
     if not isinstance(before, Tensor) or not isinstance(now, Tensor):
         return False
     return all(
@@ -556,6 +567,6 @@ def _alike(before: Any, now: Any) -> bool:
 
 
 def _is_flat(tree: Tree) -> bool:
-    """Whether all arguments are positional and none is a container."""
+    """Return whether all arguments are positional and none is a container."""
     positional, keywords = tree.children
     return not keywords.children and all(c.kind is None for c in positional.children)

@@ -11,11 +11,11 @@ import numpy as np
 from agnesi.compiler.specialization.dynamic_sizes import (
     Family,
     births,
+    describe_pattern,
     fits,
     in_shapes,
     shapes_of,
     sizes_of,
-    told,
 )
 from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeWanted, behind
 from agnesi.compiler.specialization.specialization import Version
@@ -145,7 +145,7 @@ class Versions:
                 return taken, computed
 
     def _known(self, key: Any, taken: Sequence[Any]) -> list[Computed]:
-        """What computes the next size for arguments."""
+        """Return the function that computes the next size from arguments, or None."""
         found = self._computed.get(key)
         open_ = () if found is not None else self._counting.get(_but_sizes(key), ())
         if not open_:
@@ -186,7 +186,7 @@ class Versions:
         chosen[place] = self._computing(_key(before, key[0], known[:place]), wanted)
 
     def _computing(self, key: Any, wanted: SizeWanted) -> Computed:
-        """What computes a size from arguments, made now if it is new."""
+        """Return the function that computes a size from arguments, made now if it is new."""
         others = self._computed.setdefault(key, [])
         for c in others:
             if c.computes(wanted.inputs, wanted.outputs, True):
@@ -205,7 +205,7 @@ class Versions:
         return made
 
     def gives_up(self, leaves: Sequence[Any], tree: Tree) -> bool:
-        """Whether the function runs eagerly, for what it does or reads keeps changing."""
+        """Return whether the function runs eagerly, for what it does or reads keeps changing."""
         if self._obstacles > _MAX_OBSTACLES:
             return True
         if not self._turns:
@@ -292,7 +292,8 @@ class Versions:
         if not counts or max(counts) < 2:
             return "the structure of the arguments keeps changing"
         i = counts.index(max(counts))
-        return f"argument {i} keeps changing, it was {_told(rows[-2][i])}, now {_told(rows[-1][i])}"
+        before, now = (_describe_kind(row[i]) for row in rows[-2:])
+        return f"argument {i} keeps changing, it was {before}, now {now}"
 
     # -- new ones ---------------------------------------------------------------------------
     def _make(self, key: Any, leaves: Sequence[Any], computed: Sequence[Any] = (),
@@ -319,7 +320,7 @@ class Versions:
             pattern, made = grown
             self._served.clear()
             kinds = tuple(map(_kind_with, kinds, in_shapes(pattern, shapes)))
-            cause += f"; {told(pattern)}"
+            cause += f"; {describe_pattern(pattern)}"
         else:
             made = make()
             refused = family.learn(shapes)
@@ -334,7 +335,7 @@ class Versions:
         cause += "".join(f"; it runs eagerly, for {why}" for why in made.eager_causes())
         self._note_obstacle(made)
         self._note_ways(_but_sizes(key), made)
-        self.owner._note(made.compiled, ", ".join(map(_told, kinds)), cause, made.seconds,
+        self.owner._note(made.compiled, ", ".join(map(_describe_kind, kinds)), cause, made.seconds,
                          made.decisions)
         return self._serve(key, made)
 
@@ -349,12 +350,12 @@ class Versions:
         """Count the ways on from each line that decides; there may be so many."""
         for line in dict.fromkeys(d.where for d in made.decisions):
             ways = self._ways.setdefault((kind, line), {})
-            told = tuple([d.value for d in made.decisions if d.where == line])
-            ways[told] = next(d for d in made.decisions if d.where == line)
+            values = tuple([d.value for d in made.decisions if d.where == line])
+            ways[values] = next(d for d in made.decisions if d.where == line)
             if len(ways) > MAX_BRANCHES:
                 self.give_up(
                     f"Python decided in more than {MAX_BRANCHES} ways by computed values, with "
-                    f"{ways[told]}",
+                    f"{ways[values]}",
                     INSTEAD,
                 )
                 return
@@ -410,7 +411,7 @@ class Versions:
         return self._difference(key)
 
     def _difference(self, key: Any) -> str:
-        """What is different from the arguments that are most like these."""
+        """Describe the difference from the most similar arguments seen before."""
         tree, kinds, recording, default, _ = key
         alike = [k for k in reversed(self._seen) if k[0] == tree and len(k[1]) == len(kinds)]
         if not alike:
@@ -421,7 +422,7 @@ class Versions:
         _, known_kinds, known_recording, known_default, _ = min(
             alike, key=lambda k: sum(a != b for a, b in zip(k[1], kinds, strict=True)))
         changed = [
-            f"argument {i} was {_told(a)}, now {_told(b)}"
+            f"argument {i} was {_describe_kind(a)}, now {_describe_kind(b)}"
             for i, (a, b) in enumerate(zip(known_kinds, kinds, strict=True)) if a != b
         ]
         if recording != known_recording:
@@ -437,14 +438,14 @@ def _other_way(left: Version) -> str:
 
 
 def _can_vary(place: Place, now: Any) -> bool:
-    """Whether a place holds numbers or tensors, which the code can take at run time."""
+    """Return whether a place holds numbers or tensors, which the code can take at run time."""
     if not isinstance(place, (Attribute, Slot, Name, Cell)) or type(now) is not type(place.value):
         return False
     return type(now) in (float, int) or (isinstance(now, Tensor) and now.data is not None)
 
 
 def _key(leaves: Sequence[Any], tree: Tree, computed: Sequence[Computed] = ()) -> Any:
-    """What a version is made for, apart from what it reads besides its arguments."""
+    """Return the key of a specialization: everything but what it reads besides its arguments."""
     kinds = tuple(_kinds(leaves, tree.leaves))
     return (tree, kinds, STATE.recording, config.default_float,
             tuple([c.number for c in computed]))
@@ -457,7 +458,9 @@ def _kinds(leaves: Sequence[Any], count: int) -> Iterator[Any]:
 
 
 def kind_of(value: Any) -> Any:
-    """What the compiled code depends on: type and shape of arrays, the value of anything static."""
+    """Return what code depends on of an argument: dtype and shape of arrays, the value of anything
+    static.
+    """
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
         return ("array", value.dtype, value.shape, requires_grad(value))
     if type(value) is float:
@@ -488,7 +491,7 @@ def _kind_with(kind: Any, shape: Any) -> Any:
     return (*kind[:2], shape, kind[3]) if kind[0] == "array" else kind
 
 
-def _told(kind: Any) -> str:
+def _describe_kind(kind: Any) -> str:
     if kind[0] == "array":
         return f"{kind[1]}{list(kind[2])}" + (" requiring grad" if kind[3] else "")
     if kind[0] != "static":

@@ -48,8 +48,8 @@ def attributes_of(code: CodeType) -> frozenset[str]:
 
 
 def appends_only(code: CodeType, name: str) -> bool:
-    """Whether code, and that of functions made in it, appends to a variable and does nothing else
-    with it.
+    """Return whether code, and that of functions made in it, appends to a variable and does nothing
+    else with it.
 
     Examples
     --------
@@ -86,5 +86,5 @@ def _appending(code: CodeType) -> frozenset[int]:
 
 
 def appends_to(frame: FrameType) -> bool:
-    """Whether what a frame is loading now is appended to."""
+    """Return whether what a frame is loading now is appended to."""
     return frame.f_lasti in _appending(frame.f_code)

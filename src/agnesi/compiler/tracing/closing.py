@@ -26,21 +26,22 @@ def flowing(results: Sequence[Any]) -> set[Any]:
 
 
 def _is_leaf(node: Any) -> bool:
-    """Whether gradients end there and are a tensor's with a value, or an argument's."""
+    """Return whether gradients end there and are a tensor's with a value, or an argument's."""
     if node.op is not ALIAS or node.handle is None:
         return node.op is None
     return node.handle().data is not None
 
 
 def trains(parameters: Sequence[Any], trace: Trace) -> bool:
-    """Whether new values of parameters come from gradients."""
+    """Return whether new values of parameters come from gradients."""
     if not parameters or not (trace.gradients or "derived" in trace.noticed):
         return False
     return "derived" in trace.noticed or any(n in trace.gradients for n in toposort(parameters))
 
 
 def is_its_own(node: Any, x: Any) -> bool:
-    """Whether a new value of ``x`` has the gradient of ``x``, which was changed unrecorded."""
+    """Return whether a new value of ``x`` has the gradient of ``x``, which was changed
+    unrecorded."""
     while node.op is STOP.put:
         node = node.inputs[0]
     begins = node.op is None or node.op is ALIAS
@@ -64,7 +65,7 @@ def closed(inputs: Sequence[Any], nodes: Sequence[Any], since: int) -> FunctionG
 
 
 def _has_sizes(graph: FunctionGraph) -> bool:
-    """Whether nothing in a graph waits for a size."""
+    """Return whether nothing in a graph waits for a size."""
     nodes = (*graph.inputs, *graph.nodes)
     shapes = {n.shape for n in nodes}  # there are few, and many nodes
     shapes.update(shape for n in nodes if n.outputs for shape, _ in n.outputs)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.places import Place, same, told
+from agnesi.compiler.tracing.places import Place, describe_value, same
 from agnesi.runtime.watched import Entries, Items, set_words
 
 
 class Contents(Place):
-    """What a container holds: all of it, in order."""
+    """The whole content of a container, in order."""
 
     __slots__ = ("container", "owner", "take")
 
@@ -60,8 +60,8 @@ class Contents(Place):
         pairs = zip(self.value, now, strict=True)
         i, a, b = next((i, a, b) for i, (a, b) in enumerate(pairs) if not same(a, b))
         if isinstance(self.container, dict) and a[0] == b[0]:
-            return f"{self.path}[{a[0]!r}] was {told(a[1])}, now {told(b[1])}"
-        return f"{self.path}[{i}] was {told(a)}, now {told(b)}"
+            return f"{self.path}[{a[0]!r}] was {describe_value(a[1])}, now {describe_value(b[1])}"
+        return f"{self.path}[{i}] was {describe_value(a)}, now {describe_value(b)}"
 
 
 #: The classes whose methods change what a container holds; those of subclasses may do otherwise.

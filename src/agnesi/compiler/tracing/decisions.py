@@ -70,7 +70,7 @@ class OtherWayError(BaseException):
 
 @record
 class Decision:
-    """What Python was told at one place: the use of a tensor, and the value."""
+    """One decision of Python: the use of a tensor, and the value."""
 
     where: str
     use: str
@@ -144,8 +144,8 @@ class Decisions:
         return number
 
     def _is_result(self, name: str) -> bool:
-        """Whether the function that is traced, called by nobody else, only returns what a function
-        of this name gives."""
+        """Return whether the function that is traced, called by nobody else, only returns what a
+        function of this name gives."""
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and ours(frame.f_code.co_filename):
             frame = frame.f_back
@@ -158,7 +158,7 @@ class Decisions:
         return root and only_returned(frame, name)
 
     def settled(self, outputs: Sequence[Any]) -> list[Any]:
-        """What leaves the function, with results in the place of numbers that stand for them."""
+        """Return the results, with nodes in the place of numbers that stand for them."""
         found = [self.later.get(id(v), (v, v)) for v in outputs]
         return [result if number is v else v
                 for v, (number, result) in zip(outputs, found, strict=True)]
@@ -203,7 +203,7 @@ def exactly(value: Any) -> Any:
 
 
 class _Values:
-    """What the nodes of a trace are in the present call."""
+    """The values of a trace's nodes in the present call."""
 
     def __init__(self, known: Mapping[Node, Any], sizes: Mapping[Any, int]) -> None:
         self._known = dict(known)
@@ -253,7 +253,7 @@ def _code_of(function: Any) -> CodeType | None:
 
 
 def _has_effect(node: Node) -> bool:
-    """Whether evaluating a node does more than that."""
+    """Return whether evaluating a node does more than that."""
     op = node.op
     return op is not None and (getattr(op, "effect", False) or any(
         map(_has_effect, (n for name in op.bodies for n in getattr(op, name).graph.nodes))))
@@ -261,7 +261,7 @@ def _has_effect(node: Node) -> bool:
 
 # -- what compiled code asks ---------------------------------------------------------------------
 def _holds(node: Node, kind: str, told: Any) -> Tensor:
-    """Whether Python is told the same by a node's value."""
+    """Return whether Python is told the same by a node's value."""
     x = symbol(node)
     if x.dtype in dtypes.HALVES:
         x = cast(x, dtypes.float32)

@@ -24,7 +24,7 @@ class _Result:
         self.is_number = symbol.weak and not symbol.shape
 
     def of(self, found: Tensor) -> Any:
-        """What a call's result is put down as."""
+        """Return the record of a call's result."""
         return found.data.item() if self.is_number else found
 
 
@@ -64,11 +64,11 @@ class Hidden:
         place.put(symbol)
 
     def is_written(self) -> bool:
-        """Whether the function has put something else there."""
+        """Return whether the function has put something else there."""
         return self.place.now() is not self.symbol
 
     def written(self) -> Written:
-        """What it has put there."""
+        """Return what has been written."""
         return Written(self.place, self.place.now())
 
     def undo(self) -> None:
@@ -168,7 +168,7 @@ def refuse_symbols(reads: Reads) -> None:
 
 
 def _shows_symbol(items: Iterable[Any]) -> bool:
-    """Whether an element, or the value of an entry, exists in the trace only."""
+    """Return whether an element, or the value of an entry, exists in the trace only."""
     return any(map(_is_symbol, (v for i in items for v in (i if type(i) is tuple else (i,)))))
 
 
@@ -196,7 +196,7 @@ def _put_down(value: Any) -> Any:
 
 
 def _is_simple(tree: Tree) -> bool:
-    """Whether all containers are such that ``_put`` knows."""
+    """Return whether all containers are such that ``_put`` knows."""
     return all(
         kind is None or kind in (list, tuple, dict, type(None))
         or hasattr(kind, "__dataclass_fields__")

@@ -21,7 +21,7 @@ class Handed:
 
 
 def symbol_of(value: Any, i: int, shape: Any, hidden: bool = False) -> Any:
-    """What the function sees as an argument of some shape while it is traced."""
+    """Return the symbol that the function sees as an argument of this shape while it is traced."""
     if type(value) is Handed:  # another node stands for it when the trace is over
         return stand_in((), value.dtype)
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
@@ -36,7 +36,7 @@ def symbol_of(value: Any, i: int, shape: Any, hidden: bool = False) -> Any:
 
 
 def argument_of(value: Any, shape: Any, hidden: bool = False) -> Any:
-    """What native code is told of an argument."""
+    """Return the description of an argument for native code."""
     from agnesi.runtime.entry import Arg
 
     if isinstance(value, (Tensor, np.ndarray, np.generic, Handed)):
@@ -49,12 +49,12 @@ def argument_of(value: Any, shape: Any, hidden: bool = False) -> Any:
 
 
 def is_small(value: int) -> bool:
-    """Whether a number of Python's can be one of the code's."""
+    """Return whether a number of Python's can be one of the code's."""
     return -(1 << 63) < value < 1 << 63
 
 
 def requires_grad(value: Any) -> bool:
-    """Whether a value is a tensor that asks for its gradient."""
+    """Return whether a value is a tensor that asks for its gradient."""
     return isinstance(value, Tensor) and value.requires_grad
 
 

@@ -42,7 +42,7 @@ _PLAIN = (int, str, bytes, bool, type(None))
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether code that was made for one value serves for the other: never by ``==`` alone.
+    """Return whether code that was made for one value serves for the other: never by ``==`` alone.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class Place:
         return next(held for held in (getattr(self, n, None) for n in names) if held is not None)
 
     def now(self) -> Any:
-        """What it holds."""
+        """Return what the place holds now."""
         raise NotImplementedError
 
     def put(self, value: Any) -> None:
@@ -106,7 +106,7 @@ class Place:
         self.put(before)
 
     def holds(self) -> bool:
-        """Whether it holds what it did; an equal value is the expected one from now on."""
+        """Return whether it holds what it did; an equal value is the expected one from now on."""
         value = self.now()
         if value is self.value:
             return True
@@ -116,12 +116,12 @@ class Place:
         return True
 
     def records(self) -> Iterable[Any]:
-        """What native code compares; empty where only ``holds`` can tell."""
+        """Return what native code compares; empty where only ``holds`` can decide."""
         return ()
 
     def change(self) -> str:
-        """What happened to it, for the user."""
-        return f"{self.path} was {told(self.value)}, now {told(self.now())}"
+        """Describe the change of the place, for the user."""
+        return f"{self.path} was {describe_value(self.value)}, now {describe_value(self.now())}"
 
 
 class Attribute(Place):
@@ -309,7 +309,7 @@ class Definition(Place):
     def change(self) -> str:
         part, name = self._changed() or (self.value, "")
         before, now = self.names.get((part, name), MISSING), vars(part).get(name, MISSING)
-        return f"{part.__name__}.{name} was {told(before)}, now {told(now)}"
+        return f"{part.__name__}.{name} was {describe_value(before)}, now {describe_value(now)}"
 
 
 class Function(Place):
@@ -362,7 +362,7 @@ def entry(mapping: dict[Any, Any], key: Any, value: Any) -> Entry:
     return Entry(mapping, key, () if value is MISSING else (value,))
 
 
-def told(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """A value in a sentence."""
     if value is MISSING:
         return "missing"

@@ -202,7 +202,9 @@ class Reads:
         return growing
 
     def _look_into(self, value: Any, path: str) -> None:
-        """What a list holds that code has only appended to counts now; so do small arrays."""
+        """Record the content of a list that was only appended to so far, or of a small array, as
+        read.
+        """
         if isinstance(value, np.ndarray) and value.nbytes <= _MAX_COMPARED_BYTES:
             self.arrays.setdefault(id(value), Elements(path, value))
         key = id(value), "contents"
@@ -306,7 +308,7 @@ class Reads:
             self.meet(environment(), "the environment")
 
     def _module(self, module: ModuleType, path: str, code: CodeType) -> None:
-        """What code may read of a module that it names."""
+        """Read the attributes of a module that code may use."""
         for name in code.co_names:
             value = vars(module).get(name, MISSING)
             if value is MISSING or isinstance(value, ModuleType):
@@ -333,12 +335,12 @@ class Reads:
         return value
 
     def _is_known(self, value: Any) -> bool:
-        """Whether a thing was looked into, and another read of it tells nothing new."""
+        """Return whether a thing was looked into, and another read of it tells nothing new."""
         return id(value) in self._met and not isinstance(value, np.ndarray) and not isinstance(
             self.places.get((id(value), "contents")), Appended)
 
     def written(self, owner: Any, name: str) -> None:
-        """What an attribute held counts no longer: the function gives it a value itself."""
+        """Forget a read attribute: the function has assigned it itself."""
         if (id(owner), name) in self._told:
             return
         if id(owner) not in self._paths:  # made by the function
@@ -353,7 +355,9 @@ class Reads:
 
     @contextmanager
     def body(self) -> Iterator[None]:
-        """What is changed in this block happens once, where the plain function does it in turns."""
+        """Note the places that change within this block, which the plain function runs in each
+        iteration.
+        """
         before = {id(p): p.now() for p in self._all_places()}
         yield
         for place in self._all_places():
@@ -376,7 +380,7 @@ class Reads:
                 del self.places[key]
 
     def knows(self, value: Any) -> bool:
-        """Whether an object was there before the trace."""
+        """Return whether an object was there before the trace."""
         return id(value) in self._paths
 
     def answer(self, owner: Any, ask: Callable[[], Iterable[Any]],
@@ -413,7 +417,7 @@ class Reads:
 
 
 def _level(logger: Any) -> tuple[Any, ...]:
-    """What tells which messages a logger passes on."""
+    """Return the objects that decide which messages a logger passes on."""
     return logger.getEffectiveLevel(), logger.disabled, logger.manager.disable
 
 
@@ -431,7 +435,7 @@ def _one(value: Any) -> str:
 
 
 def holds_symbol(value: Any) -> bool:
-    """Whether a value, or an entry of a container, exists in the trace only."""
+    """Return whether a value, or an entry of a container, exists in the trace only."""
     return any(isinstance(v, Tensor) and v.data is None for v in flatten(value)[0])
 
 
@@ -464,7 +468,7 @@ def _inside(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def tells(kind: type) -> bool:
-    """Whether a class is the user's, or one of ours whose objects users build."""
+    """Return whether a class is the user's, or one of ours whose objects users build."""
     module = kind.__module__ if isinstance(kind.__module__, str) else ""
     return not issubclass(kind, (BaseException, type, Tensor)) and (
         module.startswith(_OWN_OBJECTS) or module.partition(".")[0] not in _LIBRARIES)
@@ -472,5 +476,5 @@ def tells(kind: type) -> bool:
 
 @functools.cache
 def _is_library(file: str) -> bool:
-    """Whether a file is not the user's."""
+    """Return whether a file is not the user's."""
     return file.startswith(_FOLDERS)

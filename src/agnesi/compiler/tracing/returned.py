@@ -33,8 +33,8 @@ _JUMPS = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
 
 
 def only_returned(frame: FrameType, name: str) -> bool:
-    """Whether a frame has just called ``float``, ``int`` or a method ``item``, by this ``name``,
-    and only returns what that gives."""
+    """Return whether a frame has just called ``float``, ``int`` or a method ``item``, by this
+    ``name``, and only returns what that gives."""
     if name != "item" and not _is_builtin(frame, name):
         return False
     return _returns(frame.f_code, frame.f_lasti, name)
@@ -46,8 +46,8 @@ def _is_builtin(frame: FrameType, name: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _returns(code: CodeType, at: int, name: str) -> bool:
-    """Whether what the call of a name at an instruction gives is returned, perhaps in tuples,
-    lists and dicts, and used for nothing else.
+    """Return whether what the call of a name at an instruction gives is returned, perhaps in
+    tuples, lists and dicts, and used for nothing else.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def _moved(i: dis.Instruction, n: int, depth: int) -> list[tuple[int, int]] | No
 
 
 def _effect(i: dis.Instruction) -> tuple[int, int] | None:
-    """What an instruction takes from the stack and puts there; None where that is not known."""
+    """Return how many values an instruction pops and pushes, or None where that is not known."""
     arg = i.arg or 0
     match i.opname:
         case "LOAD_GLOBAL":

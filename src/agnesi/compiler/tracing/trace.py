@@ -23,7 +23,7 @@ from agnesi.core.views import looking_through
 
 
 class GradRecord:
-    """What happens to one tensor's ``grad`` during a trace."""
+    """The changes of one tensor's ``grad`` during a trace."""
 
     __slots__ = ("before", "needs_before", "now", "owner", "used", "written")
 
@@ -180,7 +180,7 @@ class Trace:
         return self.born[id(x)][1] if id(x) in self.born else self.node_of(x)
 
     def decisive(self, arguments: Sequence[Tensor]) -> list[bool]:
-        """Whether what is changed in place depends on how the memory of arguments lies."""
+        """Return whether what is changed in place depends on how the memory of arguments lies."""
         families, sources = [], []
         for family, then, result, count, node in self.asked:
             if family[0] > then or result[0] > count:
@@ -237,12 +237,12 @@ class Trace:
 
 
 def _begins(node: Node) -> bool:
-    """Whether gradients end at a node, and are its tensor's."""
+    """Return whether gradients end at a node, and are its tensor's."""
     return node.op is None or (node.op is ALIAS and node.handle is not None)
 
 
 def _lies_anyhow(node: Node) -> bool:
-    """Whether a value lies in memory as it does wherever its operands lie."""
+    """Return whether a value lies in memory as it does wherever its operands lie."""
     op = node.op
     return op is None or not (op.view or op.changes or op.lie is not None)
 

@@ -27,7 +27,7 @@ def _loops(code: CodeType) -> tuple[tuple[int, int], ...]:
 
 
 def _is_repeated(code: CodeType, instruction: int, counts: Sequence[int]) -> bool:
-    """Whether an instruction belongs to a loop, or to a function that only runs in one."""
+    """Return whether an instruction belongs to a loop, or to a function that only runs in one."""
     if any(first <= instruction <= last for first, last in _loops(code)):
         return True
     least = min(counts)
@@ -53,13 +53,14 @@ def repetitions(graph: FunctionGraph) -> list[str]:
         if len(nodes) >= _MIN_REPETITIONS and _is_repeated(code, instruction, counts[code]):
             bodies[code, len(nodes)].append(nodes)
     return [
-        _told(times, body) for (_, times), body in bodies.items()
+        _describe_loop(times, body) for (_, times), body in bodies.items()
         if all(_is_alike(nodes, member) for nodes in body) and any(map(_is_chain, body))
     ]
 
 
 def _is_alike(nodes: Sequence[Node], member: dict[Node, Group]) -> bool:
-    """Whether nodes read the same things, or what was repeated itself; the first may differ."""
+    """Return whether nodes read the same things, or what was repeated itself; the first may
+    differ."""
     for sources in zip(*(n.inputs for n in nodes[1:]), strict=False):
         if len(set(sources)) == 1 or all(constant_value(n) is not None for n in sources):
             continue
@@ -69,12 +70,12 @@ def _is_alike(nodes: Sequence[Node], member: dict[Node, Group]) -> bool:
 
 
 def _is_chain(nodes: Sequence[Node]) -> bool:
-    """Whether the last of some nodes depends on the first."""
+    """Return whether the last of some nodes depends on the first."""
     first = nodes[0]
     return first in set(toposort([nodes[-1]], lambda n: n is first))
 
 
-def _told(times: int, body: Sequence[Sequence[Node]]) -> str:
+def _describe_loop(times: int, body: Sequence[Sequence[Node]]) -> str:
     places = {location(nodes[0].where) for nodes in body}
     lines = sorted(int(place.rpartition(":")[2]) for place in places)
     file = next(iter(places)).rpartition(":")[0]

@@ -35,7 +35,7 @@ _MEDIUM = frozenset("divide sqrt rsqrt reciprocal floor_divide remainder fmod mu
 
 
 def is_heavy(name: str) -> bool:
-    """Whether a scalar operation is worth keeping rather than repeating."""
+    """Return whether a scalar operation is worth keeping rather than repeating."""
     return name in HEAVY
 
 

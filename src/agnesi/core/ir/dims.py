@@ -88,7 +88,7 @@ class Dim:
         return self._compared("ne", other) if asked_by_user() else True
 
     def _compared(self, name: str, other: Any) -> Any:
-        """Whether sizes are equal, as the user asks: known when the function runs."""
+        """Return whether sizes are equal, as the user asks: known when the function runs."""
         if other is None or isinstance(other, (str, tuple, list, dict)):
             return name == "ne"
         return Dim.with_tensors(name, self, other)
@@ -227,7 +227,7 @@ EVALUATE: dict[str, Callable[[int, int], int]] = {
 
 
 def asked_by_user() -> bool:
-    """Whether the comparison that asks stands in code outside of this package.
+    """Return whether the comparison that asks stands in code outside of this package.
 
     The library looks for sizes that are surely equal, and goes the general way if they are not.
     """
@@ -242,7 +242,7 @@ def _process() -> str:
 
 
 def here() -> str:
-    """What tells this process's dimensions without names from others'."""
+    """Return a prefix that distinguishes this process's unnamed dimensions from those of others."""
     return f"{_process()}.{os.getpid():x}"
 
 
@@ -331,17 +331,19 @@ def resolve(size: Size, known: Mapping[Dim, int]) -> int:
 
 
 def is_static(shape: Sequence[Size]) -> bool:
-    """Whether every size is a number."""
+    """Return whether every size is a number."""
     return {*map(type, shape)} <= _NUMBERS
 
 
 def is_open(size: Size) -> bool:
-    """Whether a size is not known in any way, and so may turn out to fit whatever it meets."""
+    """Return whether a size is not known in any way, and so may turn out to fit whatever it
+    meets."""
     return isinstance(size, Dim) and size.algebra is None
 
 
 def is_settled(shape: Iterable[Size]) -> bool:
-    """Whether sizes are numbers, now or at run time, so that comparing them means something."""
+    """Return whether sizes are numbers, now or at run time, so that comparing them means
+    something."""
     return not any(map(is_open, shape))
 
 

@@ -21,7 +21,7 @@ Span = tuple[int | None, int | None]
 
 
 class UnknownSizeError(TraceError):
-    """What was asked depends on a size that is only known at run time."""
+    """The answer depends on a size that is only known at run time."""
 
 
 class SmallSizeError(UnknownSizeError):
@@ -175,7 +175,8 @@ class Extent(Dim):
         raise _unknown(f"bool({self})", SmallSizeError)
 
     def _may_vanish(self) -> bool:
-        """Whether it depends on one that data decides: the general way is right for none, too.
+        """Return whether it depends on one that data decides: the general way is right for none,
+        too.
 
         All others begin above 1.  Whoever needs an element says so (``need_elements``).
         """
@@ -229,7 +230,7 @@ def guess(size: Size) -> int:
 
 
 def surely(test: Callable[[], bool]) -> bool:
-    """Whether something holds whatever the run-time sizes are."""
+    """Return whether something holds whatever the run-time sizes are."""
     try:
         return test()
     except UnknownSizeError:
@@ -243,7 +244,7 @@ def need_elements(size: Size) -> None:
 
 
 def divides(by: int, size: Size) -> bool:
-    """Whether a size is a multiple of a number, whatever it is."""
+    """Return whether a size is a multiple of a number, whatever it is."""
     rest = size % by
     return isinstance(rest, int) and rest == 0
 
@@ -254,7 +255,7 @@ def least(size: Size) -> int | None:
 
 
 def is_some(size: Size) -> bool:
-    """Whether a size is never 0."""
+    """Return whether a size is never 0."""
     return (least(size) or 0) > 0
 
 
@@ -449,7 +450,7 @@ def _without_remainders(terms: Terms) -> Span:
 
 
 def _is_part(n: Extent) -> bool:
-    """Whether a size is that of a part of which a known number makes the whole."""
+    """Return whether a size is that of a part of which a known number makes the whole."""
     return n.op == "//" and isinstance(n.args[1], int) and n.args[1] > 1
 
 
@@ -519,7 +520,8 @@ def _turn(size: Extent, value: int) -> None:
 
 
 def _is_negative(difference: Size, a: Any, b: Any) -> bool:
-    """Whether ``a < b``; decisions that only matter for speed ask for a ``guess`` instead."""
+    """Return whether ``a < b``; decisions that only matter for speed ask for a ``guess``
+    instead."""
     low, high = _span(difference)
     if high is not None and high < 0:
         return True

@@ -28,8 +28,9 @@ class Argument:
 
 
 @record
-class Told:
-    """What a function can tell: that elements of an operand are out of ``bounds``, [least, size).
+class BoundsCheck:
+    """A check that a function makes itself: elements of an operand are outside ``bounds``, [least,
+    size).
 
     It clears the byte behind the pointer that is its argument number ``argument``.
     """
@@ -85,7 +86,7 @@ class Call:
     status: bool = False
     units: int = 0
     over: int | None = None
-    tells: Told | None = None
+    tells: BoundsCheck | None = None
     error: str = "RuntimeError"
     when: str = ""
     leave: str = ""
@@ -238,7 +239,8 @@ def kind(symbol: str) -> str:
 
 
 def there(symbol: str) -> bool:
-    """Whether there is the function ``library:function``; nobody waits for it to be compiled."""
+    """Return whether there is the function ``library:function``; nobody waits for it to be
+    compiled."""
     library, _, name = symbol.partition(":")
     begin = BEGINNERS.get(library)
     return address(symbol) is not None if begin is None else begin(name)

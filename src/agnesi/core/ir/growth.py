@@ -11,7 +11,8 @@ Powers = Counter[Extent]
 
 
 def grows_no_faster(size: Size, other: Size) -> bool:
-    """Whether each monomial of a size has one of the other that is of no lower power in any name.
+    """Return whether each monomial of a size has one of the other that is of no lower power in any
+    name.
 
     So ``n**2 + n*m`` grows no faster than ``n**2 * m`` does; that grows faster than the sum.
     """

@@ -84,11 +84,11 @@ class Store:
 
 
 @handle
-class Model:
-    """What kernels that differ in their buffers only have in common.
+class KernelTemplate:
+    """What kernels have in common that differ only in their buffers.
 
-    ``reads`` and ``writes`` are places among the buffers that ``Like`` lists; ``answers`` are what
-    was found out about one kernel, for the others.
+    ``reads`` and ``writes`` are places among the buffers that ``Instance`` lists; ``answers`` are
+    what was found out about one kernel, for the others.
     """
 
     reads: tuple[int, ...]
@@ -97,10 +97,10 @@ class Model:
 
 
 @struct
-class Like:
+class Instance:
     """That a kernel differs from others of its ``model`` in its buffers only."""
 
-    model: Model
+    model: KernelTemplate
     buffers: list[Buffer]
 
     def key(self) -> Hashable:
@@ -117,7 +117,7 @@ class Kernel:
     It runs when the buffers in ``waits`` are filled, though it does not read them.
     """
 
-    like: ClassVar[Like | None] = None
+    like: ClassVar[Instance | None] = None
     nodes: list[Node] = field(default_factory=list)
     waits: list[Buffer] = field(default_factory=list, kw_only=True)
 
@@ -133,7 +133,7 @@ class Kernel:
         return list(dict.fromkeys([s.buffer for s in self.stores()]))
 
     def answer(self, question: Hashable, ask: Callable[[], Any]) -> Any:
-        """What ``ask`` gives, the same for all kernels that are alike: one of them is asked."""
+        """Return the result of ``ask``, computed once for all kernels of one template."""
         answers = {} if self.like is None else self.like.model.answers
         if question not in answers:
             answers[question] = ask()
@@ -349,7 +349,8 @@ class Block:
 
 @struct
 class Carry:
-    """What one turn hands to the next: the body reads ``inside`` and fills ``following``.
+    """A value carried from one iteration to the next: the body reads ``inside`` and fills
+    ``following``.
 
     ``first`` and ``last`` lie outside; nobody may want the last one.
     """
@@ -445,7 +446,7 @@ class Branch(Kernel):
 
 
 def may_fail(kernel: Kernel) -> bool:
-    """Whether a kernel may stop the call with an error."""
+    """Return whether a kernel may stop the call with an error."""
     if isinstance(kernel, Foreign):
         return isinstance(kernel.call, Call) and kernel.call.status
     return isinstance(kernel, Check | Callback) or any(

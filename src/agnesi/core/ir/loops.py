@@ -245,7 +245,7 @@ START = Affine()  # the first index
 
 
 def divides(n: Any, c: Any) -> bool:
-    """Whether ``n`` goes into ``c``, as far as that is known."""
+    """Return whether ``n`` goes into ``c``, as far as that is known."""
     rest = c % n
     return isinstance(rest, int) and rest == 0
 

@@ -23,7 +23,8 @@ def cache_home() -> str:
 
 
 class Lent:
-    """What the compiler lends to operations, which stand below it; see ``compiler/eager.py``."""
+    """Hooks by which the compiler serves operations, which are below it; see ``compiler/eager.py``.
+    """
 
     #: Runs an operation on arrays as compiled code, or gives None: ``run(op, arrays, work)``.
     run: Callable[..., np.ndarray | None] = staticmethod(lambda op, arrays, work: None)
@@ -250,7 +251,7 @@ config = Config()
 
 
 class Mode:
-    """What a thread or task is doing: recording for gradients, and the trace under way, if any.
+    """The state of a thread or task: recording for gradients, and the trace that runs, if any.
 
     It never changes: tasks begin with that of who made them, and :class:`switched` sets another.
     """
@@ -297,7 +298,7 @@ class Mode:
         return new
 
     def is_within(self, other: Mode) -> bool:
-        """Whether it is another one, or was set in a block within that one's."""
+        """Return whether it is another one, or was set in a block within that one's."""
         mode: Mode | None = self
         while mode is not None and mode is not other:
             mode = mode.around

@@ -104,7 +104,7 @@ def limits(dtype: np.dtype) -> Any:
 
 
 def is_inexact(dtype: np.dtype) -> bool:
-    """Whether values of this dtype carry gradients: float or complex."""
+    """Return whether values of this dtype carry gradients: float or complex."""
     return dtype.kind in "fcV"
 
 
@@ -147,7 +147,8 @@ def promote_scalar(dtype: np.dtype, scalar: Any) -> np.dtype:
 
 
 def fits(dtype: np.dtype, target: np.dtype) -> bool:
-    """Whether values may be written into ``target``, at the cost of digits, not of their kind."""
+    """Return whether values may be written into ``target``, at the cost of digits, not of their
+    kind."""
     return _RANK[dtype.kind] <= _RANK[target.kind]
 
 

@@ -103,7 +103,7 @@ def error_named(name: str) -> type[Exception]:
 
 
 def ours(file: str) -> bool:
-    """Whether lines of a file are not the user's; it is met from now on."""
+    """Return whether lines of a file are not the user's; it is met from now on."""
     found = file.startswith(_OURS)
     if len(THEIRS) > 10_000:  # files of interactive sessions, one for each input
         THEIRS.clear()
@@ -151,7 +151,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def in_file(where: Where) -> bool:
-    """Whether a place is a line of a file, which ``<string>`` is not."""
+    """Return whether a place is a line of a file, which ``<string>`` is not."""
     return where is not None and not location(where).startswith("<")
 
 
@@ -164,7 +164,7 @@ def plain_where(where: Where) -> Where:
 
 
 def typed(x: Any, levels: int = 4) -> str:
-    """What an argument is, in one short line: ``float32[3, 4]`` for anything with dtype and shape,
+    """Describe an argument in one short line: ``float32[3, 4]`` for anything with dtype and shape,
     also in lists and dicts; functions, classes and modules by their names; else its ``repr``.
     """
     if hasattr(x, "dtype") and hasattr(x, "shape") and not isinstance(x, (type, ModuleType)):
@@ -221,8 +221,9 @@ def at(message: str, where: Where = None) -> str:
 
 def call_user(f: Any, args: tuple[Any, ...], keywords: dict[str, Any], owner: str = "",
               form: str = "") -> Any:
-    """What a user's function gives; where it does not take such arguments, that is told at the
-    user's line, with how it is called."""
+    """Return the result of a user's function; if it does not accept the arguments, raise at the
+    user's line and say how it is called.
+    """
     try:
         return f(*args, **keywords)
     except TypeError as error:

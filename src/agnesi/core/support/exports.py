@@ -15,14 +15,14 @@ from typing import Any
 
 
 def shown(name: str) -> list[str]:
-    """What ``dir`` shows of a module, by its name."""
+    """Return the names that ``dir`` shows of a module, by the module's name."""
     here = vars(sys.modules[name])
     found = here.get("__all__") or exported(name)
     return sorted({*found, *(n for n in here if n.startswith("__"))})
 
 
 def public(self: Any, names: str) -> list[str]:
-    """What ``dir`` shows of an object whose public names are these."""
+    """Return the names that ``dir`` shows of an object whose public names are these."""
     return sorted({*names.split(), *(n for n in object.__dir__(self) if n.startswith("_"))})
 
 

@@ -68,7 +68,7 @@ def _before() -> None:
 
 
 def _importing() -> bool:
-    """Whether a module of this library, or of LLVM's, is being imported."""
+    """Return whether a module of this library, or of LLVM's, is being imported."""
     return any(
         name.startswith(("agnesi.", "llvmlite."))
         and getattr(getattr(module, "__spec__", None), "_initializing", False)

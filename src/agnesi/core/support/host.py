@@ -81,7 +81,7 @@ def memory() -> int:
 
 
 def uniform_memory() -> bool:
-    """Whether all memory is equally far from all processors, as far as the system tells."""
+    """Return whether all memory is equally far from all processors, as far as the system tells."""
     return not os.path.exists(_SECOND_NODE)
 
 

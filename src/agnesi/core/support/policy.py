@@ -41,9 +41,9 @@ class CompilePolicy:
     row_sums : bool
         Whether sums over rows from afar are taken row by row.
     wide_turns : bool
-        Whether a turn of a loop takes several registers.
+        Whether an iteration of a loop takes several registers.
     masked_turns : bool
-        Whether one masked loop does for all turns, where that costs little.
+        Whether one masked loop does for all iterations, where that costs little.
     lane_sums : bool
         Whether LLVM's own functions sum up the lanes of a vector.
     straight_steps : int

@@ -13,7 +13,7 @@ from agnesi.core.support.config import MODE, TRACES, switched, traced
 
 
 def is_tracing() -> bool:
-    """Whether operations of this thread go into a trace."""
+    """Return whether operations of this thread go into a trace."""
     return TRACES.running > 0 and MODE.get().trace is not None
 
 
@@ -23,12 +23,13 @@ def current_trace() -> Any:
 
 
 def current_reads() -> Any:
-    """What takes down what the traced function reads besides its arguments, or None."""
+    """Return the recorder of what the traced function reads besides its arguments, or None."""
     return MODE.get().reads
 
 
 def is_known(*xs: Any) -> bool:
-    """Whether Python may read the values of tensors: all have one, and no trace must freeze it."""
+    """Return whether Python may read the values of tensors: all have one, and no trace must freeze
+    it."""
     return not is_tracing() and all([x.data is not None for x in xs])
 
 

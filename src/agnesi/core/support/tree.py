@@ -182,7 +182,7 @@ class Tree:
                 made.append(build((tree.kind, tree.extra), children))
 
     def take(self, nest: Any) -> tuple[Iterable[Any], Any]:
-        """What a nest of this kind holds, and what else its class needs.
+        """Return the elements of a container of this kind, and what else its class needs.
 
         Parameters
         ----------
@@ -344,7 +344,7 @@ def check_ends(outer: Iterable[Any]) -> None:
 
 
 def nested_beyond(nest: Any, levels: int) -> bool:
-    """Whether lists and tuples lie in each other more than ``levels`` deep; dicts, too.
+    """Return whether lists and tuples lie in each other more than ``levels`` deep; dicts, too.
 
     Examples
     --------
@@ -361,7 +361,7 @@ def nested_beyond(nest: Any, levels: int) -> bool:
 
 
 def children(nest: Any) -> list[Any] | None:
-    """What a container holds; None for a leaf."""
+    """Return the elements of a container, or None for a leaf."""
     kind = type(nest)
     entry = _REGISTRY.get(kind) or _REGISTRY.get(_family(kind))
     return None if entry is None else list(entry[0](nest)[0])

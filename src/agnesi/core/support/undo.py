@@ -18,7 +18,7 @@ class Block:
     """
 
     def begin(self) -> Any:
-        """What the block begins with; the result is what ``as`` names."""
+        """Enter the block and return what ``as`` names."""
         raise NotImplementedError
 
     def end(self) -> None:

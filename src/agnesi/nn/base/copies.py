@@ -14,8 +14,10 @@ from typing import Any
 from agnesi.core.support.errors import NestingError, at
 from agnesi.core.support.tree import nested_beyond
 
-#: Modules in each other for which the stack is deep enough anyway, and containers.
-_DEEP, _CONTAINERS = 32, 64
+#: Nested modules for which the stack is deep enough anyway.
+_MAX_SHALLOW_MODULES = 32
+#: Nested containers for which it is.
+_MAX_SHALLOW_CONTAINERS = 64
 _THREAD = threading.local()
 
 
@@ -53,13 +55,17 @@ def ordered(module: Any, held: dict[str, Any], children: Callable[[Any], list[An
 
     ``children`` gives the modules right inside of one.
     """
-    if nested_beyond(held, _CONTAINERS):
-        raise NestingError(at(f"an attribute of {type(module).__name__} has containers more than "
-                              f"{_CONTAINERS} deep in each other, which cannot be copied"))
+    if nested_beyond(held, _MAX_SHALLOW_CONTAINERS):
+        raise NestingError(
+            at(
+                f"an attribute of {type(module).__name__} has containers more than "
+                f"{_MAX_SHALLOW_CONTAINERS} deep in each other, which cannot be copied"
+            )
+        )
     if id(module) in under_way():
         return held
     inside, depth, circle = _inside(module, children)
-    if depth <= _DEEP:
+    if depth <= _MAX_SHALLOW_MODULES:
         return held
     if circle is not None:
         raise NestingError(at(f"modules lie {depth} deep in each other, and one refers back to the "

@@ -26,7 +26,7 @@ class Hook(NamedTuple):
 
 
 class RemovableHandle:
-    """What a ``register_..._hook`` gives: it takes the hook away again.
+    """The result of ``register_..._hook``; it removes the hook.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ from agnesi.nn.base.owned import (
     is_saved,
     refused,
 )
-from agnesi.nn.base.paths import told
+from agnesi.nn.base.paths import with_layer_path
 from agnesi.nn.base.tree import containers, dotted, entries, refuse_depth, replaced, table
 from agnesi.ops.arrays.loading import check_state, write_all
 
@@ -108,7 +108,7 @@ class Module(Hooked, Lookups):
             refuse_depth(Module.__call__.__code__)
             raise
         except Exception as error:
-            found = told(error, self)
+            found = with_layer_path(error, self)
             if found is error:
                 raise
             raise found from None

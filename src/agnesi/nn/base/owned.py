@@ -17,17 +17,17 @@ _noted = object.__getattribute__
 
 
 def begins(value: Any) -> bool:
-    """Whether a value is what parameters are: a tensor whose gradient begins there."""
+    """Return whether a value is what parameters are: a tensor whose gradient begins there."""
     return isinstance(value, Tensor) and value.requires_grad and is_leaf(value)
 
 
 def is_parameter(module: Any, name: str, t: Tensor) -> bool:
-    """Whether a tensor that a module holds under a name is its parameter."""
+    """Return whether a tensor that a module holds under a name is its parameter."""
     return t.requires_grad and (name in _noted(module, "_lent") or is_leaf(t))
 
 
 def is_owned(module: Any, name: str, t: Tensor) -> bool:
-    """Whether a tensor that a module holds is a parameter or a buffer.
+    """Return whether a tensor that a module holds is a parameter or a buffer.
 
     Buffers come from ``__init__`` or ``register_buffer``, and parameters that were frozen are
     buffers, too; other tensors that come later, activations say, are mere attributes.
@@ -40,7 +40,7 @@ def is_owned(module: Any, name: str, t: Tensor) -> bool:
 
 
 def is_saved(module: Any, name: str) -> bool:
-    """Whether ``state_dict`` has a parameter or buffer."""
+    """Return whether ``state_dict`` has a parameter or buffer."""
     saved: bool = _noted(module, "_owned").get(name, True)
     return saved
 

@@ -13,7 +13,7 @@ _PLACE = "\n  at "
 _UNBOUND = re.compile(r"forward\(\) (missing|takes|got)\b")
 
 
-def told(error: Exception, module: Any) -> Exception:
+def with_layer_path(error: Exception, module: Any) -> Exception:
     """An error on its way out of a module's call, which tells the layer's path from there.
 
     It passes the modules from inside; each puts its name for the one before in front.
@@ -36,7 +36,7 @@ def _path(module: Any, layer: Any) -> str:
 
 
 def _is_unbound(error: Exception, module: Any) -> bool:
-    """Whether ``forward`` was not entered, as its arguments do not fit."""
+    """Return whether ``forward`` was not entered, as its arguments do not fit."""
     if _UNBOUND.search(str(error)) is None:
         return False
     forward = getattr(type(module).forward, "__code__", None)

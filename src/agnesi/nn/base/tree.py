@@ -12,19 +12,21 @@ from agnesi.core.support.errors import NestingError, at
 from agnesi.core.support.tree import check_ends
 from agnesi.core.tensor import Tensor
 
-#: Modules in each other that a picture shows, and letters of a dotted name at most.
-_SHOWN, _LETTERS = 50, 1 << 15
+#: Levels of nested modules that a picture shows.
+_MAX_SHOWN_LEVELS = 50
+#: Letters of a dotted name, at most.
+_MAX_NAME_LETTERS = 1 << 15
 #: Calls of modules in each other that tell of a deep model, or of one without an end.
-_CALLS = 50
+_MIN_DEEP_CALLS = 50
 #: Containers in each other, from how many on one may lie in itself.
-_UNSUSPECTED = 1000
+_MAX_UNCHECKED_LEVELS = 1000
 
 
 def entries(name: str, value: Any, module: type) -> Iterator[tuple[str, Any]]:
     """Tensors and modules in the value of an attribute; lists, tuples and dicts are opened."""
     rest: Iterator[tuple[str, Any]] = iter(((name, value),))
     outer: list[Any] = []
-    limit = _UNSUSPECTED
+    limit = _MAX_UNCHECKED_LEVELS
     while True:
         for name, value in rest:
             if isinstance(value, (Tensor, module)):
@@ -61,9 +63,9 @@ def _named(name: str, nest: Any) -> Iterator[tuple[str, Any]]:
 
 def dotted(prefix: str, name: Any) -> str:
     """The name of what lies in something that has a name."""
-    if len(prefix) > _LETTERS:
+    if len(prefix) > _MAX_NAME_LETTERS:
         raise NestingError(at(f"modules or containers lie too deep in each other to have names: "
-                              f"{prefix[:40]}... would have more than {_LETTERS} letters"))
+                              f"{prefix[:40]}... would have more than {_MAX_NAME_LETTERS} letters"))
     return f"{prefix}.{name}" if prefix else str(name)
 
 
@@ -145,7 +147,7 @@ def _lines(module: Any) -> Iterator[tuple[str, int]]:
         count = totals[id(value)] if totals else _count(value)
         yield f"{head}{type(value).__name__}({value.extra_repr()})", count
         inside = [(depth + 1, n, v) for n, v in value._entries() if not isinstance(v, Tensor)]
-        if depth == _SHOWN and inside:
+        if depth == _MAX_SHOWN_LEVELS and inside:
             yield "  " * depth + "  ...", 0
         else:
             stack += reversed(inside)
@@ -174,7 +176,7 @@ def refuse_depth(call: CodeType) -> None:
     while frame is not None:
         calls += frame.f_code is call
         frame = frame.f_back  # type: ignore[assignment]
-    if calls > _CALLS:
+    if calls > _MIN_DEEP_CALLS:
         raise NestingError(at(
             f"{calls} modules call each other, for which Python's stack of "
             f"{sys.getrecursionlimit()} calls is too small: give layers to a Sequential side by "

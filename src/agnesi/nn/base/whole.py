@@ -44,14 +44,14 @@ class Whole:
     def look(self, module: Any) -> None:
         """Begin anew if the module has become another one."""
         self.count = CHANGES.count
-        told = _told(module)
+        told = _identity(module)
         if self.regions is None or told is None or told != self.told:
             self.told = told
             self.regions = None if told is None else Regions(module.forward)
 
 
 def is_ours(kind: type) -> bool:
-    """Whether a class of modules is one of the library's layers."""
+    """Return whether a class of modules is one of the library's layers."""
     return kind.__module__.startswith(_OURS)
 
 
@@ -70,7 +70,7 @@ def called(module: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     return whole.regions(args, keywords)
 
 
-def _told(module: Any) -> list[Any] | None:
+def _identity(module: Any) -> list[Any] | None:
     """What tells a module from what it was before; None where it is not ours as a whole."""
     found: list[Any] = []
     for inner in module.modules():
@@ -86,7 +86,7 @@ def _told(module: Any) -> list[Any] | None:
 
 
 def _is_foreign(value: Any) -> bool:
-    """Whether a value is a function that is not the library's, and may do anything."""
+    """Return whether a value is a function that is not the library's, and may do anything."""
     if not callable(value) or value is None:
         return False
     return not getattr(value, "__module__", type(value).__module__).startswith("agnesi")

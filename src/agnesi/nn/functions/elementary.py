@@ -27,7 +27,7 @@ def _sizes(shape: int | tuple[int, ...]) -> tuple[int, ...]:
 
 
 class Identity(Module):
-    """What it is given.
+    """Return the argument unchanged.
 
     See Also
     --------

@@ -245,7 +245,7 @@ SINGLE = "one value for each channel has no variance to divide by; give more exa
 
 
 def is_single(x: Tensor) -> bool:
-    """Whether a batch has one value for each channel."""
+    """Return whether a batch has one value for each channel."""
     return x.ndim >= 2 and product([n for a, n in enumerate(x.shape) if a != 1]) == 1
 
 

@@ -30,7 +30,7 @@ from agnesi.ops.neural.attention import attention_weights
 
 
 def _spreads(shape: Shape, to: Shape) -> bool:
-    """Whether sizes are those of a shape, or 1."""
+    """Return whether sizes are those of a shape, or 1."""
     return len(shape) == len(to) and all(
         n == 1 or fits((n,), (m,)) for n, m in zip(shape, to, strict=True))
 

@@ -37,7 +37,7 @@ class Kind:
     states: ClassVar[int] = 1
 
     def bias_inside(self) -> bool:
-        """Whether the bias of the state's weights belongs inside of the loop."""
+        """Return whether the bias of the state's weights belongs inside of the loop."""
         return False
 
     def step(self, x: Tensor, h: Tensor, state: State) -> State:

@@ -24,7 +24,7 @@ R = TypeVar("R")
 _BORDERS = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 #: Elements from which the order of filters in memory matters.
-_MANY = 1 << 12
+_MIN_ORDERED_ELEMENTS = 1 << 12
 
 
 def sizes_for(layer: Module, value: Any, rank: int, what: str, least: int = 1) -> tuple[int, ...]:
@@ -69,7 +69,7 @@ class _Conv(Module):
         self.groups, self.padding_mode, self.algorithm = groups, padding_mode, algorithm
         channels = self._channels(in_channels, out_channels)
         shape = (*channels, *self.kernel_size)
-        many = math.prod(shape) >= _MANY and groups == 1
+        many = math.prod(shape) >= _MIN_ORDERED_ELEMENTS and groups == 1
         self.weight = weights(shape, dtype, self._order() if many else None)
         self.bias = bias_for(self.weight, out_channels) if bias else None
 

@@ -196,7 +196,7 @@ class RNNBase(Module):
         return found
 
     def _live(self, x: Tensor, lengths: Any, single: bool) -> Tensor:
-        """Whether a step belongs to a sequence, of shape (length, batch, 1)."""
+        """Return whether a step belongs to a sequence, of shape (length, batch, 1)."""
         name, (rows, batch) = type(self).__name__, x.shape[:2]
         lengths = as_tensor(lengths)
         if lengths.dtype.kind not in "iu":

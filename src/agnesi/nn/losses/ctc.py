@@ -26,7 +26,7 @@ from agnesi.ops.indexing.ranges import arange
 from agnesi.ops.neural.losses import reduced_loss
 
 #: The logarithm of no chance: finite, so that differences of two of them are numbers.
-_NEVER = -1e30
+_LOG_ZERO = -1e30
 
 
 @public
@@ -88,8 +88,8 @@ def ctc_loss(log_probs: TensorLike, targets: TensorLike, input_lengths: TensorLi
     known = where(arange(places) < expand_dims(wanted, 1), targets, blank)
     last = _chances(wide, _with_blanks(known, blank), inputs, blank)
     ends = take_along_axis(last, stack([2 * wanted, maximum(2 * wanted - 1, 0)], 1), 1)
-    total = logaddexp(ends[:, 0], where(wanted > 0, ends[:, 1], _NEVER))
-    loss = where(total < _NEVER / 2, 0.0 if zero_infinity else float("inf"), -total)
+    total = logaddexp(ends[:, 0], where(wanted > 0, ends[:, 1], _LOG_ZERO))
+    loss = where(total < _LOG_ZERO / 2, 0.0 if zero_infinity else float("inf"), -total)
     if reduction == "mean":
         loss = loss / cast(maximum(wanted, 1), loss.dtype)
     return reduced_loss(cast(loss, log_probs.dtype), reduction)
@@ -134,12 +134,12 @@ def _chances(log_probs: Tensor, labels: Tensor, lengths: Tensor, blank: int) -> 
     ahead = (labels[:, 2:] != labels[:, :-2]) & (labels[:, 2:] != blank)
     skips = pad(ahead, [(0, 0), (2, 0)])[:, :width]
     live = expand_dims(expand_dims(arange(steps), 1) < lengths, 2)
-    none = filled((batch, width), _NEVER, log_probs.dtype)
+    none = filled((batch, width), _LOG_ZERO, log_probs.dtype)
     start = where(arange(width) == 0, 0.0, none)
 
     def step(chance: Tensor, row: tuple[Tensor, Tensor]) -> tuple[Tensor, None]:
-        before = pad(chance, [(0, 0), (2, 0)], constant_values=_NEVER)
-        two = where(skips, before[:, :width], _NEVER)
+        before = pad(chance, [(0, 0), (2, 0)], constant_values=_LOG_ZERO)
+        two = where(skips, before[:, :width], _LOG_ZERO)
         after = logaddexp(logaddexp(chance, before[:, 1: width + 1]), two) + row[0]
         return where(row[1], after, chance), None
 

@@ -31,7 +31,7 @@ def held(module: Module, name: str, value: Any) -> None:
 
 
 def is_computed(module: Module, name: str) -> bool:
-    """Whether an attribute is computed."""
+    """Return whether an attribute is computed."""
     return name in _computed(module)[1]
 
 

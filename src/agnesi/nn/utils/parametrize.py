@@ -195,7 +195,7 @@ def register_parametrization(module: M, tensor_name: str, parametrization: Modul
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module has a parameter that is computed, or a certain one is.
+    """Return whether a module has a parameter that is computed, or a certain one is.
 
     Parameters
     ----------

@@ -125,7 +125,7 @@ def size(x: TensorLike, axis: int | None = None) -> Any:
 
 @public
 def iterable(x: TensorLike) -> bool:
-    """Whether Python can iterate over ``x``.
+    """Return whether Python can iterate over ``x``.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def promote_types(type1: Any, type2: Any) -> np.dtype:
 
 @public
 def issubdtype(arg1: Any, arg2: Any) -> bool:
-    """Whether a dtype belongs to a kind of NumPy's, such as ``numpy.floating``.
+    """Return whether a dtype belongs to a kind of NumPy's, such as ``numpy.floating``.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ def frombuffer(buffer: Any, dtype: DTypeLike = None, count: int = -1, offset: in
 # -- comparisons --------------------------------------------------------------------------------
 @public
 def array_equiv(x1: TensorLike, x2: TensorLike, *, out: Tensor | None = None) -> Tensor:
-    """Whether two arrays are equal once they are broadcast.
+    """Return whether two arrays are equal once they are broadcast.
 
     Parameters
     ----------
@@ -337,7 +337,7 @@ def array_equiv(x1: TensorLike, x2: TensorLike, *, out: Tensor | None = None) ->
 
 @public
 def shares_memory(x1: TensorLike, x2: TensorLike) -> bool:
-    """Whether two arrays have an element in common.
+    """Return whether two arrays have an element in common.
 
     Parameters
     ----------
@@ -365,7 +365,7 @@ def shares_memory(x1: TensorLike, x2: TensorLike) -> bool:
 
 @public
 def may_share_memory(x1: TensorLike, x2: TensorLike) -> bool:
-    """Whether the bounds of two arrays in memory overlap.
+    """Return whether the bounds of two arrays in memory overlap.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def _placed(x: Tensor, ndim: int, first: int) -> Tensor:
 
 
 class _Lines:
-    """What is written between brackets, joined along an axis."""
+    """Arrays written between brackets, joined along an axis."""
 
     def __init__(self, name: str, axis: int, ndim: int, first: int, text: str) -> None:
         self._name, self.__doc__ = name, text

@@ -178,7 +178,7 @@ def extract(condition: TensorLike, x: TensorLike, *, out: Tensor | None = None) 
 
 
 def _mask(condition: Any) -> Any:
-    """What is not zero; known masks stay known while a graph is written."""
+    """Return the mask of nonzero elements; known masks stay known while a graph is written."""
     return not_equal(condition, 0) if isinstance(condition, Tensor) else np.asarray(condition) != 0
 
 

@@ -96,7 +96,8 @@ def astype(x: TensorLike, /, dtype: DTypeLike, *, copy: bool = True, device: str
 
 @public
 def can_cast(from_: Any, to: Any, /) -> bool:
-    """Whether values of a dtype may stand for those of another: whether promotion leads there.
+    """Return whether values of a dtype may stand for those of another: whether promotion leads
+    there.
 
     Parameters
     ----------
@@ -200,7 +201,7 @@ def iinfo(type: Any, /) -> IntegerInfo:
 
 @public
 def isdtype(dtype: DTypeLike, kind: Any) -> bool:
-    """Whether a dtype is of a kind.
+    """Return whether a dtype is of a kind.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.ir import loops
 from agnesi.core.keywords import out_of, strict, with_out
 from agnesi.core.op import explain
-from agnesi.core.public import into, public, told
+from agnesi.core.public import explain_errors, into, public
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor
@@ -256,7 +256,7 @@ ANGLE = Elementwise(
 )
 
 
-@told
+@explain_errors
 def conj(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Complex conjugate; real tensors as they are.
 
@@ -288,7 +288,7 @@ def conj(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     return x if out is None else into(out, x)
 
 
-@told
+@explain_errors
 def real(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Real part, as a copy (:func:`view_as_real` looks into a tensor); real tensors as they are.
 

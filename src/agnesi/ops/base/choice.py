@@ -13,14 +13,14 @@ from agnesi.core.memory_order import has_rows
 from agnesi.core.support import memory
 
 #: Elements from which bits are faster.
-_MANY = 1 << 11
+_MIN_BITWISE_ELEMENTS = 1 << 11
 #: Whole numbers with the bits of an element, by its bytes.
 _WHOLE = {n: np.dtype(f"i{n}") for n in (1, 2, 4, 8)}
 
 
 def choose(condition: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """``np.where`` of a bool condition and values of one dtype."""
-    if a.size < _MANY and b.size < _MANY:
+    if a.size < _MIN_BITWISE_ELEMENTS and b.size < _MIN_BITWISE_ELEMENTS:
         return np.where(condition, a, b)
     whole = _WHOLE.get(a.dtype.itemsize)
     if whole is None or not all(map(has_rows, (condition, a, b))):
@@ -41,5 +41,5 @@ def choose(condition: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _nothing(bits: np.ndarray) -> bool:
-    """Whether a number has no bits: -0.0 has one."""
+    """Return whether a number has no bits: -0.0 has one."""
     return bits.ndim == 0 and not bits

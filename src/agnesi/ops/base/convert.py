@@ -93,7 +93,7 @@ def _strong(op: Op, xs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
 
 
 def is_number(x: Tensor) -> bool:
-    """Whether a tensor of a graph stands for a number that was written there."""
+    """Return whether a tensor of a graph stands for a number that was written there."""
     return x.data is not None and x.shape == () and not x.data.flags.writeable
 
 
@@ -108,7 +108,8 @@ LENT.strong = _strong
 
 
 def is_live(x: Any) -> bool:
-    """Whether a setting is a tensor that gradients flow to, or whose value is not known yet."""
+    """Return whether a setting is a tensor that gradients flow to, or whose value is not known
+    yet."""
     return isinstance(x, Tensor) and (
         not is_known(x) or (x.requires_grad and STATE.recording)
     )
@@ -164,7 +165,7 @@ def as_tensor(x: Any, dtype: np.dtype | None = None) -> Tensor:
 
 
 def exported(x: Any) -> np.ndarray:
-    """What NumPy takes as an array, or an object exports by DLPack alone, as an ndarray."""
+    """Return the ndarray of an array-like object, or of one that exports by DLPack alone."""
     only_dlpack = hasattr(x, "__dlpack__") and not hasattr(x, "__array__")
     return np.from_dlpack(x) if only_dlpack else np.asarray(x)
 
@@ -214,7 +215,7 @@ def check_unmasked(x: Any) -> None:
 
 
 def check_range(array: np.ndarray, dtype: np.dtype) -> None:
-    """Whether all integers that the user wrote fit into a dtype."""
+    """Return whether all integers that the user wrote fit into a dtype."""
     limits = np.iinfo(dtype)
     for x in (array.min(), array.max()) if array.size else ():
         if not limits.min <= int(x) <= limits.max:
@@ -260,7 +261,7 @@ def _default(found: np.dtype) -> np.dtype:
 
 
 def is_written(x: Any) -> bool:
-    """Whether something is a list of Python numbers."""
+    """Return whether something is a list of Python numbers."""
     return isinstance(x, (list, tuple)) and not _has_array(x)
 
 

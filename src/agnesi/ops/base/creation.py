@@ -92,7 +92,7 @@ def _finished(t: Tensor, requires_grad: bool, name: str | None = None) -> Tensor
 
 
 def _is_followed(t: Tensor) -> bool:
-    """Whether what is computed from it belongs to a record or a trace."""
+    """Return whether what is computed from it belongs to a record or a trace."""
     return is_tracing() or (MODE.get().recording and t.requires_grad)
 
 
@@ -232,7 +232,7 @@ def asarray(obj: TensorLike, /, dtype: DTypeLike = None, *, device: str | None =
 
 
 def _lies_in(t: Tensor, source: Any) -> bool:
-    """Whether a tensor looks into the memory of an array or buffer that it was made from."""
+    """Return whether a tensor looks into the memory of an array or buffer that it was made from."""
     if isinstance(source, (np.ndarray, np.generic)):
         return np.may_share_memory(source, t.data)
     return not isinstance(source, (list, tuple, *SCALARS)) and t.data.base is not None

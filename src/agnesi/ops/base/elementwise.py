@@ -136,9 +136,9 @@ def flat() -> None:
 
 
 #: Elements from which a result is worth pooled memory, whatever their dtype.
-_LARGE = memory.MIN_POOLED_BYTES // 4
+_MIN_POOLED_ELEMENTS = memory.MIN_POOLED_BYTES // 4
 #: Multiply-adds that take as long as an element of a function that is no loop of NumPy's own.
-_DEAR = 256
+_PYTHON_FUNCTION_MULTIPLY_ADDS = 256
 
 #: Every row, by name.
 TABLE: dict[str, Elementwise] = {}
@@ -290,7 +290,7 @@ class Elementwise(Op):
         """The function where it is no loop of NumPy's own: many of its loops, or of Python's."""
         found = None
         if self.lower is not None and all(x.shape == xs[0].shape for x in xs):
-            found = LENT.each(self, xs, _DEAR * xs[0].size)
+            found = LENT.each(self, xs, _PYTHON_FUNCTION_MULTIPLY_ADDS * xs[0].size)
         return self.function(*xs) if found is None else found
 
     def fill(self, out: np.ndarray, *xs: np.ndarray) -> bool:
@@ -406,7 +406,9 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
             data = input.data
             if data is not None and data.dtype.kind in kinds:
                 try:
-                    data = _LOCAL.run(compute if data.size < _LARGE else op.in_pool, data)
+                    data = _LOCAL.run(
+                        compute if data.size < _MIN_POOLED_ELEMENTS else op.in_pool, data
+                    )
                 except RuntimeError:
                     return call(op, (input,))
                 except MemoryError as error:
@@ -422,7 +424,7 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
             return function(input)
         return call(op, (input,), out)
 
-    return told(function, op, summary, args, result)
+    return documented(function, op, summary, args, result)
 
 
 def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Binary:
@@ -446,7 +448,7 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
                 and (dtype := left.dtype) is right.dtype and dtype.kind in kinds
             ):
                 try:
-                    small = left.size < _LARGE and right.size < _LARGE
+                    small = left.size < _MIN_POOLED_ELEMENTS and right.size < _MIN_POOLED_ELEMENTS
                     data = _LOCAL.run(compute if small else op.in_pool, left, right)
                 except (ValueError, RuntimeError):
                     return call(op, (input, other))
@@ -463,7 +465,7 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
             return function(input, other)
         return call(op, (input, other), out)
 
-    return with_methods(told(function, op, summary, args, result))
+    return with_methods(documented(function, op, summary, args, result))
 
 
 def call(op: Elementwise, xs: tuple[Any, ...], out: Tensor | None = None) -> Tensor:
@@ -495,7 +497,7 @@ def _imported() -> str:
     return str(frame.f_globals["__name__"])
 
 
-def told(function: Any, op: Elementwise, summary: str, args: str, result: str) -> Any:
+def documented(function: Any, op: Elementwise, summary: str, args: str, result: str) -> Any:
     """The function with the row's name and a docstring with an example; pickles find it where
     the row is.  It shows the array API's signature and takes PyTorch's names, too."""
     if function.__code__.co_varnames[0] == "input":

@@ -19,7 +19,7 @@ from agnesi.core.graph import constant_value
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Shape, is_open, is_static, product
 from agnesi.core.ir.extents import Extent
-from agnesi.core.ir.foreign import Call, Told, number, operand, result, scratch, units_for
+from agnesi.core.ir.foreign import BoundsCheck, Call, number, operand, result, scratch, units_for
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, called
 from agnesi.core.support import dtypes
@@ -266,10 +266,16 @@ def _own_place(at: Any, op: Any, shape: Any, indices: Any) -> tuple[Any, ...]:
     )
 
 
-#: Rows, and elements of all of them or of one alone, from which a function is faster than loops.
-_ROWS, _ALL, _ALONE = 4, 1000, 2000
-#: Bytes of blocks that a function copies, and results that are larger than caches.
-_BLOCK, _PAST = 256, 16 << 20
+#: Rows from which a function is faster than loops.
+_MIN_ROWS = 4
+#: Elements of all rows from which it is.
+_MIN_ELEMENTS = 1000
+#: Elements of one row alone from which it is.
+_MIN_ROW_ELEMENTS = 2000
+#: Bytes of blocks that a function copies.
+_MIN_BLOCK_BYTES = 256
+#: Bytes of results that are larger than caches.
+_MIN_MEMORY_BYTES = 16 << 20
 _ADDED = frozenset(("float32", "float64", "int32", "int64"))
 
 
@@ -285,7 +291,9 @@ def _function(library: str, op: Any, x: Any, given: int, indices: Sequence[Any],
     count, n, m = map(math.prod, (x.shape[:axis], (x.shape[axis],), index.shape))
     if product(x.shape[axis + 1:]) != 1 or index.dtype.name not in ("int32", "int64"):
         return None
-    enough = count * m >= _ALL if count >= _ROWS else count == 1 and m >= _ALONE
+    enough = (
+        count * m >= _MIN_ELEMENTS if count >= _MIN_ROWS else count == 1 and m >= _MIN_ROW_ELEMENTS
+    )
     if not enough or n >= 1 << 31:
         return None
     units = units_for(count * m, m if count == 1 and over is None else count)
@@ -293,7 +301,7 @@ def _function(library: str, op: Any, x: Any, given: int, indices: Sequence[Any],
     table = (operand(given), operand(given + 1), result(), scratch(), scratch(1),
              *map(number, (count, n, m, units)))
     room = 4 * m * units if count > 1 else 1
-    tells = Told(given + 1, (-n, n), 4) if over is None else None
+    tells = BoundsCheck(given + 1, (-n, n), 4) if over is None else None
     return Call(f"{library}:{kind} {index.dtype.name}", table, scratch=(room, 1), units=units,
                 over=over, tells=tells)
 
@@ -305,14 +313,14 @@ def _copies(op: Any, x: Any, indices: Sequence[Any]) -> Call | None:
         return None
     count, n, m = map(math.prod, (x.shape[:axis], (x.shape[axis],), index.shape))
     size = math.prod(x.shape[axis + 1:]) * x.dtype.itemsize
-    if size < _BLOCK or index.dtype.name not in ("int32", "int64") or n >= 1 << 31:
+    if size < _MIN_BLOCK_BYTES or index.dtype.name not in ("int32", "int64") or n >= 1 << 31:
         return None
     units = units_for(count * m * size // x.dtype.itemsize, count * m)
     table = (operand(0), operand(1), result(), scratch(), scratch(),
              *map(number, (count, n, m, units, size)))
-    past = " past" if count * m * size >= _PAST else ""
+    past = " past" if count * m * size >= _MIN_MEMORY_BYTES else ""
     return Call(f"blocks:{index.dtype.name}{past}", table, scratch=(1,), units=units,
-                tells=Told(1, (-n, n), 4))
+                tells=BoundsCheck(1, (-n, n), 4))
 
 
 @record
@@ -361,7 +369,7 @@ class Spread(Op):
         ]
 
     def value(self, own: Any, place: Any, at: Any, new: Any) -> Any:
-        """What the point ``at`` of the region writes."""
+        """Return the value that the element ``at`` of the region writes."""
         raise NotImplementedError
 
 

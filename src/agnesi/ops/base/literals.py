@@ -48,7 +48,7 @@ _NATURAL = {"f": dtypes.float64, "c": dtypes.complex128, "b": dtypes.bool_}
 
 
 def _kind(x: Any) -> str:
-    """What NumPy takes numbers for; O where it does not."""
+    """Return NumPy's kind of a Python number; O where it has none."""
     try:
         return np.asarray(x).dtype.kind
     except ValueError:  # its parts differ in length

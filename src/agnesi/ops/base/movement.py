@@ -199,7 +199,7 @@ def reshape(x: TensorLike, /, shape: ShapeLike, *, order: str = "C", copy: bool 
     x = as_tensor(x)
     target = sizes_of(shape)
     if order != "C":
-        return _turned(reshape(_turned(x, order), target[::-1], copy=copy), order)
+        return _reversed_axes(reshape(_reversed_axes(x, order), target[::-1], copy=copy), order)
     if any(n == -1 and not isinstance(n, Dim) for n in target):
         if sum(n == -1 for n in target if not isinstance(n, Dim)) > 1:
             raise ShapeError(f"only one size may be -1, not several of {target}")
@@ -291,10 +291,10 @@ def ravel(x: TensorLike, order: str = "C", *, out: Tensor | None = None) -> Tens
     >>> ag.ravel(ag.zeros((2, 3))).shape
     (6,)
     """
-    return flatten(contiguous(_turned(as_tensor(x), order)))
+    return flatten(contiguous(_reversed_axes(as_tensor(x), order)))
 
 
-def _turned(x: Tensor, order: str) -> Tensor:
+def _reversed_axes(x: Tensor, order: str) -> Tensor:
     """With all axes in the opposite order, if that of the elements is to be column-major."""
     if order not in ("C", "F"):
         raise ValueError(f"order must be 'C' or 'F', not {order!r}")

@@ -13,13 +13,13 @@ from agnesi.core.ir.foreign import Argument, Call
 from agnesi.core.op import Op
 
 #: Scratch memory begins at multiples of so many bytes.
-_ALIGNED = 64
+_ALIGN_BYTES = 64
 _NUMBERS: dict[str, Any] = {"i8": ctypes.c_char, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
             "float": ctypes.c_float, "double": ctypes.c_double}
 
 
 def evaluated(call: Call, arrays: Sequence[np.ndarray], types: Sequence[Any]) -> tuple[Any, ...]:
-    """What a call gives for results of these shapes and dtypes, as compiled code would make it."""
+    """Return the results of a call with these shapes and dtypes, computed as compiled code does."""
     results = [np.empty(shape, dtype) for shape, dtype in types]
     arrays = [np.ascontiguousarray(x) for x in arrays]
     for i, j in call.copies:
@@ -27,7 +27,7 @@ def evaluated(call: Call, arrays: Sequence[np.ndarray], types: Sequence[Any]) ->
     place = foreign.address(call.symbol)
     if place is None or not all(x.size for x in (*arrays, *results)):
         raise ValueError(f"{call.symbol} cannot be called")
-    spare = [np.empty(n + _ALIGNED, np.uint8) for n in call.scratch]
+    spare = [np.empty(n + _ALIGN_BYTES, np.uint8) for n in call.scratch]
     batch: Any = call.batch
     if call.units:
         given = [_argument(a, 0, 1, arrays, results, spare) for a in call.arguments]
@@ -50,7 +50,7 @@ def _bits(x: Any) -> int:
 def _argument(a: Argument, turn: int, batch: int, arrays: Sequence[np.ndarray],
               results: Sequence[np.ndarray], spare: Sequence[Any]) -> Any:
     if a.kind == "scratch":
-        return ctypes.c_void_p(-(-spare[a.value].ctypes.data // _ALIGNED) * _ALIGNED)
+        return ctypes.c_void_p(-(-spare[a.value].ctypes.data // _ALIGN_BYTES) * _ALIGN_BYTES)
     if a.kind in ("operand", "result"):
         x = (arrays if a.kind == "operand" else results)[a.value]
         return ctypes.c_void_p(x.ctypes.data + turn * (x.nbytes // batch))

@@ -16,7 +16,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.extents import need_elements
 from agnesi.core.op import Op, typed
-from agnesi.core.public import apply_to, into, public, told
+from agnesi.core.public import apply_to, explain_errors, into, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
 from agnesi.core.support.errors import DTypeError, ShapeError
@@ -229,7 +229,7 @@ def _some(kind: str, x: Tensor, axis: Axis, keepdims: bool, initial: Any, where:
 
 
 # -- sums and products --------------------------------------------------------------------------
-@told
+@explain_errors
 def sum(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
         initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Sum over axes (all by default); integers are summed in 64 bits.
@@ -285,7 +285,7 @@ def sum(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdim
     return reduced("add", accumulator(x, dtype), axis, keepdims, out)
 
 
-@told
+@explain_errors
 def prod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: bool = False,
          initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Product over axes (all by default); its gradient is right beside zeros, too.
@@ -561,7 +561,7 @@ def with_order(x: Tensor) -> Tensor:
     return x
 
 
-@told
+@explain_errors
 def max(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
         initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Greatest element along axes (all by default); NaN wins; equal ones share the gradient.
@@ -615,7 +615,7 @@ def max(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
     return _extreme("maximum", x, axis, keepdims, out)
 
 
-@told
+@explain_errors
 def min(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
         initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Least element along axes (all by default); NaN wins; equal ones share the gradient.
@@ -669,7 +669,7 @@ def min(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
     return _extreme("minimum", x, axis, keepdims, out)
 
 
-@told
+@explain_errors
 def amax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
          initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Like :func:`max`; with ``dim``, too, it gives the values only.
@@ -717,7 +717,7 @@ def amax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
     return max(x, axis, keepdims=keepdims, initial=initial, where=where, out=out)
 
 
-@told
+@explain_errors
 def amin(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
          initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Like :func:`min`; with ``dim``, too, it gives the values only.
@@ -773,10 +773,10 @@ def extreme_over(kind: str, dtype: np.dtype) -> str:
 
 
 # -- truth --------------------------------------------------------------------------------------
-@told
+@explain_errors
 def all(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
         where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
-    """Whether all elements along axes are true (not 0); of no elements it is True.
+    """Return whether all elements along axes are true (not 0); of no elements it is True.
 
     Parameters
     ----------
@@ -819,10 +819,10 @@ def all(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
     return reduced("logical_and", as_tensor(x), axis, keepdims, out)
 
 
-@told
+@explain_errors
 def any(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
         where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
-    """Whether some element along axes is true (not 0); of no elements it is False.
+    """Return whether some element along axes is true (not 0); of no elements it is False.
 
     Parameters
     ----------

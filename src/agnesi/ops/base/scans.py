@@ -23,7 +23,7 @@ from agnesi.ops.base.elementwise import silently
 from agnesi.ops.base.movement import permute_dims, reshape
 
 #: Elements from which rows are not short, and dtypes, for the function of running sums.
-_SHORT = 8
+_MIN_ROW_ELEMENTS = 8
 _RUNNING = frozenset(("float32", "float64", "int32", "int64"))
 
 
@@ -51,7 +51,11 @@ class Scan(Op):
     def running(self, x: Any, kind: str) -> Call | None:
         """The function for rows that are not short and whose elements are neighbours."""
         n, inner = x.shape[self.axis], product(x.shape[self.axis + 1:])
-        if inner != 1 or x.dtype.name not in _RUNNING or (isinstance(n, int) and n < _SHORT):
+        if (
+            inner != 1
+            or x.dtype.name not in _RUNNING
+            or (isinstance(n, int) and n < _MIN_ROW_ELEMENTS)
+        ):
             return None
         count = product(x.shape[: self.axis])
         units = units_for(product(x.shape), count)

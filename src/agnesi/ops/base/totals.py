@@ -26,7 +26,7 @@ def add_up(x: np.ndarray, axes: Any, dtype: Any = None, out: Any = None,
 
 
 def is_narrow(x: Any) -> bool:
-    """Whether something is an eager tensor of integers or booleans, whose sums are wider."""
+    """Return whether something is an eager tensor of integers or booleans, whose sums are wider."""
     return type(x) is Tensor and is_known(x) and x.data.dtype.kind in "biu" and not x.weak
 
 

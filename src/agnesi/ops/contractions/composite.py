@@ -36,7 +36,7 @@ from agnesi.ops.reductions.vectornorms import norm
 @public
 def isclose(x1: TensorLike, x2: TensorLike, /, rtol: float = 1e-5, atol: float = 1e-8, *,
             equal_nan: bool = False, out: Tensor | None = None) -> Tensor:
-    """Whether elements agree: ``|x1 - x2| <= atol + rtol * |x2|``.
+    """Return whether elements agree: ``|x1 - x2| <= atol + rtol * |x2|``.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def isclose(x1: TensorLike, x2: TensorLike, /, rtol: float = 1e-5, atol: float =
 @public
 def allclose(x1: TensorLike, x2: TensorLike, /, rtol: float = 1e-5, atol: float = 1e-8, *,
              equal_nan: bool = False, out: Tensor | None = None) -> Tensor:
-    """Whether all elements agree, as a tensor of one bool.
+    """Return whether all elements agree, as a tensor of one bool.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def allclose(x1: TensorLike, x2: TensorLike, /, rtol: float = 1e-5, atol: float 
 @public
 def array_equal(x1: TensorLike, x2: TensorLike, /, equal_nan: bool = False, *,
                 out: Tensor | None = None) -> Tensor:
-    """Whether two arrays have the same shape and elements; NaN is NaN with ``equal_nan``.
+    """Return whether two arrays have the same shape and elements; NaN is NaN with ``equal_nan``.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def diff(x: TensorLike, /, n: int = 1, axis: int = -1, prepend: TensorLike | Non
 
 
 def _edge(given: Any, x: Tensor, axis: int) -> Tensor | None:
-    """What :func:`diff` puts beside ``x``: a number becomes a row of it."""
+    """Return what :func:`diff` puts beside ``x``: a number becomes a row of it."""
     if given is None:
         return None
     edge = as_tensor(given, x.dtype) if type(given) in SCALARS else as_tensor(given)

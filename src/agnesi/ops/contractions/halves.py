@@ -15,11 +15,15 @@ from agnesi.ops.base.movement import Permute, reshape
 from agnesi.ops.base.native import Native
 from agnesi.ops.contractions.matmul import MatMul
 
-#: Multiply-adds and rows from which products gain, and the most units of work.
-_WORTH, _FEW, _UNITS = 1 << 19, 16, 16
+#: Multiply-adds from which products gain.
+_MIN_MULTIPLY_ADDS = 1 << 19
+#: Rows from which products gain.
+_MIN_ROWS = 16
+#: Units of work, at most.
+_MAX_UNITS = 16
 #: Columns that are packed at a time, and bytes for that: see ``codegen/library/lanes/halves.py``.
-_STRIP = 48
-_ROOM = 512 * _STRIP * 2
+_STRIP_COLUMNS = 48
+_STRIP_BYTES = 512 * _STRIP_COLUMNS * 2
 
 
 @record
@@ -36,7 +40,7 @@ class HalfProduct(Native):
     @property
     def symbol(self) -> str:
         """The function's name."""
-        return f"generated:halves bfloat16 0 0 {'t' * self.turned} {self.units} {_ROOM}"
+        return f"generated:halves bfloat16 0 0 {'t' * self.turned} {self.units} {_STRIP_BYTES}"
 
     def foreign(self, a: Any, b: Any) -> Any:
         (m, k), n = a.shape[-2:], self.infer(a, b)[0][-1]
@@ -44,7 +48,7 @@ class HalfProduct(Native):
         return foreign.Call(
             self.symbol,
             (foreign.operand(0), foreign.operand(1), foreign.result(), foreign.scratch(), *numbers),
-            scratch=(self.units * _ROOM,), units=self.units,
+            scratch=(self.units * _STRIP_BYTES,), units=self.units,
         )
 
 
@@ -60,9 +64,14 @@ def half_product(node: Node) -> Tensor | None:
     if len(b.shape) == 2:  # the stack's rows are rows of one matrix
         many, m = 1, many * m
     given, turned = (b.inputs[0], True) if _is_transpose(b) else (b, False)
-    if (type(b.op) is Permute and not turned) or m < _FEW or k < 2 or many * m * n * k < _WORTH:
+    if (
+        (type(b.op) is Permute and not turned)
+        or m < _MIN_ROWS
+        or k < 2
+        or many * m * n * k < _MIN_MULTIPLY_ADDS
+    ):
         return None
-    op = HalfProduct(turned, min(_UNITS, many * -(-n // _STRIP)))
+    op = HalfProduct(turned, min(_MAX_UNITS, many * -(-n // _STRIP_COLUMNS)))
     if not foreign.there(op.symbol):
         return None
     if len(b.shape) == 2 and len(a.shape) > 2:

@@ -47,7 +47,7 @@ class Linear(Op):
         if x.dtype in dtypes.HALVES:
             wide = self.perform(*(v.astype(np.float32) for v in (x, weight, bias)))
             return silently(wide.astype, x.dtype)
-        if x.size < _MUCH and weight.size < _MUCH:
+        if x.size < _MIN_LONG_ELEMENTS and weight.size < _MIN_LONG_ELEMENTS:
             return silently(_affine, x, weight, bias)
         found: np.ndarray = aside(
             x.size * weight.shape[0] // 32, silently, _affine, x, weight, bias)
@@ -74,7 +74,7 @@ class Linear(Op):
 
 
 #: Elements of an operand from which the product may be long.
-_MUCH = 1 << 16
+_MIN_LONG_ELEMENTS = 1 << 16
 
 
 def _conjugate(x: Tensor) -> Tensor:

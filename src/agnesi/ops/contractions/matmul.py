@@ -14,7 +14,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import is_settled, product
 from agnesi.core.op import Op
-from agnesi.core.public import apply_to, into, public, told
+from agnesi.core.public import apply_to, explain_errors, into, public
 from agnesi.core.support import dtypes, memory
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS, aside
 from agnesi.core.support.errors import DTypeError, ShapeError
@@ -57,7 +57,9 @@ class MatMul(Op):
         return (*batch, a.shape[-2], b.shape[-1]), a.dtype
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        if (a.size >= _MUCH or b.size >= _MUCH) and (work := _work(a, b)) >= MIN_ASIDE_NANOSECONDS:
+        if (a.size >= _MIN_LONG_ELEMENTS or b.size >= _MIN_LONG_ELEMENTS) and (
+            work := _work(a, b)
+        ) >= MIN_ASIDE_NANOSECONDS:
             return _in_slices(self._compute, a, b, work)
         return self._compute(a, b)
 
@@ -107,8 +109,10 @@ def _free(at: Any) -> frozenset[Any]:
 
 MATMUL = MatMul()
 
-#: Elements of an operand from which a product may be long; nanoseconds of a slice of it.
-_MUCH, _SLICE = 1 << 16, 1 << 28
+#: Elements of an operand from which a product may take long.
+_MIN_LONG_ELEMENTS = 1 << 16
+#: Nanoseconds of a slice of it.
+_SLICE_NANOSECONDS = 1 << 28
 
 
 def _work(a: np.ndarray, b: np.ndarray) -> int:
@@ -118,7 +122,7 @@ def _work(a: np.ndarray, b: np.ndarray) -> int:
 
 def _in_slices(product: Any, a: np.ndarray, b: np.ndarray, work: int) -> np.ndarray:
     """A product that can be interrupted, in slices of rows where it takes seconds."""
-    count = min(a.shape[-2], -(-work // _SLICE)) if a.ndim == b.ndim == 2 else 1
+    count = min(a.shape[-2], -(-work // _SLICE_NANOSECONDS)) if a.ndim == b.ndim == 2 else 1
     if count < 2:
         found: np.ndarray = aside(work, product, a, b)
         return found
@@ -142,7 +146,7 @@ def product_of(a: Tensor, b: Tensor) -> Tensor:
     return apply(MATMUL, a, b)
 
 
-@told
+@explain_errors
 def matmul(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Matrix product; a vector on the left is a row, on the right a column.
 
@@ -211,7 +215,7 @@ def _same_length(a: Tensor, b: Tensor) -> None:
         raise ShapeError(f"inner sizes differ: {k} ({left} {a.shape}) and {n} ({right} {b.shape})")
 
 
-@told
+@explain_errors
 def dot(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """NumPy's dot: last axis of ``x1`` with the last but one of ``x2`` (its only one).
 

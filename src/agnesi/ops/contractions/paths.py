@@ -12,7 +12,7 @@ Sizes = Mapping[Hashable, int]
 Path = list[tuple[int, int]]
 
 #: Terms up to which every order is considered.
-_FEW = 8
+_MAX_EXHAUSTIVE_TERMS = 8
 
 
 def cost(labels: Labels, sizes: Sizes) -> int:
@@ -37,7 +37,7 @@ def best_path(terms: Sequence[Labels], result: Labels, sizes: Sizes) -> Path:
     >>> best_path([a, b, c], frozenset("i"), {"i": 9, "j": 9, "k": 9})
     [(1, 2), (0, 1)]
     """
-    few = len(terms) <= _FEW
+    few = len(terms) <= _MAX_EXHAUSTIVE_TERMS
     return optimal_path(terms, result, sizes) if few else greedy_path(terms, result, sizes)
 
 

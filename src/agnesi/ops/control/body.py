@@ -50,13 +50,13 @@ class Body:
 
     @property
     def outputs(self) -> tuple[Node, ...]:
-        """What the graph computes."""
+        """The nodes that the graph computes."""
         return self.graph.outputs
 
     # -- identity -------------------------------------------------------------------------
     @property
     def key(self) -> Any:
-        """What the graph computes, as nested tuples without names and lines."""
+        """The graph as nested tuples without names and lines."""
         if self._key is None:
             self._key = _structure(self.graph)
         return self._key

@@ -29,7 +29,7 @@ from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.slices import flip as flipped
 from agnesi.ops.convolution.conv_choice import Requests, bound, requests
 from agnesi.ops.convolution.windows import (
-    UNROLLED,
+    MAX_UNROLLED_ELEMENTS,
     Ints,
     Place,
     Run,
@@ -42,9 +42,10 @@ from agnesi.ops.convolution.windows import (
     within_kernel,
 )
 
-#: Multiply-adds that take NumPy as long as to copy an element of a window, and as all steps of a
-#: convolution of nothing.
-_COPY, _STEPS = 64, 2_000_000
+#: Multiply-adds that take NumPy as long as to copy an element of a window.
+_COPY_MULTIPLY_ADDS = 64
+#: Multiply-adds that take NumPy as long as all steps of an empty convolution.
+_FIXED_MULTIPLY_ADDS = 2_000_000
 
 
 def _columns(x: np.ndarray, windows: Windows, kernel: Ints, groups: int) -> np.ndarray:
@@ -71,7 +72,7 @@ def _by_group(g: np.ndarray, groups: int) -> np.ndarray:
 
 
 def _work(op: Any, a: np.ndarray, b: np.ndarray) -> int:
-    """What any of the three costs NumPy, in multiply-adds of its products.
+    """Return the cost of any of the three in NumPy, in multiply-adds of its products.
 
     Most of it is often to copy windows, above all where few filters read each.
     """
@@ -80,7 +81,11 @@ def _work(op: Any, a: np.ndarray, b: np.ndarray) -> int:
         "conv": (shape, b.shape), "conv_grad_x": (a.shape, b.shape), "conv_grad_w": (b.shape, shape)
     }[op.name]
     total = math.prod(maps) * math.prod(filters[1:])
-    return total + _COPY * (total * op.groups // max(filters[0], 1)) + _STEPS
+    return (
+        total
+        + _COPY_MULTIPLY_ADDS * (total * op.groups // max(filters[0], 1))
+        + _FIXED_MULTIPLY_ADDS
+    )
 
 
 # -- operations -------------------------------------------------------------------------------
@@ -97,7 +102,7 @@ def _summed_wide(lower: Any) -> Any:
 
 
 def _in_float32(run: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """What computes a result, given 16-bit numbers as float32: sums are float32."""
+    """Run with 16-bit operands converted to float32: sums are float32."""
     if a.dtype not in dtypes.HALVES:
         found: np.ndarray = run(a, b)
         return found
@@ -307,7 +312,7 @@ def _total(at: Any, channels: int, runs: list[Run], term: Any) -> Any:
     avoid = frozenset().union(*(i.free for i in at))
     if channels == 1:
         return fold("add", runs, at, lambda places: term(Affine(), places))
-    if count(runs) <= UNROLLED:
+    if count(runs) <= MAX_UNROLLED_ELEMENTS:
         return loops.reduce_(
             "add", [channels],
             lambda c: fold("add", runs, (*at, c), lambda places: term(c, places)), avoid, [31],

@@ -41,7 +41,8 @@ def _log(text: str, *parts: Any) -> None:
 
 
 def requests(algorithm: Any) -> Requests | None:
-    """What is asked for the convolution and its two adjoints; None for the usual rule.
+    """Return the algorithms requested for the convolution and its two adjoints; None for the usual
+    rule.
 
     ``algorithm`` is a name for all three, a name for each, or a dict of them by kind.
     """
@@ -126,7 +127,7 @@ def candidates(op: Any, xs: Any) -> list[str]:
 
 
 def _decided(policy: str, op: Any, xs: Any) -> str:
-    """What a policy says, remembered as it wants it."""
+    """Return the algorithm that a policy chooses, and remember it if the policy wants that."""
     shapes = tuple(x.shape for x in xs)
     key: Any = policy, config.conv_exclude, op.name, op.windows, op.groups, xs[0].dtype
     if not policy.endswith("once"):

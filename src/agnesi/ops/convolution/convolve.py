@@ -23,7 +23,7 @@ from agnesi.ops.signal.fft import resized
 from agnesi.ops.signal.fourier import Fft, RealFft, RealIfft
 
 #: Terms of a sum from which transforms are faster than the sum.
-_MANY = 512
+_MIN_TRANSFORM_TERMS = 512
 _SMOOTH = (2, 3, 5)
 
 
@@ -69,7 +69,7 @@ def _by_terms(a: Tensor, v: Tensor) -> Tensor:
 
 
 def _full(a: Tensor, v: Tensor, n: int, m: int) -> Tensor:
-    if a.dtype.kind in "fc" and min(n, m) >= _MANY:
+    if a.dtype.kind in "fc" and min(n, m) >= _MIN_TRANSFORM_TERMS:
         return _by_transforms(a, v, (0,))
     if a.dtype.kind == "b":
         return _by_terms(cast(a, dtypes.int64), cast(v, dtypes.int64)) != 0

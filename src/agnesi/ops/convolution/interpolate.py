@@ -29,8 +29,10 @@ _MODES = {
     "trilinear": 3, "bicubic": 2,
 }
 
-#: Keys' parameter, as PyTorch and OpenCV have it; and as Pillow has it, for means of many elements.
-_CUBIC, _SMOOTH = -0.75, -0.5
+#: Keys' parameter, as PyTorch and OpenCV have it.
+_CUBIC_PARAMETER = -0.75
+#: Keys' parameter as Pillow has it, for means of many elements.
+_SMOOTH_CUBIC_PARAMETER = -0.5
 
 
 # -- sums of a few elements along an axis -------------------------------------------------------
@@ -137,7 +139,7 @@ class _Axis(NamedTuple):
         at = self.positions(corners)
         low = np.floor(at).astype(np.int64)
         around = low + np.arange(-1, 3)[:, None]
-        return np.clip(around, 0, self.n - 1), _keys(np.abs(at - around), _CUBIC)
+        return np.clip(around, 0, self.n - 1), _keys(np.abs(at - around), _CUBIC_PARAMETER)
 
     def smooth(self, corners: bool, cubic: bool) -> tuple[np.ndarray, np.ndarray]:
         """As many elements as a place covers, where there are fewer places; Pillow's shares."""
@@ -148,7 +150,7 @@ class _Axis(NamedTuple):
         last = np.minimum((centre + reach + 0.5).astype(np.int64), self.n)
         places = first + np.arange((last - first).max())[:, None]
         off = np.abs(places - centre + 0.5) / wide
-        shares = _keys(off, _SMOOTH) if cubic else np.maximum(1 - off, 0)
+        shares = _keys(off, _SMOOTH_CUBIC_PARAMETER) if cubic else np.maximum(1 - off, 0)
         shares = np.where(places < last, shares, 0)
         return np.minimum(places, self.n - 1), shares / shares.sum(0)
 
@@ -238,7 +240,7 @@ def interpolate(x: TensorLike, size: ShapeLike | None = None, scale_factor: Any 
     if x.dtype.kind not in "fcV":
         raise DTypeError(f"{mode!r} needs floats, not {x.dtype}; convert with .astype('float32')")
     y = cast(x, dtypes.float32) if x.dtype in dtypes.HALVES else x
-    for i, axis in reversed([*enumerate(axes)]):  # the last axis first: it is dearest
+    for i, axis in reversed([*enumerate(axes)]):  # the last axis first: it is most expensive
         cubic = mode == "bicubic"
         if antialias:
             places, weights = axis.smooth(align_corners, cubic)

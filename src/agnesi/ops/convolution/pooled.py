@@ -21,7 +21,7 @@ from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.choice import choose
 from agnesi.ops.convolution.windows import (
-    UNROLLED,
+    MAX_UNROLLED_ELEMENTS,
     Ints,
     Place,
     Windows,
@@ -33,9 +33,10 @@ from agnesi.ops.convolution.windows import (
     number_of,
 )
 
-#: Multiply-adds that take NumPy as long as one element of a window, and as one whose place in its
-#: window is looked for.
-_TAP, _PLACE = 8, 64
+#: Multiply-adds that take NumPy as long as one element of a window.
+_TAP_MULTIPLY_ADDS = 8
+#: The same where the element's position in its window is searched.
+_POSITION_MULTIPLY_ADDS = 64
 
 
 class _Pool(Op):
@@ -43,7 +44,7 @@ class _Pool(Op):
 
     windows: Windows
     kernel: Ints
-    dear: ClassVar[int] = _TAP
+    tap_cost: ClassVar[int] = _TAP_MULTIPLY_ADDS
     keep_inputs: ClassVar[tuple[int, ...] | None] = ()
     #: The result by NumPy: the reference.
     compute: Callable[..., np.ndarray]
@@ -51,7 +52,7 @@ class _Pool(Op):
     @property
     def template(self) -> str:  # type: ignore[override]
         """Large windows are loops, and have a kernel of their own."""
-        return "windows" if math.prod(self.kernel) > UNROLLED else ""
+        return "windows" if math.prod(self.kernel) > MAX_UNROLLED_ELEMENTS else ""
 
     @property
     def rereads(self) -> bool:  # type: ignore[override]
@@ -59,7 +60,7 @@ class _Pool(Op):
         return any(k > s for k, s in zip(self.kernel, self.windows.stride, strict=True))
 
     def perform(self, *arrays: np.ndarray) -> np.ndarray:
-        work = self.dear * math.prod(self.kernel) * max(a.size for a in arrays)
+        work = self.tap_cost * math.prod(self.kernel) * max(a.size for a in arrays)
         found = LENT.run(self, arrays, work)
         return self.compute(*arrays) if found is None else found
 
@@ -90,7 +91,7 @@ def _least(dtype: Any) -> Any:
 
 
 def tap_dtype(kernel: Ints) -> np.dtype:
-    """What numbers the elements of a window, with one number to spare."""
+    """Return a dtype that numbers the elements of a window, with one number to spare."""
     return np.dtype(np.uint8 if math.prod(kernel) < 256 else np.int32)
 
 
@@ -104,7 +105,7 @@ class PoolTaps(_Pool):
     windows: Windows
     kernel: Ints
     name = "pool_taps"
-    dear = _PLACE
+    tap_cost = _POSITION_MULTIPLY_ADDS
     differentiable = False
 
     def infer(self, x: Any) -> Any:
@@ -143,7 +144,7 @@ class PoolTaps(_Pool):
 
     def lower(self, at: Any, x: Any) -> Any:
         runs = self.windows.reads(at[2:], self.kernel, x.shape[2:])
-        if count(runs) > UNROLLED:
+        if count(runs) > MAX_UNROLLED_ELEMENTS:
             return loops.cast(self._searched(at, x, runs), tap_dtype(self.kernel).name)
         least = loops.const(_least(x.dtype), x.dtype)
         best: Any = None
@@ -232,7 +233,7 @@ class TapPick(_Pool):
     windows: Windows
     kernel: Ints
     name = "tap_pick"
-    dear = _PLACE
+    tap_cost = _POSITION_MULTIPLY_ADDS
     keep_inputs = (1,)
 
     def infer(self, x: Any, taps: Any) -> Any:
@@ -267,7 +268,7 @@ class TapSpread(_Back):
     kernel: Ints
     sizes: Shape
     name = "tap_spread"
-    dear = _PLACE
+    tap_cost = _POSITION_MULTIPLY_ADDS
     keep_inputs = (1,)
 
     def infer(self, g: Any, taps: Any) -> Any:

@@ -21,7 +21,7 @@ Ints = tuple[int, ...]
 Pads = tuple[tuple[int, int], ...]
 
 #: Windows of at most so many elements are written out, larger ones are loops.
-UNROLLED = 32
+MAX_UNROLLED_ELEMENTS = 32
 
 
 @record
@@ -82,7 +82,9 @@ class Windows:
 
     # -- in the loop language -----------------------------------------------------------------
     def reads(self, at: At, kernel: Ints, sizes: Shape) -> list[Run]:
-        """What the window at ``at`` holds, axis by axis; ``at`` and ``sizes`` are spatial."""
+        """Return the elements of the window at ``at``, axis by axis; ``at`` and ``sizes`` are
+        spatial.
+        """
         return [
             Run(k, _tap(i * s + -low, n, d))
             for i, k, n, s, (low, _), d in zip(
@@ -145,7 +147,7 @@ def _within(i: Affine, least: int, most: int, n: int) -> tuple[Affine, Expr | No
 
 
 def all_of(tests: list[Expr] | list[Expr | None]) -> Expr | None:
-    """Whether all tests hold; None where there is none."""
+    """Return whether all tests hold; None where there is none."""
     result: Expr | None = None
     for test in tests:
         if test is not None:
@@ -222,7 +224,7 @@ def count(runs: list[Run]) -> int:
 
 def fold(kind: str, runs: list[Run], at: At, term: Callable[[tuple[Place, ...]], Expr]) -> Expr:
     """Combine a term for every combination of positions: written out if few, else in loops."""
-    if count(runs) <= UNROLLED:
+    if count(runs) <= MAX_UNROLLED_ELEMENTS:
         terms = [term(places) for places in every(runs)]
         result = terms[0]
         for value in terms[1:]:

@@ -19,7 +19,7 @@ from agnesi.core.ir import loops
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import elementwise
-from agnesi.ops.base.elementwise import TABLE, Elementwise, Function, Rule, call, told
+from agnesi.ops.base.elementwise import TABLE, Elementwise, Function, Rule, call, documented
 
 Numeric = Callable[..., np.ndarray]
 Formula = Callable[..., Any]
@@ -306,7 +306,7 @@ def several(op: Elementwise, summary: str = "", args: str = "", result: str = ""
         return call(op, (x1, x2, x3, x4, x5), out)
 
     function = (two, three, four, five)[op.arity - 2]
-    return _special(told(function, op, summary, args, result))
+    return _special(documented(function, op, summary, args, result))
 
 
 def scipys(name: str, rules: tuple[Rule | None, ...], home: str, summary: str = "", args: str = "",

@@ -573,7 +573,7 @@ def _population(x: Tensor) -> Tensor:
 # -- questions ----------------------------------------------------------------------------------
 @public
 def isposinf(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
-    """Whether each element is positive infinity.
+    """Return whether each element is positive infinity.
 
     Parameters
     ----------
@@ -607,7 +607,7 @@ def isposinf(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 
 @public
 def isneginf(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
-    """Whether each element is negative infinity.
+    """Return whether each element is negative infinity.
 
     Parameters
     ----------
@@ -641,7 +641,7 @@ def isneginf(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 
 @public
 def isreal(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
-    """Whether the imaginary part of each element is zero.
+    """Return whether the imaginary part of each element is zero.
 
     Parameters
     ----------
@@ -670,7 +670,7 @@ def isreal(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 
 @public
 def iscomplex(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
-    """Whether the imaginary part of each element is not zero.
+    """Return whether the imaginary part of each element is not zero.
 
     Parameters
     ----------
@@ -699,7 +699,7 @@ def iscomplex(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 
 @public
 def iscomplexobj(x: TensorLike, /) -> bool:
-    """Whether the dtype is complex.
+    """Return whether the dtype is complex.
 
     Parameters
     ----------
@@ -726,7 +726,7 @@ def iscomplexobj(x: TensorLike, /) -> bool:
 
 @public
 def isrealobj(x: TensorLike, /) -> bool:
-    """Whether the dtype is not complex.
+    """Return whether the dtype is not complex.
 
     Parameters
     ----------
@@ -753,7 +753,7 @@ def isrealobj(x: TensorLike, /) -> bool:
 
 @public
 def isscalar(x: TensorLike, /) -> bool:
-    """Whether ``x`` is a number of Python or NumPy; tensors are not.
+    """Return whether ``x`` is a number of Python or NumPy; tensors are not.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ def _entry(e: Any) -> Any:
 
 
 def is_mask(e: Any) -> bool:
-    """Whether an entry of a key is a mask."""
+    """Return whether an entry of a key is a mask."""
     return isinstance(e, (Tensor, np.ndarray)) and e.dtype.kind == "b"
 
 

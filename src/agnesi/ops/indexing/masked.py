@@ -255,7 +255,7 @@ class Selection(Tensor):
         return [*sizes[: part.at], 1, *sizes[part.at:]]
 
     def through(self, op: Op, xs: Sequence[Tensor]) -> Tensor | None:
-        """What an operation makes of the whole; None where it has to see the elements."""
+        """Return an operation applied to the whole; None where it has to see the elements."""
         if op.pointwise or "conversion" in op.traits:
             operands = [self.beside(x) for x in xs]
             if any(x is None for x in operands):

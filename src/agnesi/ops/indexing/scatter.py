@@ -112,7 +112,7 @@ def put(x: Tensor, new: Tensor, axes: tuple[int, ...], at: int, indices: tuple[T
 
 # -- in place -------------------------------------------------------------------------------
 def _same_view(value: Any, x: Tensor, keys: Keys) -> bool:
-    """Whether ``value`` is what ``x[key]`` gave before: the end of ``x[key] += v``."""
+    """Return whether ``value`` is what ``x[key]`` gave before: the end of ``x[key] += v``."""
     view = value._view if isinstance(value, Tensor) else None
     return view is not None and view.base is x and view.op == keys.basic and keys.shape is None
 
@@ -307,7 +307,7 @@ def _added(x: Tensor, keys: Keys, target: Tensor, new: Tensor) -> Tensor:
 
 
 class Place:
-    """What an indexing expression ``x[key]`` was taken from, step by step.
+    """The steps by which an indexing expression ``x[key]`` was taken from its base.
 
     A key may take several operations: all but the last are marked as partial.
     """
@@ -374,7 +374,7 @@ def _beside(part: Tensor, value: Any) -> Tensor:
 
 
 def _around(part: Any, new: Tensor) -> Tensor:
-    """What elements under a mask were taken from, with another value of the view that has them."""
+    """Return the base of elements under a mask, with another value of the view that has them."""
     view = part.part.view
     return new if view is part.part.source else Place(view).replaced(new)
 

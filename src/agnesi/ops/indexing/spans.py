@@ -22,12 +22,12 @@ from agnesi.ops.indexing.ranges import Arange
 
 
 def is_bound(v: Any) -> bool:
-    """Whether a bound or step of a slice is told by a value."""
+    """Return whether a bound or step of a slice is told by a value."""
     return isinstance(v, Tensor) and not is_known(v)
 
 
 def has_bounds(key: Any) -> bool:
-    """Whether a key has a slice with such a bound."""
+    """Return whether a key has a slice with such a bound."""
     return any(
         type(e) is slice and any(map(is_bound, (e.start, e.stop, e.step)))
         for e in (key if type(key) is tuple else (key,))

@@ -29,7 +29,7 @@ from agnesi.ops.contractions.matmul import product_of
 from agnesi.ops.indexing.ranges import Eye
 
 #: Axes in front of matrices up to which NumPy takes them.
-_FRONT = 32
+_MAX_BATCH_AXES = 32
 
 
 class MatrixOp(Op):
@@ -53,7 +53,7 @@ def _with_few_axes(perform: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(perform)
     def run(self: Any, *arrays: np.ndarray) -> Any:
         rank = arrays[0].ndim
-        if rank - 2 <= _FRONT or any(x.ndim not in (2, rank) for x in arrays):
+        if rank - 2 <= _MAX_BATCH_AXES or any(x.ndim not in (2, rank) for x in arrays):
             return perform(self, *arrays)
         front = shapes.broadcast(*(x.shape[:-2] for x in arrays))
         count = math.prod(front)

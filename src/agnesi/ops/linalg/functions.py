@@ -43,8 +43,10 @@ from agnesi.ops.linalg.routines import GEES, Routine, callable_for
 from agnesi.ops.linalg.schur import FAILED, SYLVESTER, form
 from agnesi.ops.linalg.solve import solve
 
-#: How far from 1 triangles may be for the approximant of the logarithm, and its degree.
-_NEAR, _DEGREE = 0.25, 8
+#: How far from 1 triangles may be for the approximant of the logarithm.
+_MAX_DISTANCE_FROM_ONE = 0.25
+#: The degree of the approximant.
+_DEGREE = 8
 #: What is imaginary in a real matrix's function, beside the greatest element, but for rounding.
 _ROUNDING = 1e-8
 
@@ -87,7 +89,7 @@ def _logarithm(t: np.ndarray) -> np.ndarray:
     if not np.isfinite(values).all():
         return np.full_like(t, np.nan)
     halvings = 0
-    while np.abs(t - one).sum(0).max(initial=0) > _NEAR:
+    while np.abs(t - one).sum(0).max(initial=0) > _MAX_DISTANCE_FROM_ONE:
         t, halvings = _root(t), halvings + 1
     x = t - one
     points, weights = np.polynomial.legendre.leggauss(_DEGREE)
@@ -389,7 +391,7 @@ def signm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     return solve(sqrtm(times(x, x)), x)
 
 
-def _turned(x: Tensor) -> Tensor:
+def _exp_i(x: Tensor) -> Tensor:
     """``exp(1j * x)``."""
     return expm(arith.multiply(cast(x, dtypes.complex_of(x.dtype)), 1j))
 
@@ -427,7 +429,7 @@ def cosm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """
     x = square(x)
     if x.dtype.kind == "f":
-        return arith.real(_turned(x))
+        return arith.real(_exp_i(x))
     return coshm(arith.multiply(x, 1j))
 
 
@@ -464,7 +466,7 @@ def sinm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """
     x = square(x)
     if x.dtype.kind == "f":
-        return arith.imag(_turned(x))
+        return arith.imag(_exp_i(x))
     return arith.multiply(sinhm(arith.multiply(x, 1j)), -1j)
 
 

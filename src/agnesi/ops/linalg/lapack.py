@@ -16,7 +16,7 @@ import numpy as np
 from agnesi.ops.linalg.library import LETTERS, address, index_type
 
 #: Stacks of at least as many matrices per row of one are worked on together.
-_MANY = 4
+_MIN_MATRICES_PER_ROW = 4
 
 
 class _Call:
@@ -60,7 +60,7 @@ def trsm(a: np.ndarray, b: np.ndarray, lower: bool, transposed: bool, unit: bool
     x = _stack(b)
     matrices = _listed(a, 2)
     call = _Call("trsm", a.dtype)
-    if len(matrices) > _MANY * n or not call.ready:
+    if len(matrices) > _MIN_MATRICES_PER_ROW * n or not call.ready:
         _substitute(matrices, x, lower, transposed, unit)
     elif x.size:
         number = np.ones((), a.dtype)
@@ -113,7 +113,7 @@ def getrf(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     factors = _stack(a)
     pivots = np.zeros((len(factors), min(m, n)), index_type())
     call = _Call("getrf", a.dtype)
-    if len(factors) > _MANY * n or not call.ready:
+    if len(factors) > _MIN_MATRICES_PER_ROW * n or not call.ready:
         _eliminate(factors.swapaxes(1, 2), pivots)
     elif factors.size:
         info = np.zeros((), index_type())
@@ -145,7 +145,7 @@ def getrs(lu: np.ndarray, pivots: np.ndarray, b: np.ndarray, transposed: bool) -
     x = _stack(b)
     factors, rows = _listed(lu, 2), _listed(pivots, 1)
     call = _Call("getrs", lu.dtype)
-    if len(factors) > _MANY * n or not call.ready:
+    if len(factors) > _MIN_MATRICES_PER_ROW * n or not call.ready:
         columns = x.swapaxes(1, 2)
         _solve_factored(factors.swapaxes(1, 2), rows, columns, not transposed)
     elif x.size:

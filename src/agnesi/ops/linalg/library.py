@@ -61,7 +61,7 @@ def address(name: str) -> int | None:
 
 
 def has(name: str, dtype: np.dtype) -> bool:
-    """Whether there is a function for a dtype."""
+    """Return whether there is a function for a dtype."""
     return address(LETTERS[dtype.name] + name) is not None
 
 
@@ -71,7 +71,7 @@ def index_type() -> str:
 
 
 def symbol(name: str, dtype: np.dtype) -> str:
-    """What compiled code calls a function; code for integers of another size is not used."""
+    """Return a function's symbol in the library; one with integers of another size is not used."""
     return f"lapack of {index_type()}:{LETTERS[dtype.name]}{name}"
 
 

@@ -46,7 +46,7 @@ class LstsqResult(NamedTuple):
 
 
 def _by_values(a: Tensor, share: Any) -> tuple[Tensor, Tensor, Tensor] | None:
-    """What a pseudo-inverse is the product of; the second scales columns of the first."""
+    """Return the two factors of a pseudo-inverse; the second scales columns of the first."""
     if not callable_for("gesdd", a):
         return None
     u, s, vh = apply_many(SVD(False), a)
@@ -163,7 +163,7 @@ def inverse_of(x: Tensor, share: Any) -> Tensor:
 
 
 def default_rtol(x: Tensor) -> float:
-    """What counts as 0 beside 1, by the sizes and the precision."""
+    """Return the default relative tolerance, by the sizes and the precision."""
     m, n = x.shape[-2:]
     size = max(m, n) if isinstance(m, int) and isinstance(n, int) else 1
     return float(np.finfo(dtypes.real_of(x.dtype)).eps) * size

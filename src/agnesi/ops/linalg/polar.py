@@ -65,10 +65,10 @@ class UnitaryFactor(MatrixOp):
         return times(u, vh)
 
     def vjp(self, g: Tensor, u: Tensor, a: Tensor) -> tuple[Any, ...]:
-        return (_turned(a, u, lambda u, p: _back(g if _tall(a) else adjoint(g), u, p)),)
+        return (_for_tall(a, u, lambda u, p: _back(g if _tall(a) else adjoint(g), u, p)),)
 
     def jvp(self, ts: Any, u: Tensor, a: Tensor) -> Any:
-        return _turned(a, u, lambda u, p: _along(ts[0] if _tall(a) else adjoint(ts[0]), u, p))
+        return _for_tall(a, u, lambda u, p: _along(ts[0] if _tall(a) else adjoint(ts[0]), u, p))
 
 
 def _tall(a: Any) -> bool:
@@ -76,7 +76,7 @@ def _tall(a: Any) -> bool:
     return bool(m == n or (is_settled((m, n)) and m > n) or smaller(m, n) == n)
 
 
-def _turned(a: Tensor, u: Tensor, rule: Any) -> Tensor:
+def _for_tall(a: Tensor, u: Tensor, rule: Any) -> Tensor:
     """A rule for tall matrices; the others are adjoints of such."""
     if _tall(a):
         return rule(u, hermitian(times(adjoint(u), a)))
@@ -89,7 +89,9 @@ def _skew(x: Tensor) -> Tensor:
 
 
 def _beyond(x: Tensor, u: Tensor) -> Tensor | None:
-    """What of ``x`` lies outside of the space of the columns of ``u``, if there is an outside."""
+    """Return the part of ``x`` outside of the span of the columns of ``u``, or None if they span
+    all.
+    """
     m, n = u.shape[-2:]
     return None if m == n else arith.subtract(x, times(u, times(adjoint(u), x)))
 

@@ -81,7 +81,7 @@ class QR(MatrixOp):
         return cast(q, a.dtype), cast(upper, a.dtype)
 
     def _is_wide(self, a: Tensor) -> bool:
-        """Whether there are more columns than rows."""
+        """Return whether there are more columns than rows."""
         m, n = a.shape[-2:]
         if m == n:
             return False

@@ -22,7 +22,7 @@ from agnesi.ops.linalg import library
 from agnesi.ops.linalg.base import MatrixOp, count, smaller
 
 #: Columns that routines work on at a time.
-_BLOCK = 64
+_BLOCK_COLUMNS = 64
 
 
 class Routine(Native, MatrixOp):
@@ -30,7 +30,7 @@ class Routine(Native, MatrixOp):
 
 
 def callable_for(name: str, *xs: Any) -> bool:
-    """Whether a routine is there and has something to do."""
+    """Return whether a routine is there and has something to do."""
     return library.has(name, xs[0].dtype) and not any(
         is_static((n,)) and n == 0 for x in xs for n in x.shape
     )
@@ -95,7 +95,7 @@ class Geqrf(Routine):
     def foreign(self, a: Any) -> Any:
         n, m = a.shape[-2:]
         rows = library.size(m)
-        room = _Room(a.dtype).numbers(n * _BLOCK).integers(1)
+        room = _Room(a.dtype).numbers(n * _BLOCK_COLUMNS).integers(1)
         before = rows, library.size(n), foreign.result(0), rows, foreign.result(1)
         return _call("geqrf", a, before, room, (), ((0, 0),))
 
@@ -112,7 +112,7 @@ class Orgqr(Routine):
     def foreign(self, a: Any, tau: Any) -> Any:
         p, m = a.shape[-2:]
         rows = library.size(m)
-        room = _Room(a.dtype).numbers(p * _BLOCK).integers(1)
+        room = _Room(a.dtype).numbers(p * _BLOCK_COLUMNS).integers(1)
         before = (rows, library.size(p), library.size(tau.shape[-1]), foreign.result(0), rows,
                   foreign.operand(1))
         name = "ungqr" if a.dtype.kind == "c" else "orgqr"
@@ -140,7 +140,7 @@ class Gesdd(Routine):
         k = smaller(m, n)
         rows = library.size(m)
         room = _Room(a.dtype)
-        most = _BLOCK * (m + n) + 9 * k
+        most = _BLOCK_COLUMNS * (m + n) + 9 * k
         if a.dtype.kind == "c":
             room.numbers(most + (0 if self.wanted == "N" else 2 * k * k))
             room.reals(9 * k if self.wanted == "N" else k * (7 * k + 2 * (m + n) + 7))
@@ -174,7 +174,7 @@ class Syevd(Routine):
         size = library.size(n)
         room = _Room(a.dtype)
         wide = 2 * n * n if self.vectors else 0
-        room.numbers(wide + (_BLOCK + 6) * n + 1)
+        room.numbers(wide + (_BLOCK_COLUMNS + 6) * n + 1)
         if a.dtype.kind == "c":
             room.reals(wide + 5 * n + 1, told=True)
         room.integers(5 * n + 3, told=True)
@@ -205,7 +205,7 @@ class Geev(Routine):
     def foreign(self, a: Any) -> Any:
         n = a.shape[-1]
         size, one = library.size(n), library.size(1)
-        room = _Room(a.dtype).numbers((2 * _BLOCK + 4) * n)
+        room = _Room(a.dtype).numbers((2 * _BLOCK_COLUMNS + 4) * n)
         values = [foreign.result(1), foreign.result(2)]
         if a.dtype.kind == "c":
             room.reals(2 * n)
@@ -230,7 +230,7 @@ class Gees(Routine):
     def foreign(self, a: Any) -> Any:
         n = a.shape[-1]
         size = library.size(n)
-        room = _Room(a.dtype).numbers((2 * _BLOCK + 4) * n)
+        room = _Room(a.dtype).numbers((2 * _BLOCK_COLUMNS + 4) * n)
         if a.dtype.kind == "c":
             room.reals(n)
         room.integers(n)
@@ -246,7 +246,7 @@ class Gees(Routine):
 
 @record
 class Trsyl(Routine):
-    """What solves ``a @ x + x @ b = scale * c`` for Schur's triangles, the scale, 0 if exact."""
+    """LAPACK's ``trsyl``: solves ``a @ x + x @ b = scale * c`` for Schur's triangles."""
 
     name = "trsyl"
     outputs = 3

@@ -16,23 +16,27 @@ from agnesi.ops.linalg import library
 from agnesi.ops.linalg.base import count
 from agnesi.ops.linalg.routines import Routine
 
-#: The largest matrices, the most columns beside them, and from how many matrices on it pays.
-_MOST, _COLUMNS, _FEW = 16, 16, 4
+#: Rows of the largest matrices.
+_MAX_ORDER = 16
+#: Columns beside them, at most.
+_MAX_COLUMNS = 16
+#: Matrices from which it pays.
+_MIN_MATRICES = 4
 #: From how many right-hand sides of one small matrix on they fill lanes.
-_WIDE = 16
+_MIN_LANE_COLUMNS = 16
 
 
 def many_small(a: Any, columns: Any = 1) -> bool:
-    """Whether matrices, with so many columns beside each, are for generated code."""
+    """Return whether matrices, with so many columns beside each, are for generated code."""
     n, number = a.shape[-1], count(a.shape)
     if a.dtype.name not in ("float32", "float64") or not LENT.compiles():
         return False
     if not isinstance(n, int) or not isinstance(columns, int):
         return False
-    if not (0 < n <= _MOST and 0 < columns <= _COLUMNS) or number == 0:
+    if not (0 < n <= _MAX_ORDER and 0 < columns <= _MAX_COLUMNS) or number == 0:
         return False
     alone = not library.has("getrf", a.dtype)
-    return isinstance(number, Extent) or bool(number >= _FEW) or alone
+    return isinstance(number, Extent) or bool(number >= _MIN_MATRICES) or alone
 
 
 def _call(kind: str, a: Any, columns: int, options: str, results: int, operands: int = 1
@@ -47,11 +51,11 @@ def _call(kind: str, a: Any, columns: int, options: str, results: int, operands:
 
 
 def many_columns(b: Any) -> bool:
-    """Whether right-hand sides, the rows of ``b``, are enough for generated code."""
+    """Return whether right-hand sides, the rows of ``b``, are enough for generated code."""
     k, n = b.shape[-2:]
     if b.dtype.name not in ("float32", "float64") or not LENT.compiles():
         return False
-    return isinstance(n, int) and n <= _MOST and surely(lambda: k >= _WIDE)
+    return isinstance(n, int) and n <= _MAX_ORDER and surely(lambda: k >= _MIN_LANE_COLUMNS)
 
 
 def factored_call(factors: Any, b: Any, transposed: bool) -> foreign.Call:

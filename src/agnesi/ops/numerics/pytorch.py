@@ -9,7 +9,7 @@ from typing import Any
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.keywords import strict
-from agnesi.core.op import EXPLAINED, explain, retold
+from agnesi.core.op import EXPLAINED, explain, renamed_error
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
@@ -42,7 +42,7 @@ def _scaled(row: Binary) -> Binary:
             try:
                 other = arith.multiply(other, alpha)
             except EXPLAINED as error:
-                raise retold(error, row.__name__, (input, other, alpha)) from None
+                raise renamed_error(error, row.__name__, (input, other, alpha)) from None
         return row(input, other, out=out)
 
     return _named(function, scaled, row, "alpha : number or Tensor\n    A factor of ``x2``.")
@@ -96,7 +96,8 @@ divide = _divided(arith.divide)
 
 @strict
 def equal(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
-    """Whether elements are equal, one by one, as in NumPy; the method ``x.equal(y)`` is PyTorch's.
+    """Return whether elements are equal, one by one, as in NumPy; the method ``x.equal(y)`` is
+    PyTorch's.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ METHODS = (
 
 
 #: Places that are looked for one by one, rather than by putting all elements in order.
-_FEW = 16
+_MAX_SELECTED = 16
 
 
 def _place(method: str, n: Any, q: Tensor) -> Tensor:
@@ -95,7 +95,7 @@ def _parted(rows: Tensor, place: Tensor) -> Tensor | None:
     n = rows.shape[-1]
     at: Any = np.clip(place.data, 0, n - 1)
     read = np.unique([*np.floor(at), *np.ceil(at), n - 1]).astype(np.int64)
-    if len(read) > _FEW:
+    if len(read) > _MAX_SELECTED:
         return None
     found = np.array(comparable(rows.data), order="C")  # which take() reads as it is
     aside(16 * found.size, functools.partial(found.partition, read, -1))

@@ -192,7 +192,8 @@ def _bounded(x: Tensor, size: int, fill_value: Any, asked: tuple[bool, ...]) -> 
 
 
 def _starts(ordered: Tensor, equal_nan: bool = True) -> Tensor:
-    """Whether each element of a row in order differs from the one before; all NaN are one."""
+    """Return whether each element of a row in order differs from the one before; all NaN are
+    one."""
     before = apply(Shift(0), ordered)
     differs = logical_not(equal(ordered, before))
     if equal_nan and ordered.dtype.kind in "fcV":
@@ -343,7 +344,7 @@ def unique_values(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 @public
 def isin(x1: TensorLike, x2: TensorLike, /, *, invert: bool = False, out: Tensor | None = None
          ) -> Tensor:
-    """Whether each element of ``x1`` is among the elements of ``x2``.
+    """Return whether each element of ``x1`` is among the elements of ``x2``.
 
     Parameters
     ----------

@@ -408,12 +408,12 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False, *, out: Tenso
 
 
 def _in_order(edges: Any) -> Any:
-    """Whether edges never fall, or never rise."""
+    """Return whether edges never fall, or never rise."""
     return (edges[1:] >= edges[:-1]).all() | (edges[1:] <= edges[:-1]).all()
 
 
 def _rising(edges: Any) -> Any:
-    """Whether edges never fall."""
+    """Return whether edges never fall."""
     return (edges[1:] >= edges[:-1]).all()
 
 

@@ -25,10 +25,10 @@ from agnesi.ops.base.elementwise import TABLE
 from agnesi.ops.random.philox import CHUNK, counted, philox, philox_expr
 
 #: Blocks at a time in native code, and the fewest that it is worth loading for.
-_NATIVE = 1 << 14
+_CHUNK_BLOCKS = 1 << 14
 #: What a number costs more where it is made in pieces than in code for the whole draw, in
 #: multiply-adds.
-_WORK = 4
+_WORD_MULTIPLY_ADDS = 4
 
 
 class _Arrays:
@@ -95,7 +95,7 @@ _SINGLE: dict[str, Callable[..., Any]] = {
 
 
 def _numbers(m: _Math, kind: str, words: Sequence[Any], dtype: str) -> list[Any]:
-    """What four words give: four numbers of float32, or two of float64."""
+    """Return the numbers made of four words: four of float32, or two of float64."""
     per = 1 if dtype == "float32" else 2
     groups = [words[i:i + per] for i in range(0, 4, per)]
     if kind in _SINGLE:
@@ -125,14 +125,14 @@ class Noise(Op):
     def perform(self, state: np.ndarray) -> np.ndarray:
         per, n = numbers_per_block(self.dtype), int(self.size)
         each, left = divmod(n, per)
-        native = each >= _NATIVE and config.compile and LENT.compiles()
-        whole = LENT.run(self, (state,), _WORK * n) if native else None
+        native = each >= _CHUNK_BLOCKS and config.compile and LENT.compiles()
+        whole = LENT.run(self, (state,), _WORD_MULTIPLY_ADDS * n) if native else None
         if whole is not None:
             return whole
         first = int(state[2]) | int(state[3]) << 32
         result = memory.empty((n,), self.dtype)
         regions = result[: per * each].reshape(per, each)
-        step = _NATIVE if native else CHUNK
+        step = _CHUNK_BLOCKS if native else CHUNK
         for start in range(0, each + bool(left), step):
             count = min(step, each - start)
             at = counted(state, first + start)
@@ -155,8 +155,8 @@ class Noise(Op):
         """The numbers of ``_NATIVE`` blocks."""
         per = numbers_per_block(self.dtype)
         assert LENT.native is not None
-        made = LENT.native(Noise(self.kind, per * _NATIVE, self.dtype), (state,))
-        return made(state).reshape(per, _NATIVE)
+        made = LENT.native(Noise(self.kind, per * _CHUNK_BLOCKS, self.dtype), (state,))
+        return made(state).reshape(per, _CHUNK_BLOCKS)
 
     def parts(self, state: Any) -> Any:
         per = numbers_per_block(self.dtype)

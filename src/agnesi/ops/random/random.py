@@ -48,7 +48,7 @@ def noise(kind: str, sizes: Shape, dtype: np.dtype, generator: Generator | None)
 
 
 def is_float(dtype: np.dtype) -> bool:
-    """Whether numbers of a dtype are real and have fractions."""
+    """Return whether numbers of a dtype are real and have fractions."""
     return dtypes.is_inexact(dtype) and dtype.kind != "c"
 
 

@@ -24,12 +24,12 @@ from agnesi.ops.random.noise import _Arrays, _unit
 from agnesi.ops.random.philox import CHUNK, philox, philox_expr
 
 #: Steps after which rejection gives up: each accepts more than half of what is left.
-_ROUNDS = 120
+_MAX_REJECTIONS = 120
 #: Counts after which the chances of small means are nothing any more.
-_MOST = 110
+_MAX_SMALL_COUNT = 110
 _WORD = 0xFFFFFFFF
 #: What a number costs NumPy, in multiply-adds.
-_WORK = 300
+_DRAW_MULTIPLY_ADDS = 300
 
 
 class _OnArrays:
@@ -52,7 +52,7 @@ class Kind(NamedTuple):
 
     start: Callable[..., tuple[Any, ...]]
     step: Step
-    most: int = _ROUNDS
+    most: int = _MAX_REJECTIONS
     blocks: int = 1
 
 
@@ -177,7 +177,7 @@ def _counting(ratio: Callable[..., Any]) -> Kind:
         more = rest >= 0.0
         return (m.where(more, count * 0.0 + k, count), rest, chance * ratio(k, *params)), more
 
-    return Kind(start, step, _MOST, 0)
+    return Kind(start, step, _MAX_SMALL_COUNT, 0)
 
 
 def _singly(m: Any, u: Any, t: Any, values: Any, rare: Any, drawn: Any, total: Any) -> Any:
@@ -226,7 +226,9 @@ class Sampler(Op):
     def perform(self, state: np.ndarray, places: np.ndarray, wanted: np.ndarray,
                 *params: np.ndarray) -> np.ndarray:
         arrays = (state, places, wanted, *params)
-        made = LENT.run(self, arrays, _WORK * places.size) if LENT.compiles() else None
+        made = (
+            LENT.run(self, arrays, _DRAW_MULTIPLY_ADDS * places.size) if LENT.compiles() else None
+        )
         if made is not None:
             return made
         result = memory.empty(places.shape, params[0].dtype)

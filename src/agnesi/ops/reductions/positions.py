@@ -29,9 +29,9 @@ from agnesi.ops.base.reduce import extreme_over, reducer
 from agnesi.ops.indexing.ranges import Arange
 
 #: Elements from which a row is searched by blocks.
-_LONG = 1 << 13
+_MIN_BLOCKED_ELEMENTS = 1 << 13
 #: Elements from which rows are not short, and dtypes, for the function of extremes.
-_SHORT = 32
+_MIN_ROW_ELEMENTS = 32
 _FOUND = frozenset(("float32", "float64", "int32", "int64"))
 
 
@@ -71,13 +71,18 @@ class ArgReduce(Op):
         return Call(f"extreme:{self.kind} {x.dtype.name}", table, units=units)
 
     def _stays(self, x: Tensor) -> bool:
-        """Whether the function does it: on rows that lie in memory and are not short."""
+        """Return whether the function does it: on rows that lie in memory and are not short."""
         node = graph_node(x)
         while node.op is not None and node.op.flat:
             node = node.inputs[0]
         n = x.shape[self.axis]
-        return (node.op is None and is_static(x.shape) and isinstance(n, int) and n >= _SHORT
-                and self.foreign(x) is not None)
+        return (
+            node.op is None
+            and is_static(x.shape)
+            and isinstance(n, int)
+            and n >= _MIN_ROW_ELEMENTS
+            and self.foreign(x) is not None
+        )
 
     def decompose(self, x: Tensor) -> Tensor | None:
         if x.dtype.kind == "c":
@@ -124,7 +129,11 @@ class ArgReduce(Op):
 def _block(shape: Any, axis: int) -> int:
     """Size of the blocks in which one long row is searched; 0 for short or several ones."""
     n = shape[axis]
-    if not all(isinstance(s, int) for s in shape) or n < _LONG or math.prod(shape) != n:
+    if (
+        not all(isinstance(s, int) for s in shape)
+        or n < _MIN_BLOCKED_ELEMENTS
+        or math.prod(shape) != n
+    ):
         return 0
     return next((b for b in range(2048, 63, -1) if n % b == 0), 0)
 

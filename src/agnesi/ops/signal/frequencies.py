@@ -9,7 +9,7 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import DTypeLike, TensorLike
-from agnesi.core.public import on_host, public, told
+from agnesi.core.public import explain_errors, on_host, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor, wrap
@@ -35,7 +35,7 @@ def _count(n: Any) -> int:
     return count
 
 
-@told
+@explain_errors
 def fftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike = None, device: str | None = None
             ) -> Tensor:
     """Frequencies of :func:`agnesi.fft.fft` of ``n`` numbers that are ``d`` apart.
@@ -78,7 +78,7 @@ def fftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike = None, device: str |
     return _frequencies(steps, n, d, dtype, device)
 
 
-@told
+@explain_errors
 def rfftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike = None, device: str | None = None
              ) -> Tensor:
     """Frequencies of :func:`agnesi.fft.rfft` of ``n`` numbers that are ``d`` apart.

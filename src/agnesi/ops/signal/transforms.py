@@ -25,27 +25,31 @@ from agnesi.ops.base.creation import constant, spread_constant
 from agnesi.ops.base.native import Native
 from agnesi.ops.indexing.join import concat
 
-#: The greatest prime factor that steps are generated for, and the longest transforms.
-_PRIME, _LONGEST = 31, 1 << 24
-#: Numbers that are transformed in one go where there are as many rows as lanes, or else.
-_TOGETHER, _ALONE = 256, 64
+#: The greatest prime factor that steps are generated for.
+_MAX_PRIME = 31
+#: Elements of the longest transforms.
+_MAX_LENGTH = 1 << 24
+#: Elements that are transformed in one pass where there are as many rows as lanes.
+_MAX_BATCHED_LENGTH = 256
+#: Elements that are transformed in one pass elsewhere.
+_MAX_SINGLE_LENGTH = 64
 _ROWS, _LANES = 8, 4
 #: The longest columns that are transformed in one go, whatever lies between their numbers.
-_COLUMNS = 4096
+_MAX_COLUMN_LENGTH = 4096
 #: Columns that a unit of work has at least.
-_WIDE = 16
+_MIN_UNIT_COLUMNS = 16
 
 
 @functools.cache
 def _factors(n: int, rows: bool) -> tuple[int, int] | None:
     """A size as a product of two that fit into the cache; None for large prime factors."""
     rest = n
-    for p in range(2, _PRIME + 1):
+    for p in range(2, _MAX_PRIME + 1):
         while rest % p == 0:
             rest //= p
-    if rest != 1 or n > _LONGEST:
+    if rest != 1 or n > _MAX_LENGTH:
         return None
-    if rows and n <= _TOGETHER:
+    if rows and n <= _MAX_BATCHED_LENGTH:
         return 1, n
     first = next((d for d in range(math.isqrt(n), _LANES - 1, -1) if n % d == 0), 1)
     return first, n // first
@@ -58,7 +62,7 @@ def factors(n: int, shape: Any) -> tuple[int, int] | None:
 
 
 def ready(*sizes: Any) -> bool:
-    """Whether transforms of such sizes, at least one each, can be generated."""
+    """Return whether transforms of such sizes, at least one each, can be generated."""
     return LENT.compiles() and all(isinstance(n, int) and n > 0 for n in sizes)
 
 
@@ -116,8 +120,10 @@ class Columns(Native):
         numbers = product(x.shape[:-2]), columns, columns
         given = *map(foreign.number, numbers), foreign.number(self.factor, "double")
         units = 0
-        if surely(lambda: columns >= 2 * _WIDE):
-            units = min(columns // _WIDE, foreign.shared_units(product(x.shape), columns))
+        if surely(lambda: columns >= 2 * _MIN_UNIT_COLUMNS):
+            units = min(
+                columns // _MIN_UNIT_COLUMNS, foreign.shared_units(product(x.shape), columns)
+            )
         return _shared(f"columns {name} {self.lanes} {n} {'i' * self.inverse}", given, 256 * n,
                        units)
 
@@ -168,7 +174,7 @@ def lines(x: Tensor, inverse: bool, factor: float) -> Tensor:
 def columns(x: Tensor, inverse: bool, factor: float) -> Tensor | None:
     """The transform along the axis before the last, if there are enough columns."""
     n, many = x.shape[-2:]
-    if _factors(n, True) is None or n > _COLUMNS:
+    if _factors(n, True) is None or n > _MAX_COLUMN_LENGTH:
         return None
     for lanes in (16, 8, 4):
         if surely(lambda lanes=lanes: many >= lanes):  # type: ignore[misc]

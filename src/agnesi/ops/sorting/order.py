@@ -81,7 +81,7 @@ def first_places(x: np.ndarray, k: int, descending: bool) -> np.ndarray | None:
 
 
 def _bound(rows: np.ndarray, k: int, block: int, sign: int = 1) -> np.ndarray:
-    """What the first ``k`` elements of each row do not fall behind.
+    """Return a bound for each row that its first ``k`` elements reach.
 
     It is the ``k``-th among the greatest (or least) elements of parts of the row.
     """

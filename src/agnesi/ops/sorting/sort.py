@@ -215,7 +215,7 @@ class SearchSorted(Op):
         return found
 
     def _before(self, element: Any, value: Any) -> Any:
-        """Whether an element comes before the place of a value; NaN comes last."""
+        """Return whether an element comes before the place of a value; NaN comes last."""
         order = loops.call("less_equal" if self.right else "less", element, value)
         if element.dtype.startswith(("float", "bfloat")):
             missing = loops.call("isnan", value)

@@ -32,7 +32,7 @@ from agnesi.ops.sparse.products import (
 
 
 def is_known(*patterns: Tensor) -> bool:
-    """Whether Python may read indices: there are some, and nobody can change them."""
+    """Return whether Python may read indices: there are some, and nobody can change them."""
     return all(
         p.data is not None and (not is_tracing() or not p.data.flags.writeable)
         for p in patterns
@@ -61,7 +61,9 @@ def compact(array: np.ndarray) -> Tensor:
     return fixed(array.astype(np.int32 if small else np.int64, copy=False))
 
 
-def turned(indices: Tensor, indptr: Tensor, columns: Any) -> tuple[Tensor, Tensor, Tensor]:
+def transposed_pattern(
+    indices: Tensor, indptr: Tensor, columns: Any
+) -> tuple[Tensor, Tensor, Tensor]:
     """The pattern of the transpose, and which entry comes where: (order, indices, indptr)."""
     rows = rows_of(indptr, indices.shape[0])
     if is_known(indices, indptr) and isinstance(columns, int):
@@ -200,10 +202,10 @@ class MaskedProduct(Op):
         inner: Any = second[1].shape[0] - 1
         to_a = to_b = None
         if a.requires_grad:
-            order, *across = turned(second[0], second[1], self.columns)
+            order, *across = transposed_pattern(second[0], second[1], self.columns)
             to_a = apply(MaskedProduct(inner), g, conjugate(b)[order], *third, *across, *first)
         if b.requires_grad:
-            order, *across = turned(first[0], first[1], inner)
+            order, *across = transposed_pattern(first[0], first[1], inner)
             to_b = apply(MaskedProduct(self.columns), conjugate(a)[order], g, *across, *third,
                          *second)
         return to_a, to_b, *(None,) * 6

@@ -32,8 +32,9 @@ def _row(name: str, *rules: Rule | None, **keywords: Any) -> Function:
     return scipys(name, rules, __name__, **keywords)
 
 
-def _told(name: str, summary: str, args: str, result: str, *rules: Rule | None, **keywords: Any
-          ) -> Function:
+def _documented(
+    name: str, summary: str, args: str, result: str, *rules: Rule | None, **keywords: Any
+) -> Function:
     return scipys(name, rules, __name__, summary, args, result, **keywords)
 
 
@@ -42,17 +43,17 @@ def _still(name: str) -> Rule:
 
 
 # -- Bessel functions under other names ---------------------------------------------------------
-jve: Function = _told(
+jve: Function = _documented(
     "jve", "Scaled Bessel function: of real numbers :func:`jv`.", "[0.0], [0.0]", "[1.]",
     _still("jve"), lambda g, a, b: g * 0.5 * (jve(a - 1, b) - jve(a + 1, b)))
-yve: Function = _told(
+yve: Function = _documented(
     "yve", "Scaled Bessel function of the second kind: of real numbers :func:`yv`.",
     "[0.0], [0.0]", "[nan]",
     _still("yve"), lambda g, a, b: g * 0.5 * (yve(a - 1, b) - yve(a + 1, b)))
-yn: Function = _told(
+yn: Function = _documented(
     "yn", "Bessel function of the second kind of whole order ``x1``.", "[0], [0.0]", "[-inf]",
     None, lambda g, a, b: g * 0.5 * (yn(a - 1, b) - yn(a + 1, b)), whole=1)
-kn: Function = _told(
+kn: Function = _documented(
     "kn", "Modified Bessel function of the second kind of whole order ``x1``.", "[0], [0.0]",
     "[inf]",
     None, lambda g, a, b: g * -0.5 * (kn(a - 1, b) + kn(a + 1, b)), whole=1)
@@ -347,27 +348,31 @@ def airye(x: TensorLike, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 # -- Struve functions (DLMF 11.4) ---------------------------------------------------------------
-struve: Function = _told(
+struve: Function = _documented(
     "struve", "Struve function H of order ``x1``.", "[0.0], [1.0]", "[0.5686566]", _still("struve"),
     lambda g, a, b, y: g * (struve(a - 1, b) - safe_divide(a * y, b)))
-modstruve: Function = _told(
+modstruve: Function = _documented(
     "modstruve", "Modified Struve function L of order ``x1``.", "[0.0], [1.0]", "[0.71024317]",
     _still("modstruve"), lambda g, a, b, y: g * (modstruve(a - 1, b) - safe_divide(a * y, b)))
 
 # -- Kelvin functions (DLMF 10.61) --------------------------------------------------------------
-ber: Function = _told("ber", "Kelvin function ber.", "[0.0]", "[1.]", lambda g, x: g * berp(x))
-bei: Function = _told("bei", "Kelvin function bei.", "[0.0]", "[0.]", lambda g, x: g * beip(x))
-ker: Function = _told("ker", "Kelvin function ker.", "[1.0]", "[0.2867062]",
+ber: Function = _documented(
+    "ber", "Kelvin function ber.", "[0.0]", "[1.]", lambda g, x: g * berp(x)
+)
+bei: Function = _documented(
+    "bei", "Kelvin function bei.", "[0.0]", "[0.]", lambda g, x: g * beip(x)
+)
+ker: Function = _documented("ker", "Kelvin function ker.", "[1.0]", "[0.2867062]",
                       lambda g, x: g * kerp(x))
-kei: Function = _told("kei", "Kelvin function kei.", "[1.0]", "[-0.49499467]",
+kei: Function = _documented("kei", "Kelvin function kei.", "[1.0]", "[-0.49499467]",
                       lambda g, x: g * keip(x))
-berp: Function = _told("berp", "Derivative of :func:`ber`.", "[0.0]", "[0.]",
+berp: Function = _documented("berp", "Derivative of :func:`ber`.", "[0.0]", "[0.]",
                        lambda g, x, y: -g * (bei(x) + safe_divide(y, x)))
-beip: Function = _told("beip", "Derivative of :func:`bei`.", "[0.0]", "[0.]",
+beip: Function = _documented("beip", "Derivative of :func:`bei`.", "[0.0]", "[0.]",
                        lambda g, x, y: g * (ber(x) - safe_divide(y, x)))
-kerp: Function = _told("kerp", "Derivative of :func:`ker`.", "[1.0]", "[-0.69460386]",
+kerp: Function = _documented("kerp", "Derivative of :func:`ker`.", "[1.0]", "[-0.69460386]",
                        lambda g, x, y: -g * (kei(x) + safe_divide(y, x)))
-keip: Function = _told("keip", "Derivative of :func:`kei`.", "[1.0]", "[0.3523699]",
+keip: Function = _documented("keip", "Derivative of :func:`kei`.", "[1.0]", "[0.3523699]",
                        lambda g, x, y: g * (ker(x) - safe_divide(y, x)))
 
 
@@ -463,15 +468,20 @@ itairy = _integrals(
     "itairy", "", (lambda g, x: g * _ai(x), lambda g, x: g * _bi(x), lambda g, x: g * _ai(-x),
                    lambda g, x: g * _bi(-x)),
     "Integrals from 0 to x of Ai and Bi, and of both at ``-t``.")
-itstruve0 = _told("itstruve0", "Integral of ``struve(0, t)`` from 0 to x.", "[1.0]", "[0.30109042]",
-                  lambda g, x: g * struve(0.0, x))
-it2struve0 = _told("it2struve0", "Integral of ``struve(0, t) / t`` from x on.", "[1.0]",
+itstruve0 = _documented(
+    "itstruve0",
+    "Integral of ``struve(0, t)`` from 0 to x.",
+    "[1.0]",
+    "[0.30109042]",
+    lambda g, x: g * struve(0.0, x),
+)
+it2struve0 = _documented("it2struve0", "Integral of ``struve(0, t) / t`` from x on.", "[1.0]",
                    "[0.95719737]",
                    lambda g, x: -g * struve(0.0, x) / x)
-itmodstruve0 = _told("itmodstruve0", "Integral of ``modstruve(0, t)`` from 0 to x.", "[1.0]",
+itmodstruve0 = _documented("itmodstruve0", "Integral of ``modstruve(0, t)`` from 0 to x.", "[1.0]",
                      "[0.33647263]",
                      lambda g, x: g * modstruve(0.0, x))
-besselpoly = _told(
+besselpoly = _documented(
     "besselpoly", "Integral of ``t**x2 * jv(x3, 2 * x1 * t)`` from 0 to 1.",
     "[1.0], [1.0], [0.0]", "[0.2883624]",
     *(no_slope("besselpoly", "its parameters"),) * 3)

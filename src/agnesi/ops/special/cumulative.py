@@ -36,8 +36,9 @@ __all__ = [
 ]
 
 
-def _told(name: str, summary: str, args: str, result: str, *rules: Rule | None, types: str = ""
-          ) -> Function:
+def _documented(
+    name: str, summary: str, args: str, result: str, *rules: Rule | None, types: str = ""
+) -> Function:
     return scipys(name, rules, __name__, summary, args, result, types=types)
 
 
@@ -51,21 +52,21 @@ def _binomial(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
     return beta_density(floor(a) + 1, b - floor(a), c)
 
 
-bdtr: Function = _told(
+bdtr: Function = _documented(
     "bdtr", "Binomial distribution: at most ``x1`` of ``x2`` of probability ``x3``.",
     "[1.0], [2.0], [0.5]", "[0.75]", *_still("bdtr", 2), lambda g, a, b, c: -g * _binomial(a, b, c),
     types="dld->d")
-bdtrc: Function = _told(
+bdtrc: Function = _documented(
     "bdtrc", "``1 - bdtr(x1, x2, x3)``.", "[1.0], [2.0], [0.5]", "[0.25]", *_still("bdtrc", 2),
     lambda g, a, b, c: g * _binomial(a, b, c), types="dld->d")
-bdtri: Function = _told(
+bdtri: Function = _documented(
     "bdtri", "Probability with which :func:`bdtr` of ``x1`` and ``x2`` is ``x3``.",
     "[1.0], [2.0], [0.75]", "[0.5]", *_still("bdtri", 2),
     lambda g, a, b, y: -safe_divide(g, _binomial(a, b, y)), types="dld->d")
-bdtrik: Function = _told(
+bdtrik: Function = _documented(
     "bdtrik", "Number for which :func:`bdtr` is ``x1``, of ``x2`` of probability ``x3``.",
     "[0.75], [2.0], [0.5]", "[1.]", *_still("bdtrik", 3))
-bdtrin: Function = _told(
+bdtrin: Function = _documented(
     "bdtrin", "Number of trials for which :func:`bdtr` of ``x1`` and probability ``x3`` is ``x2``.",
     "[1.0], [0.75], [0.5]", "[2.]", *_still("bdtrin", 3))
 
@@ -75,36 +76,36 @@ def _negative(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
     return beta_density(b, floor(a) + 1, c)
 
 
-nbdtr: Function = _told(
+nbdtr: Function = _documented(
     "nbdtr", "Negative binomial distribution: at most ``x1`` failures before ``x2`` successes of "
     "probability ``x3``.", "[1.0], [2.0], [0.5]", "[0.5]", *_still("nbdtr", 2),
     lambda g, a, b, c: g * _negative(a, b, c))
-nbdtrc: Function = _told(
+nbdtrc: Function = _documented(
     "nbdtrc", "``1 - nbdtr(x1, x2, x3)``.", "[1.0], [2.0], [0.5]", "[0.5]", *_still("nbdtrc", 2),
     lambda g, a, b, c: -g * _negative(a, b, c))
-nbdtri: Function = _told(
+nbdtri: Function = _documented(
     "nbdtri", "Probability with which :func:`nbdtr` of ``x1`` and ``x2`` is ``x3``.",
     "[1.0], [2.0], [0.5]", "[0.5]", *_still("nbdtri", 2),
     lambda g, a, b, y: safe_divide(g, _negative(a, b, y)))
-nbdtrik: Function = _told(
+nbdtrik: Function = _documented(
     "nbdtrik", "Number of failures for which :func:`nbdtr` is ``x1``.", "[0.5], [2.0], [0.5]",
     "[1.]",
     *_still("nbdtrik", 3))
-nbdtrin: Function = _told(
+nbdtrin: Function = _documented(
     "nbdtrin", "Number of successes for which :func:`nbdtr` of ``x1`` is ``x2``.",
     "[1.0], [0.5], [0.5]", "[2.]", *_still("nbdtrin", 3))
 
 # -- Poisson ------------------------------------------------------------------------------------
-pdtr: Function = _told(
+pdtr: Function = _documented(
     "pdtr", "Poisson distribution of mean ``x2``: at most ``x1``.", "[1.0], [2.0]", "[0.40600586]",
     *_still("pdtr", 1), lambda g, a, b: -g * gamma_density(floor(a) + 1, b))
-pdtrc: Function = _told(
+pdtrc: Function = _documented(
     "pdtrc", "``1 - pdtr(x1, x2)``.", "[1.0], [2.0]", "[0.59399414]",
     *_still("pdtrc", 1), lambda g, a, b: g * gamma_density(floor(a) + 1, b))
-pdtri: Function = _told(
+pdtri: Function = _documented(
     "pdtri", "Mean for which :func:`pdtr` of ``x1`` is ``x2``.", "[1.0], [0.5]", "[1.678347]",
     *_still("pdtri", 1), lambda g, a, y: -safe_divide(g, gamma_density(floor(a) + 1, y)))
-pdtrik: Function = _told(
+pdtrik: Function = _documented(
     "pdtrik", "Number for which :func:`pdtr` is ``x1``, with mean ``x2``.", "[0.5], [2.0]",
     "[1.3234887]",
     *_still("pdtrik", 2))
@@ -115,34 +116,34 @@ def _chi(a: Tensor, b: Tensor) -> Tensor:
     return 0.5 * gamma_density(a * 0.5, b * 0.5)
 
 
-chdtr: Function = _told(
+chdtr: Function = _documented(
     "chdtr", "Chi-squared distribution of ``x1`` degrees of freedom.", "[2.0], [1.0]",
     "[0.39346933]",
     lambda g, a, b: g * 0.5 * gammainc_da(a * 0.5, b * 0.5), lambda g, a, b: g * _chi(a, b))
-chdtrc: Function = _told(
+chdtrc: Function = _documented(
     "chdtrc", "``1 - chdtr(x1, x2)``, exact in the tail.", "[2.0], [1.0]", "[0.60653067]",
     lambda g, a, b: -g * 0.5 * gammainc_da(a * 0.5, b * 0.5), lambda g, a, b: -g * _chi(a, b))
-chdtri: Function = _told(
+chdtri: Function = _documented(
     "chdtri", "Where :func:`chdtrc` of ``x1`` degrees of freedom is ``x2``.", "[2.0], [0.5]",
     "[1.3862944]",
     *_still("chdtri", 1), lambda g, a, y: -safe_divide(g, _chi(a, y)))
-chdtriv: Function = _told(
+chdtriv: Function = _documented(
     "chdtriv", "Degrees of freedom for which :func:`chdtr` at ``x2`` is ``x1``.", "[0.5], [1.0]",
     "[1.5971472]", *_still("chdtriv", 2))
 _ncx2_pdf: Function = scipys(
     "_ncx2_pdf", _still("_ncx2_pdf", 3), __name__, own="ncx2_pdf")
-chndtr: Function = _told(
+chndtr: Function = _documented(
     "chndtr", "Noncentral chi-squared distribution at ``x1``: ``x2`` degrees of freedom, "
     "noncentrality ``x3``.", "[1.0], [2.0], [1.0]", "[0.2671202]",
     lambda g, a, b, c: g * _ncx2_pdf(a, b, c), *_still("chndtr", 1),
     lambda g, a, b, c, y: g * 0.5 * (chndtr(a, b + 2, c) - y))
-chndtrix: Function = _told(
+chndtrix: Function = _documented(
     "chndtrix", "Where :func:`chndtr` is ``x1``.", "[0.5], [2.0], [1.0]", "[2.1770384]",
     lambda g, b, c, y: safe_divide(g, _ncx2_pdf(y, b, c)), *_still("chndtrix", 2))
-chndtridf: Function = _told(
+chndtridf: Function = _documented(
     "chndtridf", "Degrees of freedom for which :func:`chndtr` at ``x1`` is ``x2``.",
     "[1.0], [0.3], [1.0]", "[1.8169887]", *_still("chndtridf", 3))
-chndtrinc: Function = _told(
+chndtrinc: Function = _documented(
     "chndtrinc", "Noncentrality for which :func:`chndtr` at ``x1`` is ``x3``.",
     "[1.0], [2.0], [0.3]", "[0.70129716]", *_still("chndtrinc", 3))
 
@@ -153,72 +154,72 @@ def _f(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
     return beta_density(a * 0.5, b * 0.5, a * c / below) * a * b / square(below)
 
 
-fdtr: Function = _told(
+fdtr: Function = _documented(
     "fdtr", "F distribution of ``x1`` and ``x2`` degrees of freedom.", "[2.0], [2.0], [1.0]",
     "[0.5]",
     *_still("fdtr", 2), lambda g, a, b, c: g * _f(a, b, c))
-fdtrc: Function = _told(
+fdtrc: Function = _documented(
     "fdtrc", "``1 - fdtr(x1, x2, x3)``.", "[2.0], [2.0], [1.0]", "[0.5]",
     *_still("fdtrc", 2), lambda g, a, b, c: -g * _f(a, b, c))
-fdtri: Function = _told(
+fdtri: Function = _documented(
     "fdtri", "Where :func:`fdtr` of ``x1`` and ``x2`` degrees of freedom is ``x3``.",
     "[2.0], [2.0], [0.5]", "[1.]", *_still("fdtri", 2),
     lambda g, a, b, y: safe_divide(g, _f(a, b, y)))
-fdtridfd: Function = _told(
+fdtridfd: Function = _documented(
     "fdtridfd", "Degrees of freedom below, for which :func:`fdtr` at ``x3`` is ``x2``.",
     "[2.0], [0.5], [1.1]", "[1.6080588]", *_still("fdtridfd", 3))
 _ncf_pdf: Function = scipys("_ncf_pdf", _still("_ncf_pdf", 4), __name__, own="ncf_pdf")
-ncfdtr: Function = _told(
+ncfdtr: Function = _documented(
     "ncfdtr", "Noncentral F distribution: degrees of freedom ``x1`` and ``x2``, noncentrality "
     "``x3``.", "[2.0], [3.0], [1.0], [1.0]", "[0.41195467]", *_still("ncfdtr", 3),
     lambda g, a, b, c, d: g * _ncf_pdf(d, a, b, c))
-ncfdtri: Function = _told(
+ncfdtri: Function = _documented(
     "ncfdtri", "Where :func:`ncfdtr` is ``x4``.", "[2.0], [3.0], [1.0], [0.5]", "[1.3711637]",
     *_still("ncfdtri", 3), lambda g, a, b, c, y: safe_divide(g, _ncf_pdf(y, a, b, c)))
-ncfdtridfd: Function = _told(
+ncfdtridfd: Function = _documented(
     "ncfdtridfd", "Degrees of freedom below, for which :func:`ncfdtr` at ``x4`` is ``x2``.",
     "[2.0], [0.4], [1.0], [1.0]", "[2.38912]", *_still("ncfdtridfd", 4), types="dddd->d")
-ncfdtridfn: Function = _told(
+ncfdtridfn: Function = _documented(
     "ncfdtridfn", "Degrees of freedom above, for which :func:`ncfdtr` at ``x4`` is ``x1``.",
     "[0.4], [2.0], [1.0], [1.0]", "[1.4169525]", *_still("ncfdtridfn", 4), types="dddd->d")
-ncfdtrinc: Function = _told(
+ncfdtrinc: Function = _documented(
     "ncfdtrinc", "Noncentrality for which :func:`ncfdtr` at ``x4`` is ``x3``.",
     "[2.0], [3.0], [0.4], [1.0]", "[1.1118853]", *_still("ncfdtrinc", 4), types="dddd->d")
 
 # -- gamma --------------------------------------------------------------------------------------
-gdtr: Function = _told(
+gdtr: Function = _documented(
     "gdtr", "Gamma distribution of rate ``x1`` and shape ``x2``.", "[1.0], [1.0], [1.0]",
     "[0.63212055]",
     lambda g, a, b, c: g * c * gamma_density(b, a * c),
     lambda g, a, b, c: g * gammainc_da(b, a * c),
     lambda g, a, b, c: g * a * gamma_density(b, a * c))
-gdtrc: Function = _told(
+gdtrc: Function = _documented(
     "gdtrc", "``1 - gdtr(x1, x2, x3)``, exact in the tail.", "[1.0], [1.0], [1.0]", "[0.36787945]",
     lambda g, a, b, c: -g * c * gamma_density(b, a * c),
     lambda g, a, b, c: -g * gammainc_da(b, a * c),
     lambda g, a, b, c: -g * a * gamma_density(b, a * c))
-gdtria: Function = _told(
+gdtria: Function = _documented(
     "gdtria", "Rate for which :func:`gdtr` of shape ``x2`` at ``x3`` is ``x1``.",
     "[0.5], [1.0], [1.0]", "[0.6931472]",
     lambda g, b, c, y: safe_divide(g, c * gamma_density(b, y * c)), *_still("gdtria", 1),
     lambda g, c, y: -g * y / c)
-gdtrib: Function = _told(
+gdtrib: Function = _documented(
     "gdtrib", "Shape for which :func:`gdtr` of rate ``x1`` at ``x3`` is ``x2``.",
     "[1.0], [0.5], [1.0]", "[1.31425]", *_still("gdtrib", 3))
-gdtrix: Function = _told(
+gdtrix: Function = _documented(
     "gdtrix", "Where :func:`gdtr` of rate ``x1`` and shape ``x2`` is ``x3``.",
     "[1.0], [1.0], [0.5]", "[0.6931472]", lambda g, a, y: -g * y / a, *_still("gdtrix", 1),
     lambda g, a, b, y: safe_divide(g, a * gamma_density(b, a * y)))
 
 
 # -- beta ---------------------------------------------------------------------------------------
-btdtria: Function = _told(
+btdtria: Function = _documented(
     "btdtria", "First shape for which :func:`betainc` at ``x3`` is ``x1``.",
     "[0.3], [2.0], [0.5]", "[3.0825057]",
     lambda g, b, c, y: safe_divide(g, betainc_da(y, b, c)),
     lambda g, b, c, y: -safe_divide(g * betainc_db(y, b, c), betainc_da(y, b, c)),
     lambda g, b, c, y: -safe_divide(g * beta_density(y, b, c), betainc_da(y, b, c)))
-btdtrib: Function = _told(
+btdtrib: Function = _documented(
     "btdtrib", "Second shape for which :func:`betainc` at ``x3`` is ``x2``.",
     "[2.0], [0.3], [0.5]", "[1.1865835]",
     lambda g, a, c, y: -safe_divide(g * betainc_da(a, y, c), betainc_db(a, y, c)),
@@ -233,60 +234,60 @@ def _student(a: Tensor, b: Tensor) -> Tensor:
                - half * log1p(square(b) / a))
 
 
-stdtr: Function = _told(
+stdtr: Function = _documented(
     "stdtr", "Student's t distribution of ``x1`` degrees of freedom.", "[2.0], [0.0]", "[0.5]",
     *_still("stdtr", 1), lambda g, a, b: g * _student(a, b))
-stdtrit: Function = _told(
+stdtrit: Function = _documented(
     "stdtrit", "Where :func:`stdtr` of ``x1`` degrees of freedom is ``x2``.", "[2.0], [0.75]",
     "[0.81649655]",
     *_still("stdtrit", 1), lambda g, a, y: safe_divide(g, _student(a, y)))
-stdtridf: Function = _told(
+stdtridf: Function = _documented(
     "stdtridf", "Degrees of freedom for which :func:`stdtr` at ``x2`` is ``x1``.",
     "[0.75], [0.8]", "[2.2310064]", *_still("stdtridf", 2))
 _nct_pdf: Function = scipys("_nct_pdf", _still("_nct_pdf", 3), __name__, own="nct_pdf")
-nctdtr: Function = _told(
+nctdtr: Function = _documented(
     "nctdtr", "Noncentral t distribution: ``x1`` degrees of freedom, noncentrality ``x2``.",
     "[2.0], [1.0], [1.0]", "[0.4557458]",
     *_still("nctdtr", 2), lambda g, a, b, c: g * _nct_pdf(c, a, b))
-nctdtrit: Function = _told(
+nctdtrit: Function = _documented(
     "nctdtrit", "Where :func:`nctdtr` is ``x3``.", "[2.0], [1.0], [0.5]", "[1.1424179]",
     *_still("nctdtrit", 2), lambda g, a, b, y: safe_divide(g, _nct_pdf(y, a, b)))
-nctdtridf: Function = _told(
+nctdtridf: Function = _documented(
     "nctdtridf", "Degrees of freedom for which :func:`nctdtr` at ``x3`` is ``x1``.",
     "[0.4], [1.0], [1.0]", "[0.7063652]", *_still("nctdtridf", 3), types="ddd->d")
-nctdtrinc: Function = _told(
+nctdtrinc: Function = _documented(
     "nctdtrinc", "Noncentrality for which :func:`nctdtr` at ``x3`` is ``x2``.",
     "[2.0], [0.4], [1.0]", "[1.1570559]", *_still("nctdtrinc", 3), types="ddd->d")
 
 # -- normal -------------------------------------------------------------------------------------
-nrdtrimn: Function = _told(
+nrdtrimn: Function = _documented(
     "nrdtrimn", "Mean for which the normal distribution of deviation ``x2`` at ``x3`` is ``x1``.",
     "[0.5], [1.0], [2.0]", "[2.]",
     lambda g, a, b: -g * b * math.sqrt(2 * math.pi) * exp(0.5 * square(ndtri(a))),
     lambda g, a: -g * ndtri(a), lambda g: g)
-nrdtrisd: Function = _told(
+nrdtrisd: Function = _documented(
     "nrdtrisd", "Deviation for which the normal distribution of mean ``x1`` at ``x3`` is ``x2``.",
     "[0.0], [0.75], [1.0]", "[1.4826022]",
     lambda g, b: -g / ndtri(b),
     lambda g, b, y: -g * y / ndtri(b) * math.sqrt(2 * math.pi) * exp(0.5 * square(ndtri(b))),
     lambda g, b: g / ndtri(b))
-ndtri_exp: Function = _told(
+ndtri_exp: Function = _documented(
     "ndtri_exp", "Where :func:`log_ndtr` is ``x``.", "[-1.0]", "[-0.33747497]",
     lambda g, y: g * exp(log_ndtr(y) + 0.5 * square(y)) * math.sqrt(2 * math.pi))
 
 # -- Kolmogorov and Smirnov ---------------------------------------------------------------------
 _kolmogp: Function = scipys("_kolmogp", _still("_kolmogp", 1), __name__, own="kolmogp")
 _smirnovp: Function = scipys("_smirnovp", _still("_smirnovp", 2), __name__, own="smirnovp")
-kolmogorov: Function = _told(
+kolmogorov: Function = _documented(
     "kolmogorov", "Complement of Kolmogorov's limit distribution.", "[1.0]", "[0.26999968]",
     lambda g, x: g * _kolmogp(x))
-kolmogi: Function = _told(
+kolmogi: Function = _documented(
     "kolmogi", "Where :func:`kolmogorov` is ``x``.", "[0.5]", "[0.82757354]",
     lambda g, y: safe_divide(g, _kolmogp(y)))
-smirnov: Function = _told(
+smirnov: Function = _documented(
     "smirnov", "Complement of the distribution of ``x1`` samples' one-sided distance.",
     "[3.0], [0.5]", "[0.16666667]", *_still("smirnov", 1), lambda g, a, b: g * _smirnovp(a, b))
-smirnovi: Function = _told(
+smirnovi: Function = _documented(
     "smirnovi", "Where :func:`smirnov` of ``x1`` samples is ``x2``.", "[3.0], [0.5]", "[0.2971565]",
     *_still("smirnovi", 1), lambda g, a, y: safe_divide(g, _smirnovp(a, y)))
 
@@ -296,6 +297,6 @@ def _tukey(b: Tensor, y: Tensor) -> Tensor:
     return 1 / (y ** (b - 1) + (1 - y) ** (b - 1))
 
 
-tklmbda: Function = _told(
+tklmbda: Function = _documented(
     "tklmbda", "Tukey's distribution of shape ``x2`` at ``x1``.", "[0.0], [1.0]", "[0.5]",
     lambda g, b, y: g * _tukey(b, y), *_still("tklmbda", 1))

@@ -26,12 +26,12 @@ __all__ = [
 ]
 
 
-def _told(name: str, summary: str, args: str, result: str, *rules: Rule | None) -> Function:
+def _documented(name: str, summary: str, args: str, result: str, *rules: Rule | None) -> Function:
     return scipys(name, rules, __name__, summary, args, result)
 
 
 # -- Carlson's integrals ------------------------------------------------------------------------
-elliprf: Function = _told(
+elliprf: Function = _documented(
     "elliprf", "Carlson's integral of the first kind.", "[1.0], [1.0], [1.0]", "[1.]",
     lambda g, a, b, c: g * elliprd(b, c, a) * (-1 / 6),
     lambda g, a, b, c: g * elliprd(c, a, b) * (-1 / 6),
@@ -57,22 +57,22 @@ def _rc_slope(to_second: bool, g: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Te
     return g * where(near, close / (high * sqrt(high)), far)
 
 
-elliprc: Function = _told(
+elliprc: Function = _documented(
     "elliprc", "Carlson's degenerate integral.", "[1.0], [1.0]", "[1.]",
     lambda g, a, b, y: _rc_slope(False, g, a, b, y), lambda g, a, b, y: _rc_slope(True, g, a, b, y))
-elliprd: Function = _told(
+elliprd: Function = _documented(
     "elliprd", "Carlson's integral of the second kind.", "[1.0], [1.0], [1.0]", "[1.]",
     lambda g, a, b, c, y: g * (elliprd(b, c, a) - y) / (2 * (a - c)),
     lambda g, a, b, c, y: g * (elliprd(c, a, b) - y) / (2 * (b - c)),
     lambda g, a, b, c, y: -g * (1.5 * y + a * (elliprd(b, c, a) - y) / (2 * (a - c))
                                 + b * (elliprd(c, a, b) - y) / (2 * (b - c))) / c)
-elliprg: Function = _told(
+elliprg: Function = _documented(
     "elliprg", "Carlson's completely symmetric integral of the second kind.",
     "[1.0], [1.0], [1.0]", "[1.]",
     lambda g, a, b, c: g * (elliprf(a, b, c) - a * elliprd(b, c, a) / 3) / 4,
     lambda g, a, b, c: g * (elliprf(a, b, c) - b * elliprd(c, a, b) / 3) / 4,
     lambda g, a, b, c: g * (elliprf(a, b, c) - c * elliprd(a, b, c) / 3) / 4)
-elliprj: Function = _told(
+elliprj: Function = _documented(
     "elliprj", "Carlson's integral of the third kind.", "[1.0], [1.0], [1.0], [1.0]", "[1.]",
     *(no_slope("elliprj", "its arguments"),) * 4)
 
@@ -96,10 +96,10 @@ def _of_first(g: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Tensor:
     return g * ((y - gap) - sin(2 * a) / (2 * _root(a, b))) / (2 * (1 - b))
 
 
-ellipkinc: Function = _told(
+ellipkinc: Function = _documented(
     "ellipkinc", "Incomplete elliptic integral of the first kind: angle ``x1``, parameter ``x2``.",
     "[0.0], [0.5]", "[0.]", lambda g, a, b: g / _root(a, b), _of_first)
-ellipeinc: Function = _told(
+ellipeinc: Function = _documented(
     "ellipeinc", "Incomplete elliptic integral of the second kind: angle ``x1``, parameter ``x2``.",
     "[0.0], [0.5]", "[0.]", lambda g, a, b: g * _root(a, b),
     lambda g, a, b, y: g * -0.5 * _difference(a, b, ellipkinc(a, b), y))
@@ -112,7 +112,7 @@ def _of_rest(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return -g * where(near, slope_of_k(where(near, 1 - x, 0.0)), found)
 
 
-ellipkm1: Function = _told(
+ellipkm1: Function = _documented(
     "ellipkm1", "``ellipk(1 - x)``, exact for small ``x``.", "[1.0]", "[1.5707964]", _of_rest)
 
 
@@ -182,6 +182,6 @@ def _of_mean(g: Tensor, a: Tensor, b: Tensor, y: Tensor) -> Tensor:
     return g * y / total * (1 - slope_of_k(m) / ellipk(m) * 4 * b * (a - b) / square(total))
 
 
-agm: Function = _told(
+agm: Function = _documented(
     "agm", "Arithmetic-geometric mean.", "[1.0], [1.0]", "[1.]", _of_mean,
     lambda g, a, b, y: _of_mean(g, b, a, y))

@@ -35,7 +35,7 @@ _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 /
 
 
 def correction(z: Any) -> Any:
-    """What Stirling's formula leaves out of ``lgamma``, for z >= 8."""
+    """Return the error of Stirling's formula for ``lgamma``, for z >= 8."""
     inverse = 1.0 / z
     return inverse * horner(inverse * inverse, _STIRLING)
 

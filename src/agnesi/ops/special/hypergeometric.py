@@ -28,8 +28,9 @@ __all__ = [
 ]
 
 
-def _told(name: str, summary: str, args: str, result: str, *rules: Rule | None, **keywords: Any
-          ) -> Function:
+def _documented(
+    name: str, summary: str, args: str, result: str, *rules: Rule | None, **keywords: Any
+) -> Function:
     return scipys(name, rules, __name__, summary, args, result, **keywords)
 
 
@@ -38,50 +39,57 @@ def _still(name: str, count: int) -> tuple[Rule, ...]:
 
 
 # -- hypergeometric functions -------------------------------------------------------------------
-hyp0f1: Function = _told(
+hyp0f1: Function = _documented(
     "hyp0f1", "Confluent limit function 0F1 of parameter ``x1``.", "[1.0], [0.0]", "[1.]",
     *_still("hyp0f1", 1), lambda g, a, b: g * hyp0f1(a + 1, b) / a)
-hyp1f1: Function = _told(
+hyp1f1: Function = _documented(
     "hyp1f1", "Kummer's function 1F1 of parameters ``x1`` and ``x2``.", "[1.0], [2.0], [0.0]",
     "[1.]",
     *_still("hyp1f1", 2), lambda g, a, b, c: g * a / b * hyp1f1(a + 1, b + 1, c))
-hyperu: Function = _told(
+hyperu: Function = _documented(
     "hyperu", "Tricomi's function U of parameters ``x1`` and ``x2``.", "[1.0], [2.0], [1.0]",
     "[1.]",
     *_still("hyperu", 2), lambda g, a, b, c: -g * a * hyperu(a + 1, b + 1, c))
-hyp2f1: Function = _told(
+hyp2f1: Function = _documented(
     "hyp2f1", "Gauss' function 2F1 of parameters ``x1``, ``x2`` and ``x3``.",
     "[1.0], [1.0], [2.0], [0.0]", "[1.]",
     *_still("hyp2f1", 3), lambda g, a, b, c, d: g * a * b / c * hyp2f1(a + 1, b + 1, c + 1, d))
-wright_bessel: Function = _told(
+wright_bessel: Function = _documented(
     "wright_bessel", "Wright's generalized Bessel function of ``x1`` and ``x2``.",
     "[0.0], [1.0], [0.0]", "[1.]",
     *_still("wright_bessel", 2), lambda g, a, b, c: g * wright_bessel(a, a + b, c))
-log_wright_bessel: Function = _told(
+log_wright_bessel: Function = _documented(
     "log_wright_bessel", "Logarithm of :func:`wright_bessel`.", "[0.0], [1.0], [0.0]", "[-0.]",
     *_still("log_wright_bessel", 2),
     lambda g, a, b, c, y: g * exp(log_wright_bessel(a, a + b, c) - y))
 
 # -- integrals ----------------------------------------------------------------------------------
 _ROOT_PI = math.sqrt(math.pi)
-erfi: Function = _told("erfi", "Imaginary error function, ``-1j * erf(1j * x)``.", "[0.0]", "[0.]",
-                       lambda g, x: g * exp(square(x)) * (2 / _ROOT_PI))
-dawsn: Function = _told("dawsn", "Dawson's integral.", "[0.0]", "[0.]",
+erfi: Function = _documented(
+    "erfi",
+    "Imaginary error function, ``-1j * erf(1j * x)``.",
+    "[0.0]",
+    "[0.]",
+    lambda g, x: g * exp(square(x)) * (2 / _ROOT_PI),
+)
+dawsn: Function = _documented("dawsn", "Dawson's integral.", "[0.0]", "[0.]",
                         lambda g, x, y: g * (1 - 2 * x * y))
-expn: Function = _told(
+expn: Function = _documented(
     "expn", "Generalized exponential integral of order ``x1``.", "[2.0], [0.0]", "[1.]",
     *_still("expn", 1),
     lambda g, a, b: -g * where(a == 0, exp(-b) * (1 + b) / square(b),
                                expn(where(a == 0, 1.0, a) - 1, b)))
-spence: Function = _told(
+spence: Function = _documented(
     "spence", "Spence's function, the dilogarithm of ``1 - x``.", "[1.0]", "[0.]",
     lambda g, x: g * where(x == 1, -1.0, log(x) / where(x == 1, 1.0, 1 - x)))
-_shi = _told("shichi", "", "", "", lambda g, x: g * where(
+_shi = _documented("shichi", "", "", "", lambda g, x: g * where(
     x == 0, 1.0, safe_divide(sinh(x), x)), own="shi", output=0)
-_chi = _told("shichi", "", "", "", lambda g, x: safe_divide(g * cosh(x), x), own="chi", output=1)
-_fresnel_s = _told("fresnel", "", "", "", lambda g, x: g * sin(square(x) * (0.5 * math.pi)),
+_chi = _documented(
+    "shichi", "", "", "", lambda g, x: safe_divide(g * cosh(x), x), own="chi", output=1
+)
+_fresnel_s = _documented("fresnel", "", "", "", lambda g, x: g * sin(square(x) * (0.5 * math.pi)),
                    own="fresnel_s", output=0)
-_fresnel_c = _told("fresnel", "", "", "", lambda g, x: g * cos(square(x) * (0.5 * math.pi)),
+_fresnel_c = _documented("fresnel", "", "", "", lambda g, x: g * cos(square(x) * (0.5 * math.pi)),
                    own="fresnel_c", output=1)
 
 
@@ -267,7 +275,7 @@ def _slope_of_voigt(a: Tensor, b: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Te
     return slope.real * scale, slope.imag * scale, (z * slope).real
 
 
-voigt_profile: Function = _told(
+voigt_profile: Function = _documented(
     "voigt_profile", "Voigt profile at ``x1``: a normal distribution of deviation ``x2`` convolved "
     "with a Cauchy distribution of half width ``x3``.", "[0.0], [1.0], [0.0]", "[0.3989423]",
     lambda g, a, b, c: g * _slope_of_voigt(a, b, c)[0],

@@ -29,10 +29,10 @@ from agnesi.ops.elementwise.formula import (
 from agnesi.ops.special.gammas import betaln, correction
 from agnesi.ops.special.special import digamma, lgamma, trigamma
 from agnesi.ops.special.taylor import Jet, fraction, summed
-from agnesi.ops.special.temme import LARGE, WIDE, large_shape
+from agnesi.ops.special.temme import LARGE_SHAPE, MAX_RATIO_DISTANCE, large_shape
 
 #: No element takes more terms of a series or fraction.
-_TERMS = 100_000
+_MAX_TERMS = 100_000
 #: Coefficients of ``z**2 * (digamma(z) - log(z)) + z / 2`` in ``1 / z**2``.
 _DIGAMMA = (-1 / 12, 1 / 120, -1 / 252, 1 / 240, -1 / 132, 691 / 32760, -1 / 12)
 
@@ -71,7 +71,7 @@ def _gamma_below(m: Any, a: Any, x: Any, wanted: Any, order: int) -> Any:
         return (total * Jet(front)).terms[order]
 
     operands = [a, x, *_gamma_fronts(m, a, x, order).terms]
-    return summed(m, _TERMS, wanted, operands, order, ratio, read)
+    return summed(m, _MAX_TERMS, wanted, operands, order, ratio, read)
 
 
 def _gamma_above(m: Any, a: Any, x: Any, wanted: Any, order: int) -> Any:
@@ -85,7 +85,7 @@ def _gamma_above(m: Any, a: Any, x: Any, wanted: Any, order: int) -> Any:
 
     front = _gamma_fronts(m, a, x, order) * Jet([a, 1.0, 0.0][: order + 1])
     first = Jet([x + 1.0 - a, -1.0, 0.0][: order + 1])
-    return fraction(m, _TERMS, wanted, [a, x, *front.terms], order, parts, first, read)
+    return fraction(m, _MAX_TERMS, wanted, [a, x, *front.terms], order, parts, first, read)
 
 
 def _gamma(order: int, upper: bool = False) -> Callable[..., Any]:
@@ -96,7 +96,7 @@ def _gamma(order: int, upper: bool = False) -> Callable[..., Any]:
         finite = m.logical_and(m.isfinite(a), m.isfinite(x))
         inside = m.logical_and(m.logical_and(a > 0.0, x > 0.0), finite)
         shape, y = m.where(inside, a, 1.0), m.where(inside, x, 1.0)
-        near = m.logical_and(shape > LARGE, m.abs(y - shape) < WIDE * shape)
+        near = m.logical_and(shape > LARGE_SHAPE, m.abs(y - shape) < MAX_RATIO_DISTANCE * shape)
         far = m.logical_and(inside, m.logical_not(near))
         low = y < shape + 1.0
         below = _gamma_below(m, m.where(low, shape, 1.0), m.where(low, y, 1.0),
@@ -104,7 +104,7 @@ def _gamma(order: int, upper: bool = False) -> Callable[..., Any]:
         above = _gamma_above(m, m.where(low, 0.5, shape), m.where(low, 10.0, y),
                              m.logical_and(far, m.logical_not(low)), order)
         sides = [jet.terms[order] for jet in large_shape(
-            m, m.where(near, shape, LARGE), m.where(near, y, LARGE), _log_less, order)]
+            m, m.where(near, shape, LARGE_SHAPE), m.where(near, y, LARGE_SHAPE), _log_less, order)]
         whole = 0.0 if order else 1.0
         p = m.where(low, below, whole - above)
         q = m.where(low, whole - below, above)
@@ -166,7 +166,7 @@ def _beta_fraction(m: Any, operands: list[Any], order: int) -> Any:
 
     always = m.equal(operands[0], operands[0])
     first = Jet([1.0, 0.0, 0.0][: order + 1])
-    return fraction(m, _TERMS, always, operands, order, parts, first, read)
+    return fraction(m, _MAX_TERMS, always, operands, order, parts, first, read)
 
 
 def _beta(order: int, da: float = 0.0, db: float = 0.0) -> Callable[..., Any]:

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-def _told(name: str, summary: str, args: str, rule: Rule, result: str, orders: int = 1,
+def _documented(name: str, summary: str, args: str, rule: Rule, result: str, orders: int = 1,
           **keywords: Any) -> Function:
     """The function of orders (or whole numbers) and of x, to which there is a derivative."""
     still = None if keywords.get("whole") else no_slope(name, "its orders")
@@ -41,63 +41,63 @@ def _unless_zero(n: Tensor, value: Tensor) -> Tensor:
     return where(n == 0, 0, value)
 
 
-eval_legendre: Function = _told(
+eval_legendre: Function = _documented(
     "eval_legendre", "Legendre polynomial of degree ``x1``.", "[2.0], [0.5]",
     lambda g, a, b: g * _unless_zero(a, eval_gegenbauer(a - 1, 1.5, b)), "[-0.125]")
-eval_sh_legendre: Function = _told(
+eval_sh_legendre: Function = _documented(
     "eval_sh_legendre", "Shifted Legendre polynomial of degree ``x1``, on [0, 1].", "[2.0], [0.5]",
     lambda g, a, b: g * _unless_zero(a, 2 * eval_gegenbauer(a - 1, 1.5, 2 * b - 1)), "[-0.5]")
-eval_chebyt: Function = _told(
+eval_chebyt: Function = _documented(
     "eval_chebyt", "Chebyshev polynomial T of degree ``x1``.", "[2.0], [0.5]",
     lambda g, a, b: g * _unless_zero(a, a * eval_chebyu(a - 1, b)), "[-0.5]")
-eval_chebyu: Function = _told(
+eval_chebyu: Function = _documented(
     "eval_chebyu", "Chebyshev polynomial U of degree ``x1``.", "[2.0], [0.5]",
     lambda g, a, b: g * _unless_zero(a, 2 * eval_gegenbauer(a - 1, 2.0, b)), "[1.6653345e-16]")
-eval_chebyc: Function = _told(
+eval_chebyc: Function = _documented(
     "eval_chebyc", "Chebyshev polynomial C of degree ``x1``, on [-2, 2].", "[2.0], [0.5]",
     lambda g, a, b: g * _unless_zero(a, a * eval_chebyu(a - 1, b * 0.5)), "[-1.75]")
-eval_chebys: Function = _told(
+eval_chebys: Function = _documented(
     "eval_chebys", "Chebyshev polynomial S of degree ``x1``, on [-2, 2].", "[2.0], [0.5]",
     lambda g, a, b: g * _unless_zero(a, eval_gegenbauer(a - 1, 2.0, b * 0.5)), "[-0.75]")
-eval_sh_chebyt: Function = _told(
+eval_sh_chebyt: Function = _documented(
     "eval_sh_chebyt", "Shifted Chebyshev polynomial T of degree ``x1``, on [0, 1].",
     "[2.0], [0.5]",
     lambda g, a, b: g * _unless_zero(a, 2 * a * eval_chebyu(a - 1, 2 * b - 1)), "[-1.]")
-eval_sh_chebyu: Function = _told(
+eval_sh_chebyu: Function = _documented(
     "eval_sh_chebyu", "Shifted Chebyshev polynomial U of degree ``x1``, on [0, 1].",
     "[2.0], [0.5]",
     lambda g, a, b: g * _unless_zero(a, 4 * eval_gegenbauer(a - 1, 2.0, 2 * b - 1)), "[-1.]")
-eval_laguerre: Function = _told(
+eval_laguerre: Function = _documented(
     "eval_laguerre", "Laguerre polynomial of degree ``x1``.", "[2.0], [0.5]",
     lambda g, a, b: -g * _unless_zero(a, eval_genlaguerre(a - 1, 1.0, b)), "[0.125]")
-eval_genlaguerre: Function = _told(
+eval_genlaguerre: Function = _documented(
     "eval_genlaguerre", "Generalized Laguerre polynomial of degree ``x1`` and parameter ``x2``.",
     "[2.0], [1.0], [0.5]",
     lambda g, a, b, c: -g * _unless_zero(a, eval_genlaguerre(a - 1, b + 1, c)), "[1.625]", 2)
-eval_gegenbauer: Function = _told(
+eval_gegenbauer: Function = _documented(
     "eval_gegenbauer", "Gegenbauer polynomial of degree ``x1`` and parameter ``x2``.",
     "[2.0], [1.0], [0.25]",
     lambda g, a, b, c: g * _unless_zero(a, 2 * b * eval_gegenbauer(a - 1, b + 1, c)), "[-0.75]", 2)
-eval_jacobi: Function = _told(
+eval_jacobi: Function = _documented(
     "eval_jacobi", "Jacobi polynomial of degree ``x1`` and parameters ``x2`` and ``x3``.",
     "[2.0], [1.0], [1.0], [0.5]",
     lambda g, a, b, c, d: g * _unless_zero(
         a, 0.5 * (a + b + c + 1) * eval_jacobi(a - 1, b + 1, c + 1, d)), "[0.1875]", 3)
-eval_sh_jacobi: Function = _told(
+eval_sh_jacobi: Function = _documented(
     "eval_sh_jacobi", "Shifted Jacobi polynomial of degree ``x1``, parameters ``x2`` and ``x3``.",
     "[2.0], [2.0], [1.0], [0.5]",
     lambda g, a, b, c, d: g * _unless_zero(
         a, (a + b) * eval_jacobi(a - 1, b - c + 1, c, 2 * d - 1) / binom(2 * a + b - 1, a)),
     "[-0.05]", 3)
-eval_hermite: Function = _told(
+eval_hermite: Function = _documented(
     "eval_hermite", "Hermite polynomial H of whole degree ``x1``.", "[2], [0.5]",
     lambda g, a, b: g * _unless_zero(a, 2 * a * eval_hermite(maximum(a - 1, 0), b)), "[-1.]",
     whole=1)
-eval_hermitenorm: Function = _told(
+eval_hermitenorm: Function = _documented(
     "eval_hermitenorm", "Hermite polynomial He of whole degree ``x1``.", "[2], [0.5]",
     lambda g, a, b: g * _unless_zero(a, a * eval_hermitenorm(maximum(a - 1, 0), b)), "[-0.75]",
     whole=1)
-lpmv: Function = _told(
+lpmv: Function = _documented(
     "lpmv", "Associated Legendre function of order ``x1`` and degree ``x2``, on [-1, 1].",
     "[1.0], [2.0], [0.5]",
     lambda g, a, b, c, y: g * ((a - b - 1) * lpmv(a, b + 1, c) + (b + 1) * c * y) / (1 - c * c),

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-def _told(name: str, summary: str, args: str, result: str, *rules: Rule | None) -> Function:
+def _documented(name: str, summary: str, args: str, result: str, *rules: Rule | None) -> Function:
     return scipys(name, rules, __name__, summary, args, result)
 
 
@@ -115,40 +115,40 @@ radian: Function = several(
     RADIAN, "Radians of ``x1`` degrees, ``x2`` minutes and ``x3`` seconds.",
     "[180.0], [0.0], [0.0]", "[3.1415927]")
 _DEGREE = math.pi / 180
-sindg: Function = _told("sindg", "Sine of an angle in degrees.", "[90.0]", "[1.]",
+sindg: Function = _documented("sindg", "Sine of an angle in degrees.", "[90.0]", "[1.]",
                         lambda g, x: g * cosdg(x) * _DEGREE)
-cosdg: Function = _told("cosdg", "Cosine of an angle in degrees.", "[60.0]", "[0.5]",
+cosdg: Function = _documented("cosdg", "Cosine of an angle in degrees.", "[60.0]", "[0.5]",
                         lambda g, x: -g * sindg(x) * _DEGREE)
-tandg: Function = _told("tandg", "Tangent of an angle in degrees.", "[45.0]", "[1.]",
+tandg: Function = _documented("tandg", "Tangent of an angle in degrees.", "[45.0]", "[1.]",
                         lambda g, y: g * (1 + square(y)) * _DEGREE)
-cotdg: Function = _told("cotdg", "Cotangent of an angle in degrees.", "[45.0]", "[1.]",
+cotdg: Function = _documented("cotdg", "Cotangent of an angle in degrees.", "[45.0]", "[1.]",
                         lambda g, y: -g * (1 + square(y)) * _DEGREE)
-powm1: Function = _told(
+powm1: Function = _documented(
     "powm1", "``x1**x2 - 1``, exact where the power is near 1.", "[1.0], [2.0]", "[0.]",
     lambda g, a, b: g * safe_multiply(b, a ** (b - 1)),
     lambda g, a, y: g * (y + 1) * log(a))
 
 # -- inverses and complements -------------------------------------------------------------------
-betaincc: Function = _told(
+betaincc: Function = _documented(
     "betaincc", "``1 - betainc(x1, x2, x3)``, exact in the tail.", "[1.0], [1.0], [0.25]", "[0.75]",
     lambda g, a, b, c: -g * betainc_da(a, b, c), lambda g, a, b, c: -g * betainc_db(a, b, c),
     lambda g, a, b, c: -g * beta_density(a, b, c))
-betainccinv: Function = _told(
+betainccinv: Function = _documented(
     "betainccinv", "Where :func:`betaincc` is ``x3``.", "[1.0], [1.0], [0.25]", "[0.75]",
     lambda g, a, b, y: -g * betainc_da(a, b, y) / beta_density(a, b, y),
     lambda g, a, b, y: -g * betainc_db(a, b, y) / beta_density(a, b, y),
     lambda g, a, b, y: -g / beta_density(a, b, y))
-gammainccinv: Function = _told(
+gammainccinv: Function = _documented(
     "gammainccinv", "Where :func:`gammaincc` of shape ``x1`` is ``x2``.", "[1.0], [1.0]", "[0.]",
     lambda g, a, y: -g * gammainc_da(a, y) / gamma_density(a, y),
     lambda g, a, y: -g / gamma_density(a, y))
-wrightomega: Function = _told(
+wrightomega: Function = _documented(
     "wrightomega", "Wright's omega function of real numbers: ``lambertw(exp(x))``.", "[1.0]",
     "[1.]",
     lambda g, y: g * y / (1 + y))
-zetac: Function = _told("zetac", "Riemann's zeta function minus 1.", "[0.0]", "[-1.5]",
+zetac: Function = _documented("zetac", "Riemann's zeta function minus 1.", "[0.0]", "[-1.5]",
                         no_slope("zetac", "its operand"))
-gammasgn: Function = _told("gammasgn", "Sign of the gamma function.", "[-0.5]", "[-1.]", flat)
+gammasgn: Function = _documented("gammasgn", "Sign of the gamma function.", "[-0.5]", "[-1.]", flat)
 
 
 # -- numbers of choices -------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 #: Below this part of what is summed up a change is none.
-_SETTLED = 4e-16
+_RELATIVE_CHANGE = 4e-16
 
 
 class Jet:
@@ -64,10 +64,11 @@ def constant(value: Any, order: int) -> Jet:
 
 
 def changed(m: Any, new: Jet, change: Jet, about: Jet) -> Any:
-    """Whether some coefficient of a sum is still moved by a change; ``about`` has their sizes."""
+    """Return whether some coefficient of a sum is still moved by a change; ``about`` has their
+    sizes."""
     found = None
     for term, last, size in zip(new.terms, change.terms, about.terms, strict=True):
-        moved = m.abs(last) > (m.abs(term) + m.abs(size)) * _SETTLED
+        moved = m.abs(last) > (m.abs(term) + m.abs(size)) * _RELATIVE_CHANGE
         found = moved if found is None else m.logical_or(found, moved)
     return found
 

@@ -15,10 +15,14 @@ from typing import Any
 from agnesi.ops.elementwise.formula import horner
 from agnesi.ops.special.taylor import Jet, constant
 
-#: From which shapes on, and how far from 1 the ratio may be.
-LARGE, WIDE = 200.0, 0.3
-#: The largest eta there; what is below the digits is left out.
-_ETA, _DIGITS = 0.34, 1e-18
+#: Shapes from which the expansion is used.
+LARGE_SHAPE = 200.0
+#: How far from 1 the ratio may be for it.
+MAX_RATIO_DISTANCE = 0.3
+#: The largest eta there.
+_MAX_ETA = 0.34
+#: Terms below this are left out.
+_MIN_TERM = 1e-18
 _POWERS, _TERMS = 7, 18
 
 
@@ -37,7 +41,7 @@ def tables() -> tuple[list[float], list[list[float]]]:
     rows = []
     for k in range(_POWERS):
         last = max(n for n, c in enumerate(row[:_TERMS])
-                   if abs(c) * _ETA**n * LARGE**-k > _DIGITS)
+                   if abs(c) * _MAX_ETA**n * LARGE_SHAPE**-k > _MIN_TERM)
         rows.append([float(c) for c in row[: last + 1]])
         row = [(n + 2) * row[n + 2] - row[1] * inverse[n + 1] for n in range(len(row) - 2)]
     return [float(c) for c in ratio[:_TERMS]], rows

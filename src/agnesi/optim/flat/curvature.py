@@ -12,7 +12,7 @@ from agnesi.optim.flat.descent import Line, Optimum
 from agnesi.optim.flat.search import Feval
 
 #: Where damping ends: steps are too short to change anything then.
-_MOST = 1e12
+_MAX_DAMPING = 1e12
 
 
 @public
@@ -64,7 +64,7 @@ def levenberg_marquardt(residuals: Callable[[np.ndarray], tuple[Any, Any]], x: A
     values, evaluations = [value], 1
     for _ in range(max_iter):
         gradient = jacobian.T @ r
-        if np.abs(gradient).max(initial=0.0) <= tolerance_grad or damping > _MOST:
+        if np.abs(gradient).max(initial=0.0) <= tolerance_grad or damping > _MAX_DAMPING:
             break
         normal = jacobian.T @ jacobian
         scale = np.maximum(np.diag(normal), np.finfo(x.dtype).tiny)
@@ -121,7 +121,7 @@ def hessian_free(feval: Feval, hvp: Callable[[np.ndarray, np.ndarray], Any], x: 
     """
     line = Line(feval, x)
     for _ in range(max_iter):
-        if line.is_flat(tolerance_grad) or damping > _MOST:
+        if line.is_flat(tolerance_grad) or damping > _MAX_DAMPING:
             break
         at, g, before = line.x, line.gradient, line.value
 
@@ -140,7 +140,9 @@ def hessian_free(feval: Feval, hvp: Callable[[np.ndarray, np.ndarray], Any], x: 
 
 
 def _solved(times: Callable[[np.ndarray], np.ndarray], b: np.ndarray, most: int) -> np.ndarray:
-    """What the matrix takes nearly to ``b``, by conjugate gradients, up to where it curves down."""
+    """Return x with ``times(x)`` near ``b``, by conjugate gradients, up to where the curvature is
+    negative.
+    """
     x, r = np.zeros_like(b), b
     p, square = r, float(r @ r)
     goal = min(0.25, square**0.25) ** 2 * square

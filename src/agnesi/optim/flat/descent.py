@@ -77,7 +77,7 @@ class Line:
         return True
 
     def is_flat(self, tolerance: float) -> bool:
-        """Whether no element of the gradient is larger."""
+        """Return whether no element of the gradient is larger."""
         return bool(np.abs(self.gradient).max(initial=0.0) <= tolerance)
 
     def found(self) -> Optimum:

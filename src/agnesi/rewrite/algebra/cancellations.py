@@ -32,12 +32,12 @@ def _real(x: Node, **_: Node) -> bool:
 
 
 def _double(x: Node) -> bool:
-    """Whether erfc is as fast as erf."""
+    """Return whether erfc is as fast as erf."""
     return x.dtype.kind == "f" and x.dtype.itemsize == 8
 
 
 def _number(c: Node, **_: Node) -> bool:
-    """Whether ``c`` is a positive number."""
+    """Return whether ``c`` is a positive number."""
     value = scalar(c)
     return value is not None and value.dtype.kind == "f" and bool(0 < value < math.inf)
 

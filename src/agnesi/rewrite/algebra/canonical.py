@@ -120,7 +120,7 @@ def broadcast_nothing(node: Node) -> Node | None:
 
 
 def _before_broadcast(node: Node) -> Node:
-    """What is broadcast; a scalar for a constant of one element."""
+    """Return the operand of a broadcast; a scalar for a constant of one element."""
     if type(node.op) is BroadcastTo:
         return node.inputs[0]
     if node.op is None and node.shape and all(n == 1 for n in node.shape):

@@ -108,7 +108,7 @@ def ratio(above: Node, below: Node) -> Tensor | None:
 
 
 def _is_bounded(exponent: Node) -> bool:
-    """Whether the greatest exponent was taken off."""
+    """Return whether the greatest exponent was taken off."""
     op = exponent.op
     if op is None or op.name != "subtract":
         return False
@@ -136,7 +136,7 @@ def _as_tanh(over: Sequence[Term], under: Sequence[Term]) -> Tensor | None:
 
 
 def _key(exponent: Node | None) -> object:
-    """What an exponent is known by: the negative of a node is made anew each time."""
+    """Return a key of an exponent that does not depend on the node of its negation."""
     if exponent is not None and exponent.op is not None and exponent.op.name == "negative":
         return "negative", exponent.inputs[0]
     return exponent

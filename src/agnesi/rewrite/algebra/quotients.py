@@ -230,7 +230,7 @@ def cancel(product: Product, exact: bool = False) -> bool:
 
 
 def _may_cancel(product: Product, node: Node) -> bool:
-    """Whether a quotient of two equal factors is 1, or what is left is NaN as well."""
+    """Return whether a quotient of two equal factors is 1, or what is left is NaN as well."""
     if not never_zero(node):
         return False
     if node in product.then.above or node in product.then.below:
@@ -328,7 +328,7 @@ def logistic(node: Node) -> Node | None:
 
 
 def opposite(a: Node, b: Node) -> bool:
-    """Whether a node is plainly the negative of another."""
+    """Return whether a node is plainly the negative of another."""
     if a.op is None and b.op is None:
         return False
     for p, q in ((a, b), (b, a)):
@@ -352,7 +352,7 @@ def _named(node: Node, *names: str) -> bool:
 
 
 def _has_factors(node: Node) -> bool:
-    """Whether a node may have more factors than itself."""
+    """Return whether a node may have more factors than itself."""
     return node.op is not None and (node.op.name in _PRODUCTS or node.op.name == "reshape")
 
 
@@ -409,7 +409,7 @@ def terms(node: Node) -> list[tuple[int, Node]]:
 
 
 def _vanishes(node: Node) -> bool:
-    """Whether a factor may come out as zero, or infinite, where it should not."""
+    """Return whether a factor may come out as zero, or infinite, where it should not."""
     return _named(node, *_VANISHING) or normaliser_of(node) is not None
 
 
@@ -443,7 +443,7 @@ def distribute(node: Node) -> Tensor | None:
 
 
 def _simplified(product: Product) -> bool:
-    """Whether a product gets shorter."""
+    """Return whether a product gets shorter."""
     before = len(product.below())
     pair_off(product)
     cancel(product)

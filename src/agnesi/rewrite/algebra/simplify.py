@@ -28,7 +28,7 @@ a, b, c, x = variables("a b c x")
 _LARGEST_POWER = 16
 
 def not_negative(x: Node) -> bool:
-    """Whether ``x`` is never less than zero."""
+    """Return whether ``x`` is never less than zero."""
     return at_least(x, 0.0)
 
 
@@ -44,7 +44,7 @@ rule(reciprocal(reciprocal(x)), x, name="reciprocal_twice", stage="canonicalize"
 
 # -- quotients --------------------------------------------------------------------------------
 def _saves(a: Node, b: Node) -> bool:
-    """Whether there are no fewer reciprocals than quotients."""
+    """Return whether there are no fewer reciprocals than quotients."""
     fewer = guess(product(b.shape)) < guess(product(a.shape))
     return not (fewer or (a.shape and is_count(b)))
 
@@ -60,7 +60,7 @@ def _number(c: Node, **_: Node) -> bool:
 
 
 def _large(c: Node, **_: Node) -> bool:
-    """Whether nothing overflows that would not times ``c``, and zero keeps its sign."""
+    """Return whether nothing overflows that would not times ``c``, and zero keeps its sign."""
     value = scalar(c)
     return value.dtype.kind in "biu" or (value.dtype.kind in "fV" and bool(1 <= value < np.inf))
 

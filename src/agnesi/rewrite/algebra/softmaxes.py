@@ -11,7 +11,7 @@ Axes = tuple[int, ...]
 
 
 def without_moves(node: Node) -> Node:
-    """What lies behind broadcasts and reshapes that only add or drop axes of size 1."""
+    """Return the node behind broadcasts and reshapes that only add or drop axes of size 1."""
     while node.op is not None and (
         "broadcast" in node.op.traits
         or (node.op.name == "reshape" and squeezed(node) == squeezed(node.inputs[0]))

@@ -70,7 +70,7 @@ def thin_product(node: Node) -> Tensor | None:
 
 
 def _is_made(matrix: Node) -> bool:
-    """Whether a large matrix is computed element by element."""
+    """Return whether a large matrix is computed element by element."""
     while matrix.op is not None and matrix.op.flat:
         (matrix,) = matrix.inputs
     made = matrix.op is not None and bool(matrix.op.pointwise)

@@ -79,7 +79,7 @@ def _terms(node: Node) -> list[_Term] | None:
 
 def _cut(value: Tensor, place: tuple[int, ...], start: tuple[int, ...],
          shape: tuple[int, ...]) -> list[_Term]:
-    """What a window of a shape at ``start`` shows of a value that lies at ``place``."""
+    """Return the part of a value at ``place`` that a window at ``start`` covers."""
     key, at = [], []
     for p, s, n, size in zip(place, start, shape, value.shape, strict=True):
         first, last = max(s - p, 0), min(s + n - p, size)

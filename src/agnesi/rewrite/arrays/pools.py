@@ -40,7 +40,9 @@ _MAX_RECOMPUTED_OPS = 6
 
 @rewriter("canonicalize", ops=["multiply"], operands=[TapSpread])
 def factor_of_winners(node: Node) -> Tensor | None:
-    """What multiplies a gradient of maxima and comes of their image multiplies it in windows."""
+    """Move a factor of a max-pooling gradient that is computed from the pooled image into the
+    windows.
+    """
     for i, spread in enumerate(node.inputs):
         factor = _for_winners(node.inputs[1 - i], spread, node)
         if factor is not None:
@@ -51,7 +53,9 @@ def factor_of_winners(node: Node) -> Tensor | None:
 
 @rewriter("canonicalize", ops=["where"], operands=[TapSpread])
 def mask_of_winners(node: Node) -> Tensor | None:
-    """What masks a gradient of maxima and comes of their image masks it in windows."""
+    """Move a mask of a max-pooling gradient that is computed from the pooled image into the
+    windows.
+    """
     condition, *branches = node.inputs
     for i, spread in enumerate(branches):
         if is_number(branches[1 - i], 0):
@@ -112,7 +116,7 @@ def sum_of_winners(node: Node) -> Tensor | None:
 
 
 def _met(node: Node) -> bool:
-    """Whether every window of a pooling holds something of the image."""
+    """Return whether every window of a pooling holds something of the image."""
     windows: Windows = node.op.windows
     return all(
         (low, high) == (0, 0) or (isinstance(n, int) and all(
@@ -150,7 +154,8 @@ def pools_first(graph: FunctionGraph) -> FunctionGraph:
 
 
 def _only_pooled(node: Node, users: Mapping[Node, list[Node]]) -> bool:
-    """Whether nothing but maxima of a growing function's values and their gradients is wanted."""
+    """Return whether nothing but maxima of a growing function's values and their gradients is
+    wanted."""
     pools = [n for n in users[node] if type(n.op) is MaxPool]
     taps = [n for n in users[node] if type(n.op) is PoolTaps]
     if not pools or len(pools) + len(taps) < len(users[node]) or not all(map(_met, pools)):
@@ -163,7 +168,8 @@ def _only_pooled(node: Node, users: Mapping[Node, list[Node]]) -> bool:
 
 
 def _vanishes(node: Node, pool: Node, places: tuple[float, ...]) -> bool:
-    """Whether a product has a factor that is zero wherever the pool has one of the values."""
+    """Return whether a product has a factor that is zero wherever the pool has one of the
+    values."""
     if node.op is not None and node.op.name == "multiply":
         return any(_vanishes(n, pool, places) for n in node.inputs)
     return all(_value(node, pool, np.asarray(x, pool.dtype)) == 0 for x in places)

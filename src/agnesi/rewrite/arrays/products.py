@@ -26,7 +26,7 @@ _MIN_SAFE_FACTOR = 2.0**-30
 
 
 def _swaps(node: Node) -> bool:
-    """Whether a node is a matrix, or a batch of them, transposed."""
+    """Return whether a node is a matrix, or a batch of them, transposed."""
     n = len(node.shape)
     return type(node.op) is Permute and n > 1 and node.op.axes == (*range(n - 2), n - 1, n - 2)
 
@@ -130,7 +130,8 @@ def _without_factor(node: Node) -> tuple[Any, Tensor] | None:
 
 # -- sums of products ---------------------------------------------------------------------------
 def _terms(total: Node, uses: Counter[Node]) -> list[Node]:
-    """What a tree of additions adds up, in order; what others use too stays whole."""
+    """Return the terms of a tree of additions, in order; sums with other uses are not taken apart.
+    """
     found, stack = [], [total]
     while stack:
         node = stack.pop()
@@ -250,7 +251,7 @@ class _Rows:
         return source if source.shape[-1:] == node.shape[-1:] else None
 
     def _inlined(self, node: Node) -> bool:
-        """Whether a value would be computed where it is used."""
+        """Return whether a value would be computed where it is used."""
         return node.op is not None and not node.op.flat and self.uses[node] == 1
 
     def _flatten(self, node: Node) -> None:
@@ -267,7 +268,7 @@ class _Rows:
 
 
 def rows_of_products(graph: FunctionGraph) -> FunctionGraph:
-    """What follows a product element by element is done before its rows get other axes."""
+    """Move elementwise operations on a product before the reshape of its rows."""
     if MatMul.name not in graph.names:
         return graph
     flat = _Rows(graph).flat

@@ -151,7 +151,8 @@ def sum_of_product(node: Node) -> Tensor | None:
 
 
 def _grows(product: Node) -> bool:
-    """Whether a product with a number is no smaller than the other factor, as its sum is then.
+    """Return whether a product with a number is no smaller than the other factor, as its sum is
+    then.
 
     What people make small so that the sum fits in 16 bits stays so.
     """
@@ -160,7 +161,7 @@ def _grows(product: Node) -> bool:
 
 
 def _still(factor: Node, whole: Node, axes: Sequence[int]) -> bool:
-    """Whether a factor has one element only along the axes."""
+    """Return whether a factor has one element only along the axes."""
     if scalar(factor) is not None or factor.shape == ():
         return True
     offset = len(whole.shape) - len(factor.shape)

@@ -61,7 +61,7 @@ class _Sum:
 
 
 def _has_scattered(node: Node) -> bool:
-    """Whether a sum has scattered terms, as far as a look tells that takes no time."""
+    """Return whether a sum has scattered terms, as far as a look tells that takes no time."""
     stack, left = [node], _MAX_SEARCHED_NODES
     while stack and left:
         node, left = stack.pop(), left - 1
@@ -134,7 +134,7 @@ def added_to_scattered(node: Node) -> Tensor | None:
 
 # -- terms that lie side by side ----------------------------------------------------------------
 def _ranges(node: Node, axis: int) -> list[tuple[int, Tensor]] | None:
-    """What fills ranges of an axis, with their starts, where all else is zero."""
+    """Return the values that fill ranges of an axis, with their starts, where all else is zero."""
     if _is(node, "unslice"):
         found = _range(node)
         return [found[1:]] if found is not None and found[0] == axis else None

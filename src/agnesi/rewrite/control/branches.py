@@ -60,7 +60,8 @@ def _better(op: Op | None, inputs: list[Node], wanted: list[int]) -> Results | N
 
 
 def _given(variables: Sequence[Node], operands: Sequence[Node]) -> dict[Node, Node]:
-    """What takes the place of variables: small constants, and others for the same operand."""
+    """Return the replacements of variables: small constants, and one variable for equal operands.
+    """
     first: dict[Node, Node] = {}
     found = {}
     for x, operand in zip(variables, operands, strict=True):

@@ -174,7 +174,7 @@ class _Round:
 
 
 def _fit(a: Node, b: Node) -> bool:
-    """Whether two scans, of which none needs the other, can run as one."""
+    """Return whether two scans, of which none needs the other, can run as one."""
     p, q = a.op, b.op
     if (p.length, p.reverse, p.until, p.counted) != (q.length, q.reverse, q.until, q.counted):
         return False
@@ -187,12 +187,12 @@ def _fit(a: Node, b: Node) -> bool:
 
 
 def _summary(scans: Sequence[Node]) -> Any:
-    """What a change would show in: the numbers of a scan's operands and results."""
+    """Return the counts of operands and results of scans, in which any change shows."""
     return [(len(s.inputs), s.op.outputs, len(s.op.body.graph)) for s in scans]
 
 
 def _is_end(entry: Any, op: Scan) -> bool:
-    """Whether the first entry of a slice takes the row of the last step."""
+    """Return whether the first entry of a slice takes the row of the last step."""
     ends = [0 if op.reverse else -1]
     if isinstance(op.length, int):
         ends.append(-op.length if op.reverse else op.length - 1)
@@ -200,7 +200,7 @@ def _is_end(entry: Any, op: Scan) -> bool:
 
 
 def _is_known(length: Any) -> bool:
-    """Whether a number of steps is a number, be it one that every call brings along."""
+    """Return whether a number of steps is a number, be it one that every call brings along."""
     return isinstance(length, (int, Extent))
 
 
@@ -271,7 +271,7 @@ class _Better:
 
     # -- before the loop --------------------------------------------------------------------
     def _invariants(self) -> None:
-        """What depends on constants only is computed once, where that does not take more room."""
+        """Move loop-invariant values out of the body where that takes no more memory."""
         model = self.model
         outside: dict[Node, Node] = dict(model.constants)
         new: dict[Node, Node] = {}
@@ -289,7 +289,9 @@ class _Better:
         self.changed |= bool(new)
 
     def _sequences(self) -> None:
-        """What depends on rows of sequences only is computed for all rows at once."""
+        """Compute values that depend only on rows of sequences for all rows at once, before the
+        loop.
+        """
         model = self.model
         if not _is_known(model.length):
             return
@@ -348,7 +350,7 @@ def _outermost(model: Model, found: Mapping[Node, Node]) -> dict[Node, Node]:
 
 
 def _grows(node: Node, rows: Mapping[Node, Node]) -> bool:
-    """Whether a value takes more room than the rows that it is computed from.
+    """Return whether a value takes more room than the rows that it is computed from.
 
     Around a loop inside, which may be there to keep nothing, such values are not kept either.
     """
@@ -356,7 +358,7 @@ def _grows(node: Node, rows: Mapping[Node, Node]) -> bool:
 
 
 def _is_worth(node: Node) -> bool:
-    """Whether computing all rows at once is faster than in the loop."""
+    """Return whether computing all rows at once is faster than in the loop."""
     if type(node.op) is MatMul:
         return True
     size = max(guess(size_of(n)) for n in (node, *node.inputs))

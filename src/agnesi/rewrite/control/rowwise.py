@@ -28,7 +28,8 @@ _LEAVING = (
 
 
 def over_rows(node: Node, operands: Sequence[Value], length: Any) -> Node | None:
-    """What an operation of a loop's body gives for all rows at once, with a leading axis.
+    """Return an operation of a loop's body for all rows at once, with a leading axis; None where
+    there is none.
 
     At least one operand has rows.  None where it had better stay in the loop.
     """

@@ -36,7 +36,7 @@ BOOK.add(InsideRule("loops_again", "specialize", (), ("scan",), inside=_loops_ag
 
 @BOOK.rewriter("canonicalize", ops=["while_loop"])
 def invariants_of_while(node: Node) -> Node | None:
-    """What depends on the constants of a while loop only is computed once."""
+    """Move loop-invariant values out of the body of a while loop."""
     from agnesi.rewrite.control.whiles import without_invariants
 
     return without_invariants(node)

@@ -19,7 +19,9 @@ Key = tuple[Node, int]
 
 
 class Carry:
-    """What steps hand on: read as ``inside``, next ``following``; ``first`` is outside."""
+    """A carried value: read as ``inside``, next as ``following``; its first value ``first`` is
+    outside.
+    """
 
     __slots__ = ("first", "following", "inside")
 
@@ -152,7 +154,7 @@ class Model:
     # -- looking ----------------------------------------------------------------------------
     @property
     def results(self) -> list[Node]:
-        """What the body must compute, as it stands."""
+        """Return the nodes that the body must compute, as it is now."""
         found = [c.following for c in self.carries] + list(self.rows.values())
         return found if self.stop is None else [*found, self.stop]
 

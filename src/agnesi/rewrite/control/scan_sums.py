@@ -91,7 +91,8 @@ class Sum:
             self.pair = (a.inputs[0] if self.transposed else a, b)
 
     def settled(self, whole: Whole, given: set[Node], counted: bool) -> bool:
-        """Whether the sum is best made at the end; ``given`` nodes have rows there anyway."""
+        """Return whether the sum is best made at the end; ``given`` nodes have rows there
+        anyway."""
         if self.pair is not None:
             return bool(self.needs) or not counted
         if counted:
@@ -117,7 +118,7 @@ class Sum:
 
 
 def _is_product(node: Node) -> bool:
-    """Whether a node is a product of matrices: also that of a column and a row."""
+    """Return whether a node is a product of matrices: also that of a column and a row."""
     if len(node.inputs) != 2 or any(len(n.shape) != 2 for n in node.inputs):
         return False
     a, b = (tuple(n.shape) for n in node.inputs)
@@ -126,7 +127,7 @@ def _is_product(node: Node) -> bool:
 
 
 def _later(whole: Whole, stacked: Mapping[Node, Node | None]) -> Whole:
-    """What is known behind the loop: some rows more."""
+    """Return what is known behind the loop: with rows of all steps for stacked values."""
     later = Whole.__new__(Whole)
     later.model = whole.model
     later.outside = dict(whole.outside)
@@ -178,5 +179,6 @@ def copied_out(node: Node, inputs: Sequence[Node]) -> Node:
 
 
 def takes_only_room(node: Node) -> bool:
-    """Whether a node only takes more room than what it is computed from, or looks into it."""
+    """Return whether a node only takes more room than what it is computed from, or looks into
+    it."""
     return isinstance(node.op, (BroadcastTo, Permute, Reshape, Slice)) or not node.inputs

@@ -51,7 +51,9 @@ class Steps:
         return 2 * rows * (k + n) < (len(self.products) - 1) * k * n
 
     def replacements(self) -> Iterator[tuple[Node, Tensor]]:
-        """What becomes of the results: rows of one product, and what else a step adds."""
+        """Return the replacement of each result: rows of the one product, and what else a step
+        adds.
+        """
         matrix = self.products[0].inputs[1]
         lefts = [graph_node(_side_by_side(parts, 1)) for parts in self.lefts]
         part = _part(matrix, self.lines, self.columns)
@@ -113,7 +115,9 @@ def _groups(graph: FunctionGraph) -> list[list[Node]]:
 
 
 def _candidates(group: list[Node], uses: Uses) -> Iterator[Steps]:
-    """What of the products might be one: all, first or last parts of their operands, or columns."""
+    """Return sets of products that may become one: all, or first or last parts of their operands,
+    or columns.
+    """
     k, n = group[0].inputs[1].shape
     products, edges = tuple(group), _edges(group[0].inputs[0])
     if all(_edges(node.inputs[0]) == edges for node in group):
@@ -161,7 +165,7 @@ def _all(bits: Iterable[int]) -> int:
 
 
 def _circular(start: int, among: list[int], needs: list[int]) -> bool:
-    """Whether a product would need itself, also by way of others."""
+    """Return whether a product would need itself, also by way of others."""
     seen: set[int] = set()
     stack = [start]
     while stack:

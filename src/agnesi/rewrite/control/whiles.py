@@ -18,7 +18,7 @@ Moved = dict[Node, Node]
 
 
 def without_invariants(node: Node) -> Node | None:
-    """What depends on the constants of a while loop only is computed once."""
+    """Move loop-invariant values out of the body of a while loop."""
     op = node.op
     constants = node.inputs[op.carries:]
     moved = [_moved(body.graph, constants) for body in (op.test, op.body)]

@@ -207,7 +207,7 @@ def load(path: Path_, *, weights: Mapping[str, Any] | Path_ | None = None) -> An
                            f"file, not {typed(weights)}"))
     name = str(path)
     with open_file(path) as file:
-        told = _told(file.header.metadata, name)
+        told = _kind_and_text(file.header.metadata, name)
         file.verify()
         arrays = {key: np.asarray(file[key]) for key in file}
     extra: Mapping[str, Any] = (
@@ -224,7 +224,7 @@ def load(path: Path_, *, weights: Mapping[str, Any] | Path_ | None = None) -> An
         raise refusal(name, f"has no graph that can be believed: {reason}") from None
 
 
-def _told(metadata: Mapping[str, str], name: str) -> dict[str, Any]:
+def _kind_and_text(metadata: Mapping[str, str], name: str) -> dict[str, Any]:
     """The kind of a file and its text, once they are known to be ours."""
     kind, version = metadata.get(_KIND), metadata.get(_VERSION, "")
     if kind not in ("graph", "module", "values"):

@@ -248,12 +248,12 @@ def check(name: str, key: str, value: Any, kind: str) -> None:
 
 
 def is_size(value: Any) -> bool:
-    """Whether a value may be a size: a number of at least 0, or an unknown one."""
+    """Return whether a value may be a size: a number of at least 0, or an unknown one."""
     return (type(value) is int and value >= 0) or hasattr(value, "key")
 
 
 def _is_entry(value: Any) -> bool:
-    """Whether a value may stand in the key of a slice: a place, or (start, stop, step)."""
+    """Return whether a value may stand in the key of a slice: a place, or (start, stop, step)."""
     if type(value) is int:
         return True
     bounds = value[:2] if isinstance(value, tuple) and len(value) == 3 else (0.5,)

@@ -24,7 +24,7 @@ _OF_STATES = frozenset(("Noise", "Sampler", "RandomBits", "Advance"))
 _PLACES = {"Index": 1, "IndexSum": 1, "IndexPut": 2, "Picked": 1, "Stretch": 1, "Lookup": 1,
            "LabelChosen": 1, "LabelLoss": 1, "LabelPick": 1, "SoftmaxLessLabel": 1, "Pick": 1}
 #: The most elements of a trial, and the most nanoseconds.
-_ELEMENTS, _WORK = 1 << 20, 50_000_000
+_ELEMENTS, _MAX_NANOSECONDS = 1 << 20, 50_000_000
 #: What stands for sizes that are not known.
 _SIZES = (6, 10, 12, 14, 15, 18)
 
@@ -52,7 +52,7 @@ def tried(op: Any, inputs: Sequence[Node], types: Sequence[Any]) -> None:
         return
     op, shapes, results, sure = small
     arrays = [_filled(shape, n.dtype) for shape, n in zip(shapes, inputs, strict=True)]
-    if op.work is not None and op.work(*arrays) > _WORK:
+    if op.work is not None and op.work(*arrays) > _MAX_NANOSECONDS:
         return
     try:
         with np.errstate(all="ignore"):

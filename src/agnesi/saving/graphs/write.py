@@ -85,7 +85,9 @@ class Writer:
         if node.weak:
             row["weak"] = True
         if value.shape == () and value.dtype.kind in "biuf":
-            return self._row({**row, "dtype": value.dtype.name, "value": told(value.item(), self)})
+            return self._row(
+                {**row, "dtype": value.dtype.name, "value": plain_data(value.item(), self)}
+            )
         name = f"constant.{len(self.arrays)}"
         self.arrays[name] = _kept(value)
         return self._row({**row, "array": name, "dtype": value.dtype.name})
@@ -132,22 +134,22 @@ class Writer:
         return self._row(row)
 
     def _fields(self, op: Op) -> dict[str, Any]:
-        return {n: told(getattr(op, n), self) for n in fields_of(op)}
+        return {n: plain_data(getattr(op, n), self) for n in fields_of(op)}
 
     # -- sizes ----------------------------------------------------------------------------
     def _shape(self, shape: Sequence[Any]) -> list[Any]:
-        return [told(n, self) for n in shape]
+        return [plain_data(n, self) for n in shape]
 
     def size(self, n: Dim) -> dict[str, int]:
         """An unknown size by its number."""
         if n not in self._size_numbers:
             entry: Any
             if isinstance(n, ValueDim):
-                entry = {"value": self.add([n.node])[0], "most": told(n.most, self)}
+                entry = {"value": self.add([n.node])[0], "most": plain_data(n.most, self)}
             elif isinstance(n, SharedDim):
                 entry = {"of": self.parameter(n.storage), "axis": n.axis}
             elif n.op:
-                entry = {"do": n.op, "args": [told(a, self) for a in n.args]}
+                entry = {"do": n.op, "args": [plain_data(a, self) for a in n.args]}
             else:
                 own = str(n.args[0])
                 entry = {"name": None if own[0] == "d" and own[1:].isdigit() else own}
@@ -196,7 +198,7 @@ def _sizes(node: Node) -> Iterator[Any]:
         yield from sizes_in(getattr(node.op, name).outputs)
 
 
-def told(value: Any, writer: Writer) -> Any:
+def plain_data(value: Any, writer: Writer) -> Any:
     """A parameter as plain data."""
     if value is None or isinstance(value, (bool, str)):
         return value
@@ -205,9 +207,9 @@ def told(value: Any, writer: Writer) -> Any:
     if isinstance(value, (float, np.floating)):
         return float(value) if math.isfinite(value) else {"float": str(float(value))}
     if isinstance(value, (complex, np.complexfloating)):
-        return {"complex": [told(value.real, writer), told(value.imag, writer)]}
+        return {"complex": [plain_data(value.real, writer), plain_data(value.imag, writer)]}
     if isinstance(value, tuple):
-        return [told(v, writer) for v in value]
+        return [plain_data(v, writer) for v in value]
     if isinstance(value, Dim):
         return writer.size(value)
     if isinstance(value, np.dtype):
@@ -216,6 +218,6 @@ def told(value: Any, writer: Writer) -> Any:
         return {"body": writer.body(value)}
     kind = next((name for name, (_, cls) in RECORDS.items() if type(value).__name__ == cls), None)
     if kind is not None:
-        return {"record": kind, "fields": [told(getattr(value, n), writer)
+        return {"record": kind, "fields": [plain_data(getattr(value, n), writer)
                                            for n in value._fields]}
     raise TypeError(at(f"save keeps data only: {typed(value)} is a parameter of an operation"))

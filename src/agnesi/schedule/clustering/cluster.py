@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agnesi.core.ir.node import Node
-from agnesi.schedule.clustering.node_facts import Facts, weight
+from agnesi.schedule.clustering.node_facts import NodeFacts, weight
 
 #: Clusters that all queries about one cluster may visit, on average, so that planning stays linear.
 _MAX_VISITS_PER_CLUSTER = 64
@@ -30,7 +30,7 @@ class Cluster:
         "reduces", "rereads", "roots", "shapes", "stretch", "sweeps", "users", "widest",
     )
 
-    def __init__(self, number: int, root: Node, users: set[Cluster], facts: Facts) -> None:
+    def __init__(self, number: int, root: Node, users: set[Cluster], facts: NodeFacts) -> None:
         self.number = number
         #: Greater than those of all its users.
         self.rank = number
@@ -70,12 +70,14 @@ class Cluster:
 
     @property
     def foreign(self) -> bool:
-        """Whether it is no loop nest: filled by Python, from parts, or a bare product."""
+        """Whether the cluster is no loop nest: filled by Python, made of regions, or a bare
+        product.
+        """
         return not self.lowers or self.product is self.roots[0]
 
     @property
     def regions(self) -> bool:
-        """Whether its value is computed from one that is made of regions."""
+        """Whether the cluster's value is computed from a piecewise value."""
         return self.product is not None and self.product.op.template not in ("matmul", "conv")
 
     def fill(self, roots: Sequence[Node], users: set[Cluster]) -> None:
@@ -109,7 +111,7 @@ def _pair(a: Cluster, b: Cluster) -> tuple[int, int]:
 
 
 def present(users: set[Cluster]) -> set[Cluster]:
-    """What clusters have become by now."""
+    """Return the clusters that others have been merged into by now."""
     for cluster in users:
         if cluster.merged is not None:
             return {c.now() for c in users}
@@ -138,13 +140,15 @@ class Order:
         self.looks += _MAX_VISITS_PER_CLUSTER
 
     def depend(self, clusters: Sequence[Cluster]) -> bool:
-        """Whether two clusters are known to need each other; all else has to be looked up."""
+        """Return whether two of the clusters are known to depend on each other; other pairs have to
+        be searched.
+        """
         if len(clusters) != 2:
             return False
         return _pair(clusters[0], clusters[1]) in self._needs
 
     def independent(self, clusters: Sequence[Cluster]) -> bool:
-        """Whether none of some clusters needs another one."""
+        """Return whether none of the clusters depends on another one."""
         if self.depend(clusters):
             return False
         if self._users_above(clusters, min([c.rank for c in clusters]), clusters) is not None:
@@ -154,7 +158,8 @@ class Order:
         return False
 
     def below(self, users: Iterable[Cluster], maker: Cluster) -> bool:
-        """Whether others can come to use ``maker``; their ranks are less than its own then."""
+        """Return whether others may come to use ``maker``; their ranks are less than its own then.
+        """
         for user in users:
             if user is maker or user.rank < maker.rank:
                 continue

@@ -72,16 +72,16 @@ _MIN_SMALL_VALUE_ELEMENTS = 8
 def fuse(program: Program) -> Program:
     """Compute values where they are used, but for those that get memory."""
     request = program.request
-    plan = program.plan = Plan(program.order, request.outputs, request.target, request.inner)
+    plan = program.plan = Clustering(program.order, request.outputs, request.target, request.inner)
     plan.fuse()
     program.count(sum([n.op is not None and id(n) not in plan.root for n in program.order]))
     return program
 
 
-def unfused(program: Program) -> Plan:
+def unfused(program: Program) -> Clustering:
     """The plan where every value has memory and a kernel of its own."""
     request = program.request
-    plan = Plan(program.order, request.outputs, request.target, request.inner, apart=True)
+    plan = Clustering(program.order, request.outputs, request.target, request.inner, apart=True)
     plan.keep_all()
     return plan
 
@@ -90,15 +90,15 @@ def _sizes(shape: Sequence[Any]) -> tuple[Any, ...]:
     return tuple([n for n in shape if n != 1])
 
 
-def _is_told(node: Node, steps: int = 4) -> bool:
-    """Whether a number follows from run-time sizes alone, which every kernel has."""
+def _is_size_scalar(node: Node, steps: int = 4) -> bool:
+    """Return whether a scalar is computed from dynamic sizes alone, which every kernel has."""
     if node.op is None:
         return not node.shape and node.handle is None and node.value is not None
     return bool(steps) and not node.shape and lowerable(node) and all(
-        [_is_told(i, steps - 1) for i in node.inputs])
+        [_is_size_scalar(i, steps - 1) for i in node.inputs])
 
 
-class Plan:
+class Clustering:
     """Roots and clusters of a graph; ``root[id(node)]`` is the cluster that fills a root.
 
     ``order`` lists the nodes, makers first; ``outputs`` must get memory; ``inner`` says that they
@@ -127,7 +127,7 @@ class Plan:
                             if n.op and n.op.template == "matmul" for i in n.inputs}
         #: What reductions read.
         self._summed = {id(n.inputs[0]) for n in order if self._facts[id(n)].axes}
-        # The numbers of a body stay in registers from turn to turn, or close by.
+        # The numbers of a body stay in registers from iteration to iteration, or close by.
         order, self._stretch = Cut(order, {}) if inner or apart else cut(
             order, self._waiting)
         self._stretches: dict[int, Cluster] = {}
@@ -155,7 +155,7 @@ class Plan:
         return sorted([c for c in self.clusters if c.merged is None], key=lambda c: -c.rank)
 
     def _source(self, node: Node) -> Node:
-        """What a chain of movements looks at."""
+        """Return the node behind a chain of movements."""
         return self._facts[id(node)].source
 
     def _visit(self, node: Node) -> None:
@@ -283,12 +283,13 @@ class Plan:
             for operand in node.inputs:
                 base = self._source(operand)
                 many = self._facts[id(base)].weight
-                if 2 * many <= size and self._is_dear(base, many, size):
+                if 2 * many <= size and self._is_expensive(base, many, size):
                     self._must.add(id(base))
 
-    def _is_dear(self, base: Node, many: int, size: int) -> bool:
-        """Whether what is repeated is costly: a large value a few times, for components of a vector
-        say, or a small one very often, for all places of images say.
+    def _is_expensive(self, base: Node, many: int, size: int) -> bool:
+        """Return whether an operand that is broadcast is expensive enough to be materialized: a
+        large value read a few times, for components of a vector say, or a small one read very
+        often, for all pixels of images say.
 
         It has ``many`` elements, and a result made of them ``size``.
         """
@@ -310,7 +311,8 @@ class Plan:
         return total >= _LARGE_VALUE_INSTRUCTIONS
 
     def _is_given(self, base: Node) -> bool:
-        """Whether something costly is computed element by element from nothing but what is there.
+        """Return whether an expensive value is computed elementwise from nothing but materialized
+        values.
 
         Sums over leading axes are: no loop over their results can compute them on the way.
         """
@@ -329,7 +331,7 @@ class Plan:
         return total >= _SMALL_VALUE_INSTRUCTIONS
 
     def _leads(self, node: Node) -> bool:
-        """Whether a reduction leaves axes behind those that it takes."""
+        """Return whether a reduction keeps axes behind those that it reduces."""
         axes = self._facts[id(node)].axes
         rank = len(node.inputs[0].shape) if axes else 0
         return any([a < rank - len(axes) for a in axes])
@@ -362,7 +364,7 @@ class Plan:
         return not (self.merge(users) or self._is_light(node))
 
     def _is_repeated(self, node: Node, users: set[Cluster]) -> bool:
-        """Whether a value would be computed too often for each of its points."""
+        """Return whether a value would be computed too often for each of its elements."""
         heavy, size = "heavy" in node.op.traits, self._facts[id(node)].weight
         times = sum(self._reads.get(id(node), (1.0, 0.0)))
         most = _MAX_EXPENSIVE_EVALUATIONS if heavy else _MAX_CHEAP_EVALUATIONS
@@ -388,7 +390,9 @@ class Plan:
             self._reads[id(operand)] = aligned, moved
 
     def _finishes(self, node: Node, steps: int = 4) -> bool:
-        """Whether a product, which needs memory anyway, can be stored as this value instead."""
+        """Return whether a product, which is materialized anyway, can be stored as this value
+        instead.
+        """
         if node.op is None or not node.op.pointwise or not steps or not (
             self._facts[id(node)].lowers
         ):
@@ -401,7 +405,7 @@ class Plan:
         return False
 
     def _is_cheap(self, node: Node) -> bool:
-        if _is_told(node):
+        if _is_size_scalar(node):
             return True
         if "cheap" not in node.op.traits:
             return False
@@ -409,7 +413,9 @@ class Plan:
         return all(self._source(i).op is None for i in read)
 
     def _is_light(self, node: Node) -> bool:
-        """Whether computing a value again takes a few steps from one that is kept anyway."""
+        """Return whether a value is computed again in a few operations from one that is
+        materialized anyway.
+        """
         facts = self._facts
         size, steps = facts[id(node)].weight, 0
         kept: set[int] = set()
@@ -428,7 +434,7 @@ class Plan:
         return 0 < steps <= _MAX_RECOMPUTED_OPS and len(kept) <= 1
 
     def _is_kept(self, node: Node) -> bool:
-        """Whether a value gets memory however its users are arranged."""
+        """Return whether a value is materialized however its users are arranged."""
         facts = self._facts[id(node)]
         if not facts.lowers or id(node) in self._multiplied:
             return True
@@ -461,7 +467,7 @@ class Plan:
         return True
 
     def _fits(self, node: Node, users: set[Cluster]) -> bool:
-        """Whether a reduction can be computed inside the loops of all its users."""
+        """Return whether a reduction can be computed inside the loops of all its users."""
         operand, axes = node.inputs[0], self._facts[id(node)].axes
         outer = tuple(n for i, n in enumerate(operand.shape) if i not in axes and n != 1)
         trailing = not self._leads(node)
@@ -500,7 +506,7 @@ class Plan:
 
 
 def _mergeable(clusters: Sequence[Cluster]) -> bool:
-    """Whether kernels may become one, if none needs another."""
+    """Return whether clusters may become one kernel, if none depends on another."""
     if (
         len(clusters) > _MAX_MERGED_CLUSTERS
         or sum(c.price for c in clusters) > _MAX_KERNEL_INSTRUCTIONS

@@ -17,7 +17,7 @@ _KINDS = {"conv": "forward", "conv_grad_x": "input", "conv_grad_w": "weight"}
 
 
 def is_convolution(node: Node) -> bool:
-    """Whether the compiler has a convolution kernel for this node."""
+    """Return whether the compiler has a convolution kernel for this node."""
     return (
         node.op is not None
         and node.op.template == "conv"
@@ -30,7 +30,9 @@ def is_convolution(node: Node) -> bool:
 
 
 def _is_plain(node: Node) -> bool:
-    """Whether loops do it: a filter for each of few channels, of images of run-time sizes."""
+    """Return whether loop nests compute it: a filter for each of few channels, of images of dynamic
+    sizes.
+    """
     _, sizes = sizes_of(node)
     return (
         sizes.open

@@ -74,7 +74,7 @@ def orders(nodes: Sequence[Node], outputs: Iterable[Node], prefers: Prefers) -> 
         return {}
     families = _Families(nodes, outputs)
     last = {families.of(v): v.op is not None for n in convolutions for v in _values(n)}
-    free = [f for f, turned in last.items() if turned]
+    free = [f for f, wanted in last.items() if wanted]
     costs = [_Cost(n, families, prefers) for n in convolutions]
     for _ in range(_MAX_ROUNDS):
         if not any([_better(family, last, costs) for family in free]):
@@ -117,7 +117,7 @@ def _better(family: int, last: dict[int, bool], costs: Sequence[_Cost]) -> bool:
     return False
 
 
-def turned(node: Node, operands: Sequence[Matrix], last: bool, prefers: Prefers
+def channels_last_copies(node: Node, operands: Sequence[Matrix], last: bool, prefers: Prefers
            ) -> tuple[bool, bool]:
     """Which operands of a convolution are worth a copy with channels last, as the result may have.
 
@@ -150,7 +150,7 @@ def _values(node: Node) -> list[Node]:
 
 
 class _Cost:
-    """What a convolution takes, given the orders of families."""
+    """The cost of a convolution in cycles, given the memory orders of its operands."""
 
     def __init__(self, node: Node, families: _Families, prefers: Prefers) -> None:
         kind, sizes = sizes_of(node)
@@ -211,7 +211,7 @@ class _Families:
 
 
 def _keeps_axes(node: Node) -> bool:
-    """Whether an axis of the result runs along the same axis of its operands."""
+    """Return whether each axis of the result is the same axis of the operands."""
     return not node.op.flat and (
         node.op.template in ("", "windows") and node.op.name not in ("permute_dims", "einsum")
     )

@@ -29,7 +29,7 @@ def weight(node: Node) -> int:
 
 
 def lowerable(node: Node) -> bool:
-    """Whether the loop language can say what an element of this node is."""
+    """Return whether an element of this node can be written in the loop language."""
     op = node.op
     if op is None or op.lower is None or op.outputs != 1:
         return False
@@ -40,7 +40,7 @@ def lowerable(node: Node) -> bool:
 
 
 def in_reals(node: Node) -> bool:
-    """Whether an operation can be said in real numbers."""
+    """Return whether an operation can be written in real numbers."""
     if node.dtype.kind != "c":
         for operand in node.inputs:
             if operand.dtype.kind == "c":
@@ -53,7 +53,7 @@ def in_reals(node: Node) -> bool:
 
 
 def is_empty(node: Node) -> bool:
-    """Whether there is nothing to compute: no elements, and no Python to run."""
+    """Return whether there is nothing to compute: no elements, and no Python to run."""
     if 0 not in node.shape:
         return False
     op = node.op
@@ -62,7 +62,7 @@ def is_empty(node: Node) -> bool:
 
 
 def is_product(node: Node, target: Target) -> bool:
-    """Whether a target has a kernel with an epilogue for this node."""
+    """Return whether the compiler has a kernel with an epilogue for this node."""
     return (
         (target.supports("convolution") and is_convolution(node))
         or (target.supports("product") and _is_matmul(node))
@@ -80,7 +80,7 @@ def _is_matmul(node: Node) -> bool:
 
 
 def is_movement(node: Node) -> bool:
-    """Whether a node only renames the indices of its operand."""
+    """Return whether a node only renames the indices of its operand."""
     return node.op is not None and _moves(node) and lowerable(node)
 
 
@@ -91,8 +91,8 @@ def _moves(node: Node) -> bool:
     ) and node.inputs[0].dtype == node.dtype
 
 
-class Facts:
-    """What planning asks about a node again and again.
+class NodeFacts:
+    """Facts about a node that planning asks for many times.
 
     Attributes
     ----------
@@ -112,12 +112,12 @@ class Facts:
     axes: tuple[int, ...]
 
 
-def facts_of(order: Iterable[Node], target: Target) -> dict[int, Facts]:
+def facts_of(order: Iterable[Node], target: Target) -> dict[int, NodeFacts]:
     """The facts of nodes, makers first, by their ids."""
-    found: dict[int, Facts] = {}
+    found: dict[int, NodeFacts] = {}
     weights: dict[Any, int] = {}
     for node in order:
-        known, op = Facts(), node.op
+        known, op = NodeFacts(), node.op
         size = weights.get(node.shape)
         known.weight = weights.setdefault(node.shape, weight(node)) if size is None else size
         known.lowers = known.product = known.movement = False
@@ -133,7 +133,7 @@ def facts_of(order: Iterable[Node], target: Target) -> dict[int, Facts]:
 
 
 def source(node: Node) -> Node:
-    """What a chain of movements looks at."""
+    """Return the node behind a chain of movements."""
     while node.op is not None and is_movement(node):
         node = node.inputs[0]
     return node
@@ -147,7 +147,7 @@ def flat_source(node: Node) -> Node:
 
 
 def splits_evenly(shape: Sequence[int], target: Sequence[int]) -> bool:
-    """Whether a reshape between the shapes needs no division of indices.
+    """Return whether a reshape between the shapes needs no division of indices.
 
     It is what ``loops.unravel`` does with the steps of ``loops.ravel``, which makes expressions.
     """

@@ -49,7 +49,7 @@ def _is_zero(node: Node) -> bool:
 
 
 def _moved(node: Node) -> Node:
-    """What a value is before its elements are only moved."""
+    """Return the node behind operations that only move elements."""
     while node.op is not None and "permutation" in node.op.traits:
         node = node.inputs[0]
     return node

@@ -19,7 +19,7 @@ from agnesi.schedule.program import Program
 
 
 class _Signature:
-    """What the kernels of a cluster depend on, apart from which buffers they work on.
+    """The key of a cluster: all that its kernels depend on except for the buffers.
 
     Whatever else is asked about a cluster, or about nodes behind what it reads, belongs in its key.
 
@@ -108,7 +108,7 @@ class _Signature:
 
 @struct
 class _Made:
-    """What a cluster became: its kernels, and buffers that the program lists for it.
+    """The kernels of a cluster, and the buffers that the program lists for it.
 
     ``separate`` is the one of a product whose kernel does not finish what is computed from it.
     The ``pattern`` is looked for when there is another cluster like it; it may stay None then.
@@ -123,7 +123,7 @@ class _Made:
 
 
 class Repeats:
-    """What clusters became, by what their kernels depend on.
+    """The kernels of clusters by their keys.
 
     It is given the program, the clusters by root (``Plan.root``), the buffers of nodes, how to get
     one, and the orders of axes in memory (``schedule.clustering.layout.orders``).
@@ -180,7 +180,8 @@ class Repeats:
 
 
 def _pattern(made: _Made) -> Pattern | None:
-    """What equal clusters get; None where there is more to it than loops and products."""
+    """Return the template of equal clusters, or None where they are more than loops and products.
+    """
     if not made.looked:
         made.looked, made.pattern = True, _found(made)
     return made.pattern

@@ -6,7 +6,17 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from agnesi.core.ir.kernels import Buffer, Kernel, Like, Matrix, Model, Nest, Product, Store, walk
+from agnesi.core.ir.kernels import (
+    Buffer,
+    Instance,
+    Kernel,
+    KernelTemplate,
+    Matrix,
+    Nest,
+    Product,
+    Store,
+    walk,
+)
 from agnesi.core.ir.loops import Affine, Expr, index, make
 from agnesi.core.ir.node import Node
 from agnesi.core.support.record import put_off, struct
@@ -45,8 +55,10 @@ def pattern(kernels: Sequence[Any], given: Iterable[Buffer],
     return Pattern([*kernels], [*listed, *hidden], [[*k.body] for k in kernels], [*exprs])
 
 
-class Again:
-    """What is made of kernels, made again for those that are alike."""
+class TemplateCache:
+    """A cache of functions of kernels, by template: results are made again for kernels of equal
+    structure.
+    """
 
     def __init__(self) -> None:
         #: Of the first of them: its buffers, nodes, and how.
@@ -54,7 +66,7 @@ class Again:
 
     def __call__(self, kernel: Kernel, rows: Sequence[Buffer], parts: Sequence[Buffer],
                  make: Callable[[], list[Any]]) -> list[Any]:
-        """What ``make`` makes of a kernel for some of its buffers, ``rows``, and with ``parts``."""
+        """Return ``make`` of a kernel for some of its buffers, ``rows``, with ``parts``."""
         if kernel.like is None:
             return make()
         given = [*kernel.like.buffers, *parts]
@@ -95,7 +107,7 @@ class _Values:
         self._done: dict[Expr, Expr] | None = None
 
     def stores(self, body: Sequence[Store]) -> list[Store]:
-        """What a kernel stores instead."""
+        """Return the stores of the kernel with its own buffers."""
         done = self._done
         if done is None:
             done = self._done = {}
@@ -135,7 +147,7 @@ def _kernel(kernel: Any, body: Sequence[Store], nodes: list[Node], values: _Valu
         new = Product(nodes, kernel.sizes, a, b, kernel.axes, swap[kernel.total], [],
                       kernel.symbol, kernel.zeros)
     put_off(new, "body", partial(values.stores, body))
-    new.__dict__["like"] = Like(kernel.like.model, [swap[b] for b in kernel.like.buffers])
+    new.__dict__["like"] = Instance(kernel.like.model, [swap[b] for b in kernel.like.buffers])
     return new
 
 
@@ -144,5 +156,5 @@ def _liken(kernel: Any) -> None:
     reads, writes = kernel.reads(), kernel.writes()
     total = [kernel.total] if isinstance(kernel, Product) else []
     numbers = {b: i for i, b in enumerate(dict.fromkeys([*reads, *writes, *total]))}
-    model = Model(tuple([numbers[b] for b in reads]), tuple([numbers[b] for b in writes]))
-    kernel.__dict__["like"] = Like(model, [*numbers])
+    model = KernelTemplate(tuple([numbers[b] for b in reads]), tuple([numbers[b] for b in writes]))
+    kernel.__dict__["like"] = Instance(model, [*numbers])

@@ -26,9 +26,14 @@ from agnesi.core.ir.node import Node
 from agnesi.core.support.dtypes import name_of
 from agnesi.core.support.errors import DeviceError, at
 from agnesi.schedule.clustering.cluster import Cluster
-from agnesi.schedule.clustering.clustering import Plan, unfused
+from agnesi.schedule.clustering.clustering import Clustering, unfused
 from agnesi.schedule.clustering.convolutions import sizes_of
-from agnesi.schedule.clustering.layout import by_memory, channels_last, strides_in, turned
+from agnesi.schedule.clustering.layout import (
+    by_memory,
+    channels_last,
+    channels_last_copies,
+    strides_in,
+)
 from agnesi.schedule.clustering.node_facts import (
     flat_source,
     in_reals,
@@ -45,7 +50,7 @@ from agnesi.schedule.lowering.foreign import foreign
 from agnesi.schedule.lowering.library_calls import called, loaded
 from agnesi.schedule.lowering.library_products import in_library, taps_in_library
 from agnesi.schedule.lowering.piecewise import filled, finished, only_at
-from agnesi.schedule.lowering.split_filter_gradients import in_parts
+from agnesi.schedule.lowering.split_filter_gradients import split_filter_gradients
 from agnesi.schedule.program import Program, Request
 
 
@@ -59,7 +64,7 @@ def lower(program: Program) -> Program:
 
 
 class _Lowering:
-    def __init__(self, program: Program, plan: Plan) -> None:
+    def __init__(self, program: Program, plan: Clustering) -> None:
         self.program = program
         self.plan = plan
         self.clusters = plan.present()
@@ -148,7 +153,9 @@ class _Lowering:
 
     # -- checks ---------------------------------------------------------------------------
     def _note_checks(self, order: Sequence[Node]) -> None:
-        """What is to be checked, by the root that tells; what an argument tells is first."""
+        """Collect checks by the materialized value that holds their flag; those on arguments come
+        first.
+        """
         self._checks: dict[int, list[Kernel]] = {}
         for node in order:
             if node.op is None or node.op.condition is None:
@@ -234,7 +241,7 @@ class _Lowering:
             self._repeats.emit(cluster, self._product)
 
     def _called(self, root: Node) -> bool:
-        """Whether a function does the operation, from here on."""
+        """Return whether a library function computes the node, and use it from here on."""
         kernels = called(root, self._buffer(root), self._element, self.target)
         self.program.buffers += [b for k in kernels if isinstance(k, Foreign) for b in k.scratch]
         self.program.kernels += kernels
@@ -405,7 +412,7 @@ class _Lowering:
             value = loops.load(total, name_of(node.dtype), total.place(at))
             nodes, body = [node], [Store(buffer, buffer.place(at), value)]
         kind, sizes = sizes_of(node)
-        kernels, buffers = in_parts(
+        kernels, buffers = split_filter_gradients(
             Convolution(nodes, kind=kind, sizes=sizes, a=a, b=b, axes=axes, total=total, body=body,
                         symbol=taps_in_library(node, sizes, self.library))
         )
@@ -419,7 +426,7 @@ class _Lowering:
         found = [self._strided(i, False) for i in node.inputs]
         if self.prefers is None:
             return found
-        copied = turned(node, found, id(node) in self.orders, self.prefers)
+        copied = channels_last_copies(node, found, id(node) in self.orders, self.prefers)
         for i in [i for i, c in enumerate(copied) if c]:
             x = node.inputs[i]
             if id(x) not in self._copies:

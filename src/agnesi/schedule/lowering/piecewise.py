@@ -78,7 +78,7 @@ def _target(part: Part, at: At) -> At:
 
 
 def only_at(body: Sequence[Store], total: Buffer, at: At) -> bool:
-    """Whether stores read a sum only at the point where it is finished."""
+    """Return whether stores read a sum only at the index where it is finished."""
     place = total.place(at)
     for value in walk([s.value for s in body]):
         if value.op == "load" and value.param[0] is total and value.param[1] != place:

@@ -25,7 +25,7 @@ _MIN_PART_PIXELS = 200
 _MIN_PART_MULTIPLY_ADDS = 1 << 17
 
 
-def in_parts(kernel: Convolution) -> tuple[list[Kernel], list[Buffer]]:
+def split_filter_gradients(kernel: Convolution) -> tuple[list[Kernel], list[Buffer]]:
     """The kernels that compute the same, where that takes several, and the new memory."""
     count = _parts(kernel)
     if count == 1:

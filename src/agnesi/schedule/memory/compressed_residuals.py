@@ -56,7 +56,9 @@ def _peak(lives: Mapping[Buffer, Sequence[int]], count: int) -> int:
 
 
 def _made_once(b: Buffer, kernels: Sequence[Any]) -> bool:
-    """Whether the first of the kernels fills a buffer for good, each element with one value."""
+    """Return whether the first of the kernels fills a buffer completely, each element with one
+    value.
+    """
     maker, *readers = kernels
     stores = [s for s in maker.stores() if s.buffer is b]
     return (

@@ -9,7 +9,7 @@ from agnesi.core.ir.loops import Affine, Axis, Expr
 
 
 def reads_rows_first(nest: Nest, source: Buffer, target: Store) -> bool:
-    """Whether each row of ``source`` is read before that row of the target is written.
+    """Return whether each row of ``source`` is read before that row of the target is written.
 
     A row are the elements that the nest's sums run over, along its last axes.  Their sweeps come
     before the loops that store along these axes, and so do stores of one element for each row.
@@ -51,7 +51,7 @@ def _is_load(value: Expr, source: Buffer) -> bool:
 
 
 def _outside(value: Expr) -> Iterator[Expr]:
-    """What is computed outside of sums."""
+    """Return the parts of an expression that are evaluated outside of sums."""
     seen, stack = {value}, [value]
     while stack:
         value = stack.pop()
@@ -62,7 +62,7 @@ def _outside(value: Expr) -> Iterator[Expr]:
 
 
 def _is_in_row(at: Affine, place: Affine, along: frozenset[Axis]) -> bool:
-    """Whether an index is an element, known to exist, of the row that ``place`` is in."""
+    """Return whether an index is surely an element of the row that ``place`` is in."""
     if len(at.atoms) != 1 or len(along) != 1:
         return False
     (atom,), (axis,) = at.atoms, along
@@ -75,7 +75,7 @@ def _is_in_row(at: Affine, place: Affine, along: frozenset[Axis]) -> bool:
 
 
 def _is_between(value: Expr, n: int) -> bool:
-    """Whether an index is made to lie in [0, n)."""
+    """Return whether an index is clipped to [0, n)."""
     if value.op != "minimum" or value.args[0].op != "maximum":
         return False
     low, high = value.args[0].args[1], value.args[1]

@@ -199,14 +199,14 @@ def _limited(program: Program, limit: int) -> list[Kernel]:
 
 
 def _idle(kernel: Kernel) -> bool:
-    """Whether a kernel copies a buffer onto itself."""
+    """Return whether a kernel copies a buffer onto itself."""
     return isinstance(kernel, Nest) and _copies(kernel) and all(
         _spot(s.value.param[0]) == _spot(s.buffer) for s in kernel.body
     )
 
 
 def _copies(nest: Nest) -> bool:
-    """Whether a nest does nothing but write buffers as others are."""
+    """Return whether a nest does nothing but copy buffers."""
     return bool(nest.answer(_copies, lambda: all(
         s.value.op == "load" and s.value.param[1] == s.offset for s in nest.body
     )))
@@ -230,7 +230,7 @@ def _copy(state: Buffer, result: Buffer) -> Kernel:
 
 
 def overwrites_safely(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
-    """Whether a kernel may write ``target`` over the memory of ``source`` that it reads.
+    """Return whether a kernel may write ``target`` over the memory of ``source`` that it reads.
 
     It may if every element of ``source`` is read only where the same element of ``target`` is
     written, in the same step of the loops, and first read before that; or if rows are read as a
@@ -257,7 +257,8 @@ def _overwrites(kernel: Kernel, source: Buffer, target: Buffer) -> bool:
 
 
 def _reads_where_it_writes(kernel: Kernel, source: Buffer, target: Store) -> bool:
-    """Whether elements are read where the same elements of the target are written, and before."""
+    """Return whether elements are read where the same elements of the target are written, and
+    before."""
     place = target.offset
     written = loaded = False
     for store in kernel.stores():
@@ -298,7 +299,7 @@ def _goes_in_place(kernels: Sequence[Kernel], dependence: Dependence, state: Buf
 
 
 def _same(a: Buffer, b: Buffer) -> bool:
-    """Whether the elements of both lie in the same way."""
+    """Return whether two buffers have the same layout."""
     if a.contiguous and b.contiguous:
         return a.size == b.size and a.dtype == b.dtype
     return a.shape == b.shape and a.dtype == b.dtype and a.strides == b.strides

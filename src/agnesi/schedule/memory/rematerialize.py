@@ -101,7 +101,7 @@ class Remaker:
         self._handed: dict[tuple[int, Buffer], list[Buffer]] = {}
 
     def _repeats(self, k: int, b: Buffer) -> bool:
-        """Whether a kernel does the same when it runs again."""
+        """Return whether a kernel has the same results when it runs again."""
         kernel = self.kernels[k]
         if isinstance(kernel, Nest) and kernel.ordered:
             return False
@@ -150,7 +150,7 @@ class Remaker:
         return True
 
     def _operands(self, b: Buffer) -> list[Buffer]:
-        """What the kernel of a buffer reads for that buffer alone."""
+        """Return the buffers that a kernel reads for one of its buffers alone."""
         found = self._known.get(b)
         if found is None:
             reads, writes = self.touches[self.writer[b]]
@@ -352,7 +352,7 @@ def _excess(profile: Sequence[int], goal: int) -> int:
 
 
 def _cost(kernel: Kernel, b: Buffer, costs: Costs) -> float:
-    """What it takes to run a kernel for one of its buffers, in scalar operations, about."""
+    """Return about how many scalar operations a kernel takes for one of its buffers."""
     values = [s.value for s in kernel.stores() if s.buffer is b]
     work: float = b.nbytes / costs.bytes_per_operation
     for value in walk(values):

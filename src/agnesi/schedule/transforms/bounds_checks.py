@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agnesi.core.ir import loops
-from agnesi.core.ir.foreign import Call, Told, result
+from agnesi.core.ir.foreign import BoundsCheck, Call, result
 from agnesi.core.ir.kernels import Buffer, Check, Foreign, Kernel, Nest, Store
 from agnesi.core.support.record import replace
 from agnesi.schedule.program import Program
@@ -40,7 +40,7 @@ def fuse_bounds_checks(program: Program) -> Program:
     return program
 
 
-def _asking(kernel: Foreign, told: Told, kernels: Sequence[Kernel]) -> list[Check]:
+def _asking(kernel: Foreign, told: BoundsCheck, kernels: Sequence[Kernel]) -> list[Check]:
     """The checks for what a function can tell."""
     node = kernel.nodes[0].inputs[told.operand]
     if node.op is None or node.op.name != "ensure" or node.op.bounds != told.bounds:

@@ -78,11 +78,12 @@ class _Traffic:
 
     @property
     def moves(self) -> bool:
-        """Whether others may run before it that came behind it."""
+        """Whether kernels behind it may run before it."""
         return isinstance(self.kernel, Nest | Product)
 
     def needs(self, reads: set[Buffer], writes: set[Buffer]) -> bool:
-        """Whether it has to stay behind what reads and writes these, or before it."""
+        """Return whether it has to stay behind what reads and writes these buffers, or before it.
+        """
         return not (self.writes.isdisjoint(reads) and self.writes.isdisjoint(writes)
                     and self.reads.isdisjoint(writes))
 

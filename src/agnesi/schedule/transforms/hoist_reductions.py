@@ -36,7 +36,7 @@ from agnesi.schedule.evaluation_counts import (
     loops_of,
     turns,
 )
-from agnesi.schedule.lowering.kernel_templates import Again
+from agnesi.schedule.lowering.kernel_templates import TemplateCache
 from agnesi.schedule.program import Program
 
 #: Instructions that materializing a value saves in all, at least.
@@ -51,7 +51,7 @@ _MAX_CHEAP_EVALUATIONS = 4
 
 def materialize(program: Program) -> Program:
     """Give such values memory."""
-    again = Again()
+    again = TemplateCache()
     result: list[Kernel] = []
     for kernel in program.kernels:
         new = again(kernel, (), (), partial(_apart, kernel)) if _repeats(kernel) else [kernel]
@@ -68,7 +68,7 @@ def materialize(program: Program) -> Program:
 
 
 def _repeats(kernel: Kernel) -> bool:
-    """Whether a kernel computes values again and again."""
+    """Return whether a kernel evaluates values more than once."""
     if not isinstance(kernel, Nest | Product | Convolution):
         return False
     return bool(kernel.answer(_repeats, lambda: bool(_repeated(kernel))))
@@ -207,7 +207,9 @@ def _repeated(kernel: Any) -> dict[Expr, Loops]:
 
 def _is_worth(kernel: Kernel, value: Expr, outside: Loops, here: Loops,
               idle: Sequence[Axis]) -> bool:
-    """Whether memory for a value saves much: ``here`` it is evaluated, ``idle`` without need."""
+    """Return whether materializing a value saves much: it is evaluated in the loops ``here``, of
+    which ``idle`` do not change it.
+    """
     if turns(idle) < _MAX_EXPENSIVE_EVALUATIONS:
         return False
     saved = 0
@@ -230,6 +232,6 @@ def _is_worth(kernel: Kernel, value: Expr, outside: Loops, here: Loops,
 
 
 def _stands_alone(value: Expr, written: set[Buffer]) -> bool:
-    """Whether a value can be computed before its kernel."""
+    """Return whether a value can be computed before its kernel."""
     read = buffers_of([value])
     return written.isdisjoint(read) and all([b.role != "sum" for b in read])

@@ -47,8 +47,7 @@ def privatize(program: Program) -> Program:
 
 
 def _is_sums(nest: Nest, most: int) -> bool:
-    """Whether a nest along one axis, in order, adds to many times fewer places, of ``most`` bytes
-    together."""
+    """Return whether a nest along one axis, in order, adds to many times fewer elements."""
     if len(nest.axes) != 1 or not nest.ordered:
         return False
     sizes: list[Any] = [nest.axes[0].extent, *(s.buffer.size for s in nest.body)]
@@ -66,7 +65,7 @@ def _is_sums(nest: Nest, most: int) -> bool:
 
 
 def _is_sum(s: Store) -> bool:
-    """Whether a store adds a float to the place that it writes."""
+    """Return whether a store adds a float to the element that it writes."""
     dtype = s.buffer.dtype.name
     return (
         dtype in ("float32", "float64") and s.buffer.contiguous and bool(s.offset.atoms)
@@ -75,7 +74,9 @@ def _is_sum(s: Store) -> bool:
 
 
 def _spread(nest: Nest) -> tuple[list[Nest], list[Kernel], list[Buffer]]:
-    """What fills tables of places, what adds up by copies, and the memory of both."""
+    """Return nests that fill tables of indices, kernels that sum into copies, and the buffers of
+    both.
+    """
     (axis,) = nest.axes
     nest, found, tables = _with_places(nest, axis)
     turns, rest = divmod(axis.extent, _PRIVATE_COPIES)
@@ -151,7 +152,7 @@ def _moved(s: Store, axis: Axis, to: Affine, copy: Buffer, start: int) -> Store:
 
 
 def _totals(nest: Nest, copies: Sequence[Sequence[tuple[Buffer, int]]]) -> list[Kernel]:
-    """What adds copies up in the first of them, one nest for those of equal size."""
+    """Return the nests that sum the copies into the first one, a nest for those of equal size."""
     found: dict[int, list[Store]] = {}
     for copy in copies:
         (target, _), *_ = copy

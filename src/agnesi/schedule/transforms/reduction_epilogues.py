@@ -19,7 +19,7 @@ from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, fresh_axes, l
 from agnesi.core.support.record import replace
 from agnesi.core.target import Costs
 from agnesi.schedule.iteration_space import axes_of, point
-from agnesi.schedule.lowering.kernel_templates import Again
+from agnesi.schedule.lowering.kernel_templates import TemplateCache
 from agnesi.schedule.program import Program
 
 #: Parts of the rows, at most.
@@ -44,7 +44,7 @@ class _Sums:
         self.parts: dict[Buffer, Buffer | None] = {}
         self._makers: dict[Buffer, Nest] = {}
         self._cut: dict[int, list[Any]] = {}
-        self._again = Again()
+        self._again = TemplateCache()
         written = [kernel.writes() for kernel in kernels]
         writers = Counter([b for buffers in written for b in buffers])
         result: list[Kernel] = []
@@ -107,7 +107,7 @@ def _sums_of(kernel: Nest, costs: Costs) -> list[tuple[Expr, Buffer, Affine]]:
 
 
 def _is_sum(value: Expr) -> bool:
-    """Whether it adds up elements of a buffer."""
+    """Return whether an expression sums elements of a buffer."""
     return (
         value.op == "reduce" and value.param[0] == "add" and value.args[0].op == "load"
         and value.dtype in ("float32", "float64")
@@ -120,13 +120,13 @@ def _is_big(buffer: Buffer, costs: Costs) -> bool:
 
 
 def _is_over_rows(rows: Buffer, place: Affine, total: Expr) -> bool:
-    """Whether all rows of a matrix are added up, for every column."""
+    """Return whether all rows of a matrix are summed, for every column."""
     bound, left = total.param[1], [*place.free - {*total.param[1]}]
     return len(left) == 1 < left[0].extent and _is_whole(rows, place, (*bound, *left))
 
 
 def _is_whole(buffer: Buffer, place: Affine, axes: Sequence[Axis]) -> bool:
-    """Whether axes run over all elements of a buffer in order."""
+    """Return whether axes run over all elements of a buffer in order."""
     extents = [a.extent for a in axes]
     steps = {a: c for a, c in zip(axes, row_major(extents), strict=True) if a.extent != 1}
     return place == Affine(0, steps) and math.prod(extents) == buffer.size

@@ -16,7 +16,7 @@ from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.kernels import Buffer, Kernel, Nest, Store, axes_in, walk
 from agnesi.core.ir.loops import Affine, Axis, Expr, Substitution, fresh_axis, load
 from agnesi.core.support.record import replace
-from agnesi.schedule.lowering.kernel_templates import Again
+from agnesi.schedule.lowering.kernel_templates import TemplateCache
 from agnesi.schedule.program import Program
 
 #: Results from which threads share these instead.
@@ -32,7 +32,7 @@ _KEPT = ("float32", "float64", "int32", "int64", "bool")
 
 def split_reductions(program: Program) -> Program:
     """Cut large reductions in parts, which get memory."""
-    again, least = Again(), program.request.target.costs.nest_operations
+    again, least = TemplateCache(), program.request.target.costs.nest_operations
     result: list[Kernel] = []
     for kernel in program.kernels:
         new = again(kernel, (), (), partial(_cut, kernel, least)) if _has_little(kernel) else []
@@ -45,7 +45,7 @@ def split_reductions(program: Program) -> Program:
 
 
 def _has_little(kernel: Kernel) -> TypeGuard[Nest]:
-    """Whether a kernel's points are so few that threads cannot share them."""
+    """Return whether a kernel has so few elements that threads cannot share them."""
     if type(kernel) is not Nest or kernel.ordered:
         return False
     sizes = [a.extent for a in kernel.axes]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from agnesi.codegen.kernels.conv.dense import Dense, View, merged_stride, retold
+from agnesi.codegen.kernels.conv.dense import Dense, View, merged_stride, stores_with_sum
 from agnesi.codegen.kernels.conv.weightplan import in_place, streams
 from agnesi.codegen.kernels.gemm.costs import Machine
 from agnesi.codegen.loops.collapse import collapse
@@ -32,7 +32,7 @@ def as_product(kernel: Convolution, dense: Dense, machine: Machine) -> Product |
 
 
 def _is_slim(dense: Dense, machine: Machine) -> bool:
-    """Whether a gradient has too few filters to turn the cotangent for them."""
+    """Return whether a gradient has too few filters for the cotangent to be transposed for them."""
     _, o, c, *_ = dense.axes
     return o.extent < min(_MIN_TRANSPOSED_FILTERS, c.extent) or (
         c.extent <= _MAX_UNCOPIED_CHANNELS and in_place(dense, machine)
@@ -77,7 +77,7 @@ def _weight(kernel: Convolution, dense: Dense, counts: tuple[Any, ...]) -> Produ
     total = Buffer((group.extent, o.extent, c.extent), dtype, "sum")
     at = total.place([Affine(0, {axis: 1}) for axis in (group, o, c)])
     sizes = (group.extent, o.extent, c.extent, math.prod(counts))
-    body = list(retold(dense, load(total, dtype.name, at)))
+    body = list(stores_with_sum(dense, load(total, dtype.name, at)))
     return Product(kernel.nodes, sizes, a, b, (group, o, c), total, body, symbol=kernel.symbol)
 
 
@@ -91,7 +91,7 @@ def _merged(kernel: Convolution, dense: Dense, every: tuple[Axis, ...],
     flat.insert(every.index(places[0]), length)
     total = Buffer(tuple(flat), dtype, "sum")
     at = spread.place([Affine(0, {a: 1}) for a in every])
-    stores = retold(dense, load(total, dtype.name, at))
+    stores = stores_with_sum(dense, load(total, dtype.name, at))
     left, both, _ = collapse(places, [*stores, Store(total, at, load(total, dtype.name, at))])
     if len(left) > 1:
         return None

@@ -43,13 +43,13 @@ class Span:
 
     @property
     def inside(self) -> bool:
-        """Whether no place reaches beyond the source."""
+        """Whether no position of the axis is outside of the source."""
         last = self.origin + (self.count - 1) * self.stride + self.reach
         return self.origin >= 0 and surely(lambda: last <= self.size)
 
     @property
     def open(self) -> bool:
-        """Whether places or the source have a run-time number."""
+        """Whether the number of positions or the size of the source is dynamic."""
         return isinstance(self.count, Extent) or isinstance(self.size, Extent)
 
     @property
@@ -59,7 +59,7 @@ class Span:
 
     @property
     def plain(self) -> bool:
-        """Whether places are the positions of the source."""
+        """Whether the positions are the indices of the source."""
         return self.taps == 1 and self.stride == 1 and self.origin == 0 and self.count == self.size
 
 
@@ -140,7 +140,9 @@ class Dense:
         return tuple([s.count for s in self.spans])
 
     def squared(self, lanes: int) -> bool:
-        """Whether there are some taps both ways, as squares want, and channels for vectors."""
+        """Return whether Winograd tiles fit: several taps along two axes, and channels enough for
+        vectors.
+        """
         d, h, w = self.spans
         taps = all(s.taps > 1 and s.stride == 1 for s in (h, w)) and d.taps > 0
         return taps and min(self.channels, self.outputs) >= lanes >= 4
@@ -228,7 +230,7 @@ def substituted(kernel: Convolution, places: list[Affine]) -> tuple[tuple[Store,
     return body, change(load(kernel.total, kernel.total.dtype.name, kernel.total.place(at)))
 
 
-def retold(dense: Dense, key: Expr) -> list[Store]:
+def stores_with_sum(dense: Dense, key: Expr) -> list[Store]:
     """The stores of a body that has ``key`` for its sum."""
     change = Substitution({}, {dense.key: key})
     return [Store(s.buffer, s.offset, change(s.value)) for s in dense.body]

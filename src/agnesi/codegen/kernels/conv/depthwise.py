@@ -25,7 +25,7 @@ from agnesi.core.ir.dims import Size
 
 
 class _Channels:
-    """What both kinds share: tiles, and loops over vectors of channels."""
+    """What both kinds of depthwise kernels share: tiles, and loops over vectors of channels."""
 
     def __init__(self, b: Builder, plan: DepthwisePlan, source: Value, other: Value,
                  finish: Finish, scratch: Value) -> None:
@@ -77,7 +77,7 @@ class _Channels:
             yield tall, b.icmp(mine, tile, i64(lines.big))
 
     def _present(self, corner: Corner, i: Value, j: Value) -> Value | None:
-        """Whether a result of a tile is there; None where all are."""
+        """Return whether a result of a tile exists, as a bool of the code; None where all do."""
         b, (_, h, w), found = self.b, self.dense.spans, None
         for at, first, span, some in (
             (i, corner.y, h, isinstance(self.plan.lines, OpenRows)), (j, corner.x, w, corner.partly)

@@ -23,7 +23,7 @@ _INSTRUCTION_TIME_SHARE = 0.0001
 _EDGE_CYCLES = 0.4
 #: Cycles around each tile.
 _TILE_CYCLES = 25.0
-_SETS_SPAN = 4096  # bytes after which the sets of a first cache come round
+_SETS_SPAN = 4096  # bytes after which the sets of a first-level cache come round
 #: Cache lines in one set that may be counted on.
 _USABLE_WAYS = 3
 #: Cache lines that cause no conflicts in any cache.
@@ -42,7 +42,8 @@ class Steps(NamedTuple):
 
 @record
 class Window:
-    """What a tile of ``lines`` x ``places`` results reads: planes of lines of pixels.
+    """The part of the image that a tile of ``lines`` x ``places`` results reads: planes of lines of
+    pixels.
 
     Only lines and pixels that some tap may meet are counted; ``down`` and ``right`` are the
     positions of the source from one to the next.
@@ -118,7 +119,7 @@ class DepthwisePlan:
     places: Rows
     units: int
     spill: bool  # sums go through scratch to the epilogue
-    ahead: bool  # lines are called into the second cache before they are read
+    ahead: bool  # lines are called into the second-level cache before they are read
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -195,7 +196,7 @@ class DepthwisePlan:
 
     @property
     def apart(self) -> int:
-        """Positions whose lines may be in the first cache at once."""
+        """Positions whose lines may be in the first-level cache at once."""
         step = abs(self.dense.source.strides[4]) * self.itemsize
         return max(_UNCONTENDED_LINES, _USABLE_WAYS * _SETS_SPAN // math.gcd(step, _SETS_SPAN))
 

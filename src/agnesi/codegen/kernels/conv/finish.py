@@ -58,7 +58,7 @@ def lines(b: Builder, type_: str, finish: Finish, dense: Dense, lanes: int,
           room: Value) -> FinishLine:
     """The epilogue for results whose neighbours in memory are places of a line, not columns.
 
-    Sums are turned by squares of ``lanes``, in ``room`` for one; sums behind a line are read.
+    Sums are transposed by squares of ``lanes``, in ``room`` for one; sums behind a line are read.
     """
     count = b.size(dense.spans[2].count)
     rest = dense.spans[2].count % lanes

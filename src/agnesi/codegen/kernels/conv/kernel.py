@@ -11,7 +11,7 @@ from agnesi.codegen.kernels.conv.conv1x1 import as_product
 from agnesi.codegen.kernels.conv.dense import Dense, dense_parts, weight_part
 from agnesi.codegen.kernels.conv.finish import apart, called, lines, rows, vectors
 from agnesi.codegen.kernels.conv.layouts import store_cycles
-from agnesi.codegen.kernels.conv.parameter_table import call_told, constants
+from agnesi.codegen.kernels.conv.parameter_table import call_with_table, constants
 from agnesi.codegen.kernels.conv.plan import MAX_WORKSPACE_BYTES, WidePlan, fewest_cycles, plan_wide
 from agnesi.codegen.kernels.conv.rowsplan import RowsPlan, plan_rows
 from agnesi.codegen.kernels.conv.weight_pixels_plan import PlacesPlan, plan_places
@@ -59,7 +59,9 @@ class ConvPlan:
 
     @property
     def tiled(self) -> bool:
-        """Whether nothing takes time but what are functions of their own where code is shared."""
+        """Whether all expensive parts are shared functions, so that the kernel's own code can be
+        compiled at the quickest level.
+        """
         return not any(
             isinstance(p, tuple) or (not isinstance(p, Call) and p.emitter.startswith("depthwise"))
             for p in self.parts
@@ -67,7 +69,7 @@ class ConvPlan:
 
     @property
     def parallel(self) -> bool:
-        """Whether it is worth several threads."""
+        """Whether the kernel is worth several threads."""
         return guess(self.units) > 1 and (isinstance(self.work, Extent) or self.spare > 0)
 
     @property
@@ -225,5 +227,6 @@ def _emit_squares(b: Builder, part: Any, emitter: Any,
 
     product = product_of(b, part.type, part.panels[0].pieces, part.rows)
     function = apart(b, dense, part.type, part.lanes, along, pointer)
-    call_told(b, part.emitter.split(":")[0], shape, part, body, *given, b.parameters[0], product,
-              function)
+    call_with_table(
+        b, part.emitter.split(":")[0], shape, part, body, *given, b.parameters[0], product, function
+    )

@@ -133,7 +133,7 @@ def _by_channels(kind: str, sizes: ConvSizes, lanes: int) -> float:
 
 
 def _squared(sizes: ConvSizes, lanes: int) -> bool:
-    """Whether squares of results may be computed in another basis."""
+    """Return whether tiles of results may be computed in Winograd's transformed space."""
     taps = len(sizes.kernel) > 1 and min(sizes.kernel[-2:]) > 1
     channels = min(sizes.channels, sizes.filters) >= lanes
     return taps and channels and set(sizes.stride[-2:]) == {1}

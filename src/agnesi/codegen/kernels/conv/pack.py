@@ -17,7 +17,7 @@ Number = int | Value
 
 def _shared(b: Builder, prefix: str, key: Hashable, body: Callable[..., None],
             *given: Value) -> None:
-    """What ``body`` writes, as a function that kernels share where the policy says so."""
+    """Emit ``body`` in place, or as a function that kernels share where the policy says so."""
     if b.module.policy.shared_kernels and not b.hot:
         apart(b, prefix, key, body, *given, hot=False)
     else:
@@ -95,7 +95,8 @@ def copy_spread(b: Builder, type_: str, source: Value, target: Value, count: Val
 
 
 class Copy(NamedTuple):
-    """How places are copied, all in one or each alone; ``pieces`` are of those that are turned."""
+    """How places are copied, all in one or each alone; ``pieces`` are of those that are
+    transposed."""
 
     how: str
     pieces: tuple[Piece, ...] = ()
@@ -133,7 +134,7 @@ def copy_places(b: Builder, type_: str, source: Value, target: Value, count: Val
                         piece.lanes, nonempty=True) as loop:
                 here = b.gep(type_, source, b.mul(loop.index, b.size(step)))
                 there = b.gep(type_, target, loop.index)
-                _turned(b, type_, here, step, count, piece, there, pitch)
+                _pack_transposed(b, type_, here, step, count, piece, there, pitch)
     elif shared and copy.how == "spread":
         _copy_plainly(b, type_, source, target, count, width, steps, pitch, lanes_)
     elif shared:
@@ -191,8 +192,16 @@ def _put_piece(b: Builder, type_: str, source: Value, target: Value, piece: Piec
     b.store(value, target, element_bytes(type_))
 
 
-def _turned(b: Builder, type_: str, source: Value, step: Number, count: Value, piece: Piece,
-            target: Value, pitch: Number) -> None:
+def _pack_transposed(
+    b: Builder,
+    type_: str,
+    source: Value,
+    step: Number,
+    count: Value,
+    piece: Piece,
+    target: Value,
+    pitch: Number,
+) -> None:
     """All places of one piece, from memory where places are neighbours."""
     def body(b: Builder, source: Value, target: Value, count: Value, step: Value,
              pitch: Value) -> None:
@@ -204,7 +213,8 @@ def _turned(b: Builder, type_: str, source: Value, step: Number, count: Value, p
 
 def _turn(b: Builder, type_: str, places: tuple[Value, Value], steps: tuple[Value, Value],
           count: Value, piece: Piece) -> None:
-    """Blocks of a few places are turned inside of 128-bit lanes, which every machine does fast."""
+    """Blocks of a few places are transposed inside of 128-bit lanes, which every machine does
+    fast."""
     depth, align = 16 // element_bytes(type_), element_bytes(type_)
     (source, target), (step, pitch) = places, steps
 
@@ -286,7 +296,7 @@ def pack_filters(b: Builder, type_: str, source: Value, strides: Sequence[Any],
 
 
 def _contiguous(strides: Sequence[int], counts: Sequence[int]) -> bool:
-    """Whether several axes lie in memory as one, in either direction."""
+    """Return whether several axes are one axis in memory, in either direction."""
     step = 0
     for stride, count in zip(reversed(strides), reversed(counts), strict=True):
         if count == 1:

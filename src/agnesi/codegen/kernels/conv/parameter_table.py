@@ -17,14 +17,14 @@ class Told:
         self._thing, self._number, self._path = thing, number, path
 
     def __getattr__(self, name: str) -> Any:
-        found = self._told(f".{name}", getattr(self._thing, name))
+        found = self._parameter(f".{name}", getattr(self._thing, name))
         setattr(self, name, found)
         return found
 
     def __getitem__(self, i: int) -> Any:
-        return self._told(f"[{i}]", self._thing[i])
+        return self._parameter(f"[{i}]", self._thing[i])
 
-    def _told(self, name: str, found: Any) -> Any:
+    def _parameter(self, name: str, found: Any) -> Any:
         if isinstance(found, int | Extent):
             return self._number(self._path + name, found)
         return Told(found, self._number, self._path + name)
@@ -35,7 +35,7 @@ def constants(b: Builder, plan: Any) -> Any:
     return Told(plan, lambda _, n: b.size(n))
 
 
-def call_told(b: Builder, prefix: str, key: Hashable, plan: Any, body: Callable[..., None],
+def call_with_table(b: Builder, prefix: str, key: Hashable, plan: Any, body: Callable[..., None],
               *given: Value) -> None:
     """Call a function that all plans of this key share, with the plan's numbers in a table.
 

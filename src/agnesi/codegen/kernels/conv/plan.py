@@ -135,7 +135,9 @@ def blocks_for(count: Any, each: Any, blocks: int) -> Any:
 
 
 def unevenness(units: int) -> float:
-    """What so many equal units cost on top, weighed over one, two and four threads."""
+    """Return the relative time that equal units cost on top by idle threads, averaged over 1, 2 and
+    4 threads.
+    """
     waits = sum(-(-units // threads) * threads / units - 1 for threads in (2, 4))
     return 1 + _IDLE_WEIGHT * waits
 
@@ -187,20 +189,22 @@ def opened(rows: Rows, count: Size) -> Rows:
 
 
 def fewest_cycles(dense: Dense, machine: Machine) -> float:
-    """What tiles take at least, if they leave out all taps outside of the source."""
+    """Return a lower bound of the cycles of all tiles, with all taps outside of the source left
+    out.
+    """
     _, h, w = dense.spans
     inside = (1 - _outside(h)) * (1 - _outside(w))
     return dense.work / machine.lanes * unit_cycles(machine.lanes, machine.itemsize) * inside
 
 
 def _readable(dense: Dense, clipped: bool) -> bool:
-    """Whether tiles can read the source in place: no borders, channels side by side."""
+    """Return whether tiles can read the source in place: no borders, channels contiguous."""
     channels = dense.source.strides[1] == 1 or dense.channels == 1
     return channels and (clipped or all(s.inside for s in dense.spans))
 
 
 def scattered(dense: Dense, machine: Machine) -> bool:
-    """Whether the places of a source for one tap lie on different pages of memory."""
+    """Return whether the pixels of a source for one tap fall on different pages of memory."""
     step = abs(dense.source.strides[4]) * machine.itemsize
     return dense.depth == dense.channels and step >= _SET_STRIDE_BYTES // 2
 
@@ -286,7 +290,7 @@ def _cost(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows
 
 
 def _blocks(dense: Dense, machine: Machine, cut: Cut) -> tuple[int, int]:
-    """Line and row blocks, so that what a block reads stays in the second cache."""
+    """Line and row blocks, so that what a block reads stays in the second-level cache."""
     limit = machine.l2 // _L2_DIVISOR
 
     def size(line_blocks: int, row_blocks: int) -> int:

@@ -93,7 +93,9 @@ class PackedLines:
                     (1, step), plan.channel, plan.lanes)
 
     def _filled(self, rest: int) -> tuple[int, int]:
-        """What of the positions with a remainder is inside of the source."""
+        """Return the first and the last (exclusive) position with remainder ``rest`` inside of the
+        source.
+        """
         w = self.plan.dense.spans[2]
         start = max(0, -(-(-w.origin - rest) // w.stride))
         stop = max(start, (w.size - 1 - w.origin - rest) // w.stride + 1)

@@ -87,7 +87,7 @@ def extent(b: Builder, span: Any, start: Value, stop: Value) -> tuple[Value, Val
 
 
 def inside(b: Builder, span: Any, at: Value) -> Value:
-    """Whether a position is one of the source."""
+    """Return whether a position is one of the source."""
     return b.icmp("ult", at, b.size(span.size))
 
 

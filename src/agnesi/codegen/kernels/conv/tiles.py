@@ -21,7 +21,8 @@ Inner = Callable[[Builder, Value, Value, list[Value]], list[Value]]
 
 
 class Turn(NamedTuple):
-    """A loop of the nest: how often, and how far both operands move from one turn to the next."""
+    """A loop of the nest: how often, and how far both operands move from one iteration to the
+    next."""
 
     times: int | Value
     row_step: int | Value
@@ -46,7 +47,7 @@ def known(b: Builder, n: Size) -> int | Value:
 
 
 def pitches(b: Builder, step: Value) -> tuple[Value, ...]:
-    """What a tile of rows that are ``step`` apart needs."""
+    """Return 1 to ``_ROWS_PER_POINTER`` times ``step``, by which rows of a tile are addressed."""
     return tuple([b.mul(step, i64(n)) for n in range(1, _ROWS_PER_POINTER + 1)])
 
 
@@ -79,7 +80,7 @@ class Tile:
     columns: tuple[Column, ...]
     vectors: bool = False
     masked: bool = False  # whether columns lie in memory that must not be read past their lanes
-    ahead: tuple[int, int] = (0, 0)  # elements to what is called near of rows, columns; 0 for none
+    ahead: tuple[int, int] = (0, 0)  # elements to what is prefetched of rows, columns; 0 for none
     pitches: tuple[Value, ...] = ()  # 1 to ``_ROWS_PER_POINTER`` times a row's offset
 
     def zeros(self) -> list[Value]:
@@ -168,7 +169,7 @@ class Tile:
         return load_strided(b, pointer, self.type, 1, c.lanes, c.mask if self.masked else None)
 
     def _call(self, b: Builder, row: Value, column: Value) -> None:
-        """Let the memory that tiles read later come into the second cache."""
+        """Let the memory that tiles read later come into the second-level cache."""
         rows, columns = self.ahead
         if rows:
             prefetch(b, self._moved(b, row, rows), near=False)
@@ -200,7 +201,7 @@ def unit_cycles(lanes: int, itemsize: int) -> float:
 
 
 def step_cycles(rows: int, columns: Sequence[Column], itemsize: int, far: bool) -> float:
-    """Estimated cycles of one turn of a tile; ``far`` columns come from the second cache."""
+    """Estimated cycles of one turn of a tile; ``far`` columns come from the second-level cache."""
     sums = rows * len(columns)
     fma = rows * sum(unit_cycles(c.lanes, itemsize) for c in columns)
     loads = 0.5 * rows + sum(unit_cycles(c.lanes, itemsize) for c in columns)

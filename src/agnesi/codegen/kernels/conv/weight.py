@@ -1,8 +1,8 @@
 """Gradients to filters with lanes along the result's channels: products over all places.
 
 A work unit owns some rows (taps and channels of the image) of some column panels.  It goes through
-blocks of places small enough for the second cache, packs image and cotangent there, and adds each
-block's products to its sums, which stay in scratch until they are finished.
+blocks of places small enough for the second-level cache, packs image and cotangent there, and adds
+each block's products to its sums, which stay in scratch until they are finished.
 """
 
 from __future__ import annotations

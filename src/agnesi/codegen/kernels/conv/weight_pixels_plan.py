@@ -131,7 +131,7 @@ def plan_places(dense: Dense, type_: str, machine: Machine) -> PlacesPlan | None
 
 
 def _block_bytes(plan: PlacesPlan) -> int:
-    """What the tiles of some filters read of a block."""
+    """Return the bytes that the tiles of some filters read of a block."""
     _, h, w = plan.dense.spans
     line = w.count * plan.itemsize
     image = ((plan.tallest - 1) * h.stride + h.reach) * line * w.stride

@@ -72,7 +72,7 @@ class WeightPlan(Paneled):
     packed_a: bool
     packed_b: bool
     merged: int  # units in a row that one thread does as one
-    far: bool  # whether operands that are read in place are called near a block ahead
+    far: bool  # whether operands that are read in place are prefetched a block ahead
     cycles: float
 
     @property
@@ -237,14 +237,17 @@ def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
 
 
 def in_place(dense: Dense, machine: Machine) -> bool:
-    """Whether a cotangent with channels side by side is read where it lies: by few rows, or from
-    memory, which is called near in time."""
+    """Return whether a cotangent with contiguous channels is read in place: by few rows, or from
+    memory, from which it is prefetched.
+    """
     pays = dense.depth <= _MAX_UNPACKED_ROWS or _far(dense, machine, 1)
     return pays and dense.groups == 1 and dense.filters.strides[1] == 1
 
 
 def streams(dense: Dense, machine: Machine) -> bool:
-    """Whether both operands of a gradient to filters of one tap come from memory, in place."""
+    """Return whether both operands of a gradient to filters of one tap are read from memory, in
+    place.
+    """
     beside = dense.source.strides[1] == dense.filters.strides[1] == 1
     alone = (
         dense.groups == dense.parts == 1 and dense.depth == dense.channels >= _MIN_DIRECT_CHANNELS
@@ -253,7 +256,7 @@ def streams(dense: Dense, machine: Machine) -> bool:
 
 
 def _far(dense: Dense, machine: Machine, caches: int) -> bool:
-    """Whether operands fill more than so many second caches."""
+    """Return whether operands fill more than ``caches`` second-level caches."""
     return sum(elements(dense)) * machine.itemsize > caches * machine.l2
 
 
@@ -355,7 +358,7 @@ def _columns(panels: tuple[Panel, ...], groups: int) -> list[int]:
 
 
 def _blocks(dense: Dense, machine: Machine, pitch: int, packed_a: bool) -> tuple[int, int, int]:
-    """Image, line and row blocks, so that what a block reads stays in the second cache."""
+    """Image, line and row blocks, so that what a block reads stays in the second-level cache."""
     d, h, w = dense.spans
     limit = machine.l2 // (2 if packed_a else 3)
 

@@ -198,7 +198,7 @@ class Wide:
 
     @contextmanager
     def _present(self, row: int, sure: int) -> Iterator[None]:
-        """What is to be done with a row of a tile only if it is there."""
+        """Emit what is done with a row of a tile only if it exists."""
         if not sure or row < sure:
             yield
             return

@@ -56,7 +56,7 @@ class Windows:
         self.zeros = b.gep("i8", scratch, i64(plan.table_bytes))
 
     def prepare(self) -> None:
-        """What positions outside of the source lead to."""
+        """Clear the zeros that positions outside of the source are read from."""
         clear(self.b, self.type, self.zeros, i64(self.plan.pitch), self.plan.lanes)
 
     def way(self, window: Window, corner: Corner) -> Way:

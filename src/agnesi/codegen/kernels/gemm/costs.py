@@ -15,7 +15,7 @@ _TRANSPOSE_CYCLES = 0.45  # cycles to pack one element that lies the other way
 _TURNED_FAR = 0.75  # one that comes from memory
 _COPY_CYCLES = 0.15
 _GATHER_CYCLES = 2.0
-_SETS_SPAN = 4096  # bytes after which the sets of a first cache come round
+_SETS_SPAN = 4096  # bytes after which the sets of a first-level cache come round
 #: Cache lines in one set that may be counted on.
 _USABLE_WAYS = 6
 _ALL_ROWS = 1 << 20
@@ -27,7 +27,7 @@ TALL_TILE_ROWS = 16
 
 @record
 class Machine:
-    """What the planner knows of a target, for elements of one size, and what code may cost.
+    """What the planner knows of the processor, and what code may cost.
 
     ``code`` is the share of the run time as which each accumulator counts, ``shared`` says that
     convolutions share functions.
@@ -193,7 +193,7 @@ def _dot_cut(spec: GemmSpec, machine: Machine, limit: int, columns: int) -> Cut:
             piece = Piece(0, 1 << (size - 1).bit_length(), size)
             panels.append(Panel(first, count, (piece,), rows))
     turns = -(-spec.k // machine.lanes)
-    # Every panel reads all lines of A again: few columns to a panel are dear where A is not near.
+    # Every panel reads all lines of A again: narrow panels are expensive if A is not cached.
     near = spec.m * spec.k * machine.itemsize <= machine.l1 * 3 // 4
     cost = 0.0
     heights = (rows.small_size + 1, rows.big), (rows.small_size, rows.tiles - rows.big)

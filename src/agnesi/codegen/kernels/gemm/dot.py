@@ -66,7 +66,7 @@ class DotUnit(Unit):
                 self._epilogue(panel, b.add(i, i64(row)), j, [value])
 
     def _row_by_row(self, panel: Panel, sums: list[Value], i: Value, j: Value) -> None:
-        """The same from memory, in a loop, which is a third of the code: shuffles are dear."""
+        """The same from memory, in a loop, which is a third of the code: shuffles are expensive."""
         b, type_, piece = self.b, sums[0].type, panel.pieces[0]
         columns = piece.active
         room = b.alloca(type_, len(sums))
@@ -80,7 +80,7 @@ class DotUnit(Unit):
             self._epilogue(panel, b.add(i, row.index), j, [value])
 
     def _beside(self, panel: Panel, i: Value, j: Value) -> list[Value]:
-        """Columns of the next panel, to be called near in the meantime: its share of each tile."""
+        """Columns of the next panel, to be prefetched in the meantime: its share of each tile."""
         b, plan, rows = self.b, self.plan, panel.rows
         if not plan.ahead or isinstance(rows, OpenRows) or rows.tiles == 1:
             return []

@@ -42,7 +42,7 @@ class GemmPlan(Paneled):
     early: bool = False  # whether the tile of the panel before does that
     abreast: int = 1  # rows that are done at once where zeros are skipped
     pack_from: int = 0  # of a run-time number of rows, how many pay for packing B
-    few: GemmPlan | None = None  # how the same units do few rows, or columns if ``few`` is turned
+    few: GemmPlan | None = None  # the plan for few rows, or for few columns if it is transposed
 
     @property
     def is_few(self) -> tuple[Size, int]:
@@ -63,8 +63,9 @@ class GemmPlan(Paneled):
 
     @property
     def cuts_rows(self) -> bool:
-        """Whether chunks are of so many row tiles, as many chunks as it takes: also a single one
-        if it has scratch for so many."""
+        """Whether chunks have a fixed number of row tiles, and there are as many chunks as it
+        takes: also a single one if there is workspace for so many rows.
+        """
         bounded = self.row_chunks > 1 or self.blocked or self.pack_a
         return bounded and isinstance(self.panels[0].rows, OpenRows)
 
@@ -100,7 +101,7 @@ class GemmPlan(Paneled):
 
     @property
     def turns(self) -> bool:
-        """Whether a panel of sums is turned before it goes to the epilogue."""
+        """Whether a panel of sums is transposed before it goes to the epilogue."""
         return self.form == "skip" and self.spec.c_strides[1] != 1
 
     @property

@@ -56,7 +56,7 @@ def sum_products(
 
     ``chains > 1`` keeps that many independent sums, so that a small tile does not wait for the
     latency of its own additions; they are added in a fixed order.  On every turn the line
-    at ``beside(k)`` is called into the second cache.  ``nonempty`` promises a turn.
+    at ``beside(k)`` is called into the second-level cache.  ``nonempty`` promises a turn.
     """
     if chains == 1:
         return _run(b, type_, rows, pieces, a, source, start, stop, sums, 1, beside, nonempty)

@@ -34,7 +34,7 @@ class Operand:
 
 @record
 class Operands:
-    """What :func:`emit_gemm` reads and where the sums go."""
+    """The operands that :func:`emit_gemm` reads, and where the sums go."""
 
     a: Operand
     b: Operand

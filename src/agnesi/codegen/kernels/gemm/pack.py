@@ -18,7 +18,7 @@ Read = Callable[[Builder, Value, Value, int, Value | None], Value]
 # (builder, x, shift, y, lanes, mask): neighbours along y of what lies at (x + shift, y)
 Along = Callable[[Builder, Value, Value, Value, int, Value | None], Value]
 Place = Callable[[Builder, Value, Value], Value]
-# How many lines, or short ones, to call near in advance:
+# How many lines, or short ones, to prefetch:
 _LINES_AHEAD, _PIECES_AHEAD = 2, 16
 
 
@@ -35,7 +35,7 @@ def copy_lines(
 ) -> None:
     """``target[y * pitch + x] = read(y, x)``, neighbours along x, in vectors, then one by one.
 
-    With an ``address`` of (y, x) later lines are called near: those of a matrix lie far apart.
+    With an ``address`` of (y, x) later lines are prefetched: those of a matrix lie far apart.
     """
     align = element_bytes(type_)
     whole = b.sub(count, b.op("urem", count, i64(lanes)))
@@ -82,7 +82,7 @@ def copy_turned(
 ) -> None:
     """``target[y * pitch + x]`` for x in the pieces from memory whose neighbours lie along y.
 
-    Blocks of a few y by one piece are turned inside of 128-bit lanes, which every machine does
+    Blocks of a few y by one piece are transposed inside of 128-bit lanes, which every machine does
     fast.  ``tail`` is what remains of ``count`` after whole blocks, where anything does; with None
     only the call tells, and the target has room for a whole block.
     """

@@ -49,7 +49,7 @@ _RUN_LINES = 16
 _MAX_RUN_ROWS = 80
 #: Lines of B to prefetch.
 _RUN_PREFETCH_LINES = 4
-# A block of a large A of run-time sizes in the second cache, and the columns of C that share it:
+# A block of a large A of dynamic sizes in the second-level cache, and columns of C that share it:
 _LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 448, 1024
 #: Panels: share of the first-level cache for a tile of A.
 _L1_SHARE = 0.8125
@@ -139,14 +139,16 @@ def _few_plan(chosen: GemmPlan, machine: Machine) -> GemmPlan | None:
 
 
 def _better_transposed(spec: GemmSpec) -> bool:
-    """Whether lanes should run along m: C is contiguous that way, or has one column."""
+    """Return whether lanes should run along m: C is contiguous that way, or has one column."""
     if not is_static(spec.sizes[1:2]) and is_static(spec.sizes[2:3]):
         return False
     return spec.m > 1 and spec.c_strides[0] == 1 and (spec.n == 1 or spec.c_strides[1] != 1)
 
 
 def _turns_rows(spec: GemmSpec, machine: Machine) -> bool:
-    """Whether lanes run along rows, whose number is known, because columns lie badly."""
+    """Return whether lanes run along rows, whose number is known, because columns are not
+    contiguous.
+    """
     open_columns = is_static(spec.sizes[1:2]) and not is_static(spec.sizes[2:3])
     if not open_columns or spec.b_strides[1] == 1 == spec.c_strides[1]:
         return False
@@ -225,7 +227,7 @@ def _cut(spec: GemmSpec, machine: Machine, same_rows: bool) -> Cut:
 def _strip_plan(
     spec: GemmSpec, swapped: bool, machine: Machine, cut: Cut
 ) -> tuple[float, GemmPlan]:
-    """A large A in strips of rows, along panels of B that stay in the second cache."""
+    """A large A in strips of rows, along panels of B that stay in the second-level cache."""
     turned = spec.a_strides[1] != 1
     longest = int(machine.l1 * _L1_SHARE) // (cut.panels[0].rows.largest * spec.itemsize)
     panels, width = sum(p.count for p in cut.panels), max(p.width for p in cut.panels)
@@ -301,7 +303,9 @@ def _row_tiles(cut: Cut) -> int:
 
 
 def _packs_b(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
-    """Whether to pack panels of B: where it runs along k, or several row tiles would read badly."""
+    """Return whether to pack panels of B: where it is contiguous along k, or several row tiles
+    would read it with cache misses.
+    """
     if spec.b_strides[0] == 1 != spec.b_strides[1]:
         return True
     if _row_tiles(cut) == 1:
@@ -310,7 +314,7 @@ def _packs_b(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
 
 
 def _reads_well(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
-    """Whether every row tile can read a panel of B in place."""
+    """Return whether every row tile can read a panel of B in place."""
     if _clashes(spec):
         return False
     size = spec.k * spec.b_strides[0] * spec.itemsize
@@ -326,12 +330,12 @@ def _pack_from(spec: GemmSpec, cut: Cut) -> int:
 
 
 def _clashes(spec: GemmSpec) -> bool:
-    """Whether lines of B would fall into the same few sets of the first cache."""
+    """Return whether lines of B fall into the same few sets of the first-level cache."""
     return spec.b_strides[0] * spec.itemsize % 1024 == 0 and spec.k > 16
 
 
 def _in_runs(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
-    """Whether B comes from memory and is used little: read it a few long lines at a time.
+    """Return whether B is in memory and used little: it is read a few long lines at a time then.
 
     A third cache does not count: the rest of the program and other programs use it too.
     """
@@ -342,32 +346,39 @@ def _in_runs(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
 
 
 def _is_large(spec: GemmSpec, machine: Machine) -> bool:
-    """Whether A is large and lies along m: then every step along k is another line, or page, and
-    it is rather laid out anew, tile by tile, than read again for every panel."""
+    """Return whether A is large and contiguous along m: then every step along k is another cache
+    line, or page, and A is packed tile by tile rather than read again for every panel.
+    """
     return spec.a_strides[1] != 1 and _is_far(spec, machine, 2 if _clashes_turned(spec) else 4)
 
 
 def _is_flat(spec: GemmSpec, machine: Machine) -> bool:
-    """Whether tiles of a result in memory are done before the memory of the next ones is near."""
+    """Return whether tiles of a result in memory are finished before the memory of the next ones is
+    prefetched.
+    """
     far = spec.m * spec.n * spec.itemsize >= _MIN_FLAT_L2 * machine.l2
     wide = spec.n >= _MIN_FLAT_VECTORS * machine.lanes
     return far and wide and 0 < spec.k <= _CALLS_FROM and spec.a_direct and spec.b_direct
 
 
 def _clashes_turned(spec: GemmSpec) -> bool:
-    """Whether lines of a turned A would fall into the same few sets of the first cache."""
+    """Return whether lines of a transposed A fall into the same few sets of the first-level cache.
+    """
     return spec.a_strides[1] * spec.itemsize % 1024 == 0
 
 
 def _is_long(spec: GemmSpec, machine: Machine) -> bool:
-    """Whether A is large and lies along k, and whole tiles of it stay near if it is cut."""
+    """Return whether A is large and contiguous along k, and whole tiles of it stay cached if it is
+    cut.
+    """
     apart = lines_apart(spec, spec.a_strides) >= TALL_TILE_ROWS
     return spec.a_strides[1] == 1 and apart and spec.b_direct and _is_far(spec, machine, 4)
 
 
 def _is_tall(spec: GemmSpec, machine: Machine) -> bool:
-    """Whether whole rows of A lie one after the other, so that tiles of them are called near in
-    turn, and either they are many along a B that stays near, or the result comes from memory."""
+    """Return whether whole rows of A are adjacent, so that tiles of them are prefetched in turn,
+    and either there are many along a cached B, or the result is in memory.
+    """
     if not _CALLS_FROM <= spec.k == spec.a_strides[0] <= _strip_depth(spec, machine):
         return False
     columns = -(-spec.n // machine.lanes) * machine.lanes
@@ -379,12 +390,14 @@ def _is_tall(spec: GemmSpec, machine: Machine) -> bool:
 
 
 def _strip_depth(spec: GemmSpec, machine: Machine) -> int:
-    """For how many k a tile of a strip is in the first cache."""
+    """For how many k a tile of a strip is in the first-level cache."""
     return int(machine.l1 * _L1_SHARE) // (TALL_TILE_ROWS * spec.itemsize)
 
 
 def _is_far(spec: GemmSpec, machine: Machine, caches: int) -> bool:
-    """Whether A in memory takes so many second caches, so that panels would read it from beyond."""
+    """Return whether A in memory fills ``caches`` second-level caches, so that panels would read it
+    from beyond.
+    """
     least = 4 * machine.lanes
     large = spec.m * spec.k * spec.itemsize >= caches * machine.l2
     return large and spec.a_direct and spec.m >= least and spec.n >= least
@@ -396,7 +409,7 @@ def _power(value: int) -> int:
 
 
 def _k_block(spec: GemmSpec, machine: Machine, width: int) -> int:
-    """Cut k where a panel of B would fill half of the second cache."""
+    """Cut k where a panel of B would fill half of the second-level cache."""
     limit = max(256, machine.l2 // 2 // (width * spec.itemsize))
     if spec.k <= limit:
         return spec.k
@@ -432,7 +445,7 @@ def _even(tiles: int, chunks: int) -> int:
 
 
 def _streams(spec: GemmSpec, machine: Machine) -> bool:
-    """Whether B, used a few times only, is too large for caches and lies along n."""
+    """Return whether B, used a few times only, is too large for caches and contiguous along n."""
     large = spec.n * spec.k * spec.itemsize > max(4 * machine.l2, machine.l3 // 4)
     return spec.m <= 4 and large and spec.b_strides[1] == 1 and spec.n >= 4 * machine.lanes
 

@@ -1,8 +1,8 @@
 """Products whose A has many zeros: a row of C takes only the lines of B where A is not zero.
 
-A block of B stays in the first cache while all rows pass by; their sums wait in scratch.  Which
-elements of a row matter is one mask of bits, made of the block's part of the row.  Where B is not
-finite, all elements matter: zero times infinity is no zero.
+A block of B stays in the first-level cache while all rows pass by; their sums wait in scratch.
+Which elements of a row matter is one mask of bits, made of the block's part of the row.  Where B is
+not finite, all elements matter: zero times infinity is no zero.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from agnesi.codegen.kernels.gemm.tiling import Panel, pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
 
-_ROWS_AHEAD = 4  # rows of A to call near
+_ROWS_AHEAD = 4  # rows of A to prefetch
 _CACHE_LINE = 64
 
 
@@ -22,7 +22,7 @@ class SkipUnit(TileUnit):
     """Row by row in panels of a few vectors, block by block of k."""
 
     def prepare(self) -> None:
-        """Lay rows of a turned A out along k."""
+        """Lay rows of a transposed A out along k."""
         self._lay_out(self.operands.a, self.row, self.plan.chunk_rows, 0, self.packed_a)
 
     def emit(self) -> None:

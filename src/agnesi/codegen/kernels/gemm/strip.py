@@ -1,7 +1,8 @@
 """Work units that run along strips of rows: B of the whole unit is packed and stays near.
 
-A tile of A is in the first cache while all panels of B pass by.  A turned A is packed tile by
-tile, as tiles read it.  The next tile's A comes from memory during the products of this one.
+A tile of A is in the first-level cache while all panels of B pass by.  A transposed A is packed
+tile by tile, as tiles read it.  The next tile's A comes from memory during the products of this
+one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from agnesi.codegen.kernels.gemm.tiling import pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.llvm.instructions import prefetch
 
-_LINES_AHEAD = 4  # lines of B to call near where they are packed
+_LINES_AHEAD = 4  # lines of B to prefetch where they are packed
 
 
 class StripUnit(TileUnit):
@@ -93,7 +94,7 @@ class StripUnit(TileUnit):
         return Source(self.packed_a, 1, size)
 
     def _beside(self, index: Value, k: Value, count: Value) -> At | None:
-        """Lines of the next tile of a turned A, spread over the products with all panels."""
+        """Lines of the next tile of a transposed A, spread over the products with all panels."""
         b, plan, address = self.b, self.plan, self.operands.a.address
         assert address is not None, "strips are for operands in memory"
         if not plan.pack_a and (plan.blocked or plan.spec.a_strides[0] != plan.spec.k):

@@ -159,7 +159,7 @@ class TileUnit(Unit):
             self._finish(panel, i, j, i64(size), place)
 
     def _beside(self, index: Value, k: Value, count: Value) -> At | None:
-        """What to call near during a tile's products."""
+        """Return the address to prefetch during a tile's products, or None."""
         return None
 
     @property
@@ -221,7 +221,7 @@ class TileUnit(Unit):
         return b.gep(self.type, partial, b.add(own, b.mul(row, i64(panel.width))))
 
     def _clear_tile(self) -> None:
-        """What the first k block adds to: as many zeros as a tile has sums."""
+        """Return the zeros that the first block of k adds to, one per sum of the tile."""
         b, plan = self.b, self.plan
         self.zeros = b.gep("i8", self.sums, i64(plan.tile_bytes))
         zero = const(vector(self.type, plan.lanes), 0)

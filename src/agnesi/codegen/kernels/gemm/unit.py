@@ -73,7 +73,7 @@ class Unit:
         return _slice(b, group, plan.group_panels, plan.panel_count)
 
     def prepare(self) -> None:
-        """What must be done once for each batch member."""
+        """Emit what is done once for each member of the batch."""
 
     def _lay_out(
         self, operand: Operand, first: Value, lines: Size, axis: int, target: Value

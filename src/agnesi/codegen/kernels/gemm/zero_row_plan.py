@@ -64,7 +64,8 @@ def skipping(spec: GemmSpec, machine: Machine) -> GemmPlan | None:
 
 
 def _fits(spec: GemmSpec, machine: Machine) -> bool:
-    """Whether it is large, in memory, and lies as it should."""
+    """Return whether an operand is large, in memory, and has a layout whose zeros can be skipped.
+    """
     sizes = (*spec.sizes, *spec.a_steps, *spec.b_steps)
     large = (
         spec.m >= _LEAST_ROWS and spec.k >= _LEAST_K and spec.n >= _PANEL_VECTORS * machine.lanes

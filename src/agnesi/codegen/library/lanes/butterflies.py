@@ -27,7 +27,7 @@ def times(b: Builder, x: Complex, y: Complex) -> Complex:
     return real, b.fma(x[0], y[1], b.fmul(x[1], y[0]))
 
 
-def turned(b: Builder, x: Complex) -> Complex:
+def times_minus_i(b: Builder, x: Complex) -> Complex:
     """``-1j * x``."""
     return x[1], b.fneg(x[0])
 
@@ -54,7 +54,7 @@ def _eighth(b: Builder, x: Complex, k: int) -> Complex:
     """``x`` times the eighth root of unity to the power ``k`` below 4."""
     if k == 0:
         return x
-    x = turned(b, x) if k >= 2 else x
+    x = times_minus_i(b, x) if k >= 2 else x
     if k == 2:
         return x
     half = const(x[0].type, math.sqrt(0.5))
@@ -66,7 +66,7 @@ def _odd(b: Builder, xs: Sequence[Complex]) -> list[Complex]:
     n, type_ = len(xs), xs[0][0].type
     pairs = range(1, n // 2 + 1)
     sums = {j: plus(b, xs[j], xs[n - j]) for j in pairs}
-    gaps = {j: turned(b, minus(b, xs[j], xs[n - j])) for j in pairs}
+    gaps = {j: times_minus_i(b, minus(b, xs[j], xs[n - j])) for j in pairs}
     total = xs[0]
     for j in pairs:
         total = plus(b, total, sums[j])

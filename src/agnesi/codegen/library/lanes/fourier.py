@@ -22,7 +22,7 @@ from agnesi.codegen.library.lanes.butterflies import (
     plus,
     scaled,
     times,
-    turned,
+    times_minus_i,
 )
 from agnesi.codegen.library.lanes.shared import COUNT, ROOM, Step, write_shared
 from agnesi.codegen.library.lanes.tables import Table, pairs, radices
@@ -234,7 +234,7 @@ class _Fourier(Tiles):
         with self._inner(h) as block:
             k = b.intrinsic("smin", block.index, i64(h - self.lanes))
             even, odd, root = self._mirrored(h, row, k)
-            x = scaled(b, plus(b, even, turned(b, times(b, odd, root))), half)
+            x = scaled(b, plus(b, even, times_minus_i(b, times(b, odd, root))), half)
             self.put(x, self.number(result, b.mul(k, i64(2))))
         real, imaginary = (b.load(self.type, self.number(row, i64(i))) for i in range(2))
         number = factor if self.type == "double" else b.cast("fptrunc", factor, self.type)
@@ -251,7 +251,7 @@ class _Fourier(Tiles):
         with self._inner(h) as block:
             k = b.intrinsic("smin", block.index, i64(h - self.lanes))
             even, odd, root = self._mirrored(h, row, k)
-            back = turned(b, times(b, odd, (root[0], b.fneg(root[1]))))
+            back = times_minus_i(b, times(b, odd, (root[0], b.fneg(root[1]))))
             self.put(scaled(b, minus(b, even, back), factor),
                      self.number(result, b.mul(k, i64(2))))
         first, last = (b.load(self.type, self.number(row, i64(i))) for i in (0, 2 * h))

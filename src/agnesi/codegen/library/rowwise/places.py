@@ -114,7 +114,7 @@ class Places:
         return b.masked_load(type_, there, mask, size, const(type_, 0))
 
     def _any(self, flags: Value) -> Value:
-        """Whether one of some bools holds."""
+        """Return whether one of some bools holds."""
         b, count = self.b, width(flags.type)
         if count == 1:
             return flags

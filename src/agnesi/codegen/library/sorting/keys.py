@@ -72,7 +72,7 @@ class Keys:
 
     @property
     def _turns_over(self) -> bool:
-        """Whether elements have no sign and fill the key."""
+        """Whether elements are unsigned and fill the key."""
         return self.dtype in ("uint32", "uint64")
 
     def _signed(self, b: Builder, x: Value) -> tuple[Value, Value]:
@@ -96,11 +96,11 @@ class Keys:
         return x if x.type == type_ else b.cast("trunc", x, type_)
 
     def is_negative_zero(self, b: Builder, raw: Value) -> Value:
-        """Whether elements are zeros with a sign, which their keys do not tell."""
+        """Return whether elements are negative zeros, which their keys do not distinguish."""
         return b.icmp("eq", raw, const(raw.type, -1 << (self.bits - 1)))
 
     def is_zero(self, b: Builder, raw: Value) -> Value:
-        """Whether elements are zeros of either sign."""
+        """Return whether elements are zeros of either sign."""
         return b.icmp("eq", b.add(raw, raw), const(raw.type, 0))
 
 

@@ -30,7 +30,7 @@ class Spec:
 
     @property
     def fits(self) -> bool:
-        """Whether a key and a place fit into 64 bits, or no place is needed."""
+        """Whether a key and an index fit into 64 bits, or no index is needed."""
         return not self.places or self.keys.type == "i32"
 
     @property
@@ -48,7 +48,7 @@ class Spec:
 
     @property
     def zeros(self) -> bool:
-        """Whether zeros with a sign have to be put in order afterwards."""
+        """Whether signed zeros have to be put in order afterwards."""
         return self.keys.floating and not self.places
 
 
@@ -100,7 +100,7 @@ class Rows:
         return self.keys.key(self.b, raw, self.b.splat(self.turned, width(raw.type)))
 
     def packed(self, key: Value, i: Value) -> Value:
-        """What is sorted: a key, or a key with the place ``i`` below."""
+        """Return the sorted word: a key, or a key with the index ``i`` in its low bits."""
         if not self.spec.places:
             return key
         b, lanes = self.b, width(key.type)
@@ -109,7 +109,7 @@ class Rows:
         return b.op("or", shifted, i if width(i.type) == lanes else b.splat(i, lanes))
 
     def result(self, found: Value) -> Value:
-        """What is given for what was sorted."""
+        """Return the result for a sorted word."""
         b = self.b
         if self.spec.places:
             return b.op("and", found, const(found.type, (1 << PLACE_BITS) - 1))

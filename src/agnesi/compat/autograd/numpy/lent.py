@@ -18,14 +18,14 @@ _TYPES = (Tensor,)
 
 
 def has_tensor(x: Any) -> bool:
-    """Whether a value is inside of a derivative, or holds one that is."""
+    """Return whether a value is inside of a derivative, or holds one that is."""
     if isinstance(x, Tensor):
         return True
     return type(x) in (list, tuple) and any(map(has_tensor, x))
 
 
 def held(args: Any, keywords: dict[str, Any]) -> bool:
-    """Whether arguments are inside of a derivative."""
+    """Return whether arguments are inside of a derivative."""
     return any(map(has_tensor, args)) or (bool(keywords) and
                                           any(map(has_tensor, keywords.values())))
 

@@ -93,7 +93,7 @@ def log1mexp(x: Any) -> Variable:
 
 
 def isinf(x: Any) -> Variable:
-    """Whether elements are infinite."""
+    """Return whether elements are infinite."""
     return lifted(F.isinf)(x)
 
 
@@ -139,13 +139,13 @@ def transfer(x: Any, target: str) -> Variable:
 
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8,
              equal_nan: bool = False) -> Variable:
-    """Whether all elements are close."""
+    """Return whether all elements are close."""
     return lifted(F.all)(isclose(a, b, rtol, atol, equal_nan))
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8,
             equal_nan: bool = False) -> Variable:
-    """Whether elements are close."""
+    """Return whether elements are close."""
     return lifted(F.isclose)(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 

@@ -35,7 +35,7 @@ complex_types = complex_scalar_types + complex_vector_types + complex_matrix_typ
 def values_eq_approx(a: Any, b: Any, allow_remove_inf: bool = False,
                      allow_remove_nan: bool = False, rtol: float = 1e-5,
                      atol: float = 1e-8) -> bool:
-    """Whether two arrays are of one type and close, NaN equal to NaN."""
+    """Return whether two arrays are of one type and close, NaN equal to NaN."""
     a, b = np.asarray(a), np.asarray(b)
     return a.dtype == b.dtype and a.shape == b.shape and bool(
         np.allclose(a, b, rtol, atol, equal_nan=True))

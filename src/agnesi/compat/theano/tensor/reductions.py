@@ -84,12 +84,12 @@ def max_and_argmax(x: Any, axis: Any = None, keepdims: bool = False) -> tuple[Va
 
 
 def any(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
-    """Whether some element is not zero."""
+    """Return whether some element is not zero."""
     return _reduced(F.any, x, axis, None, keepdims)
 
 
 def all(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
-    """Whether no element is zero."""
+    """Return whether no element is zero."""
     return _reduced(F.all, x, axis, None, keepdims)
 
 

@@ -241,7 +241,7 @@ def permute_row_elements(x: Any, y: Any, inverse: Any = 0) -> Variable:
 
 
 def is_flat(var: Any, ndim: int | None = None, outdim: int | None = None) -> bool:
-    """Whether a variable has so many axes."""
+    """Return whether a variable has so many axes."""
     return as_tensor_variable(var).ndim == (ndim or outdim or 1)
 
 

@@ -82,7 +82,7 @@ class Jacobian:
 
     @staticmethod
     def testIO(module: Any, input: Any) -> tuple[float, float]:
-        """Whether a copy computes the same output and gradient."""
+        """Return whether a copy computes the same output and gradient."""
         y = module.forward(input).clone()
         g = module.backward(input, y).clone()
         other = copy.deepcopy(module)

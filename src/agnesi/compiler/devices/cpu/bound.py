@@ -105,7 +105,7 @@ class Bound:
         return None if self.direct is None else self._bind(slow=missed)
 
     def present(self) -> bool:
-        """Whether all live tensors have the memory that the code knows."""
+        """Return whether all live tensors have the memory that the code knows."""
         return all(
             s.owner.data is s.array and lying(s.array) == s.lies
             and (s.array.flags.writeable or not s.written) for s in self.states

@@ -86,7 +86,7 @@ def _missing(nest: Nest, s: Store) -> list[Axis]:
 
 
 def _first(b: Builder, scope: Scope, axes: Iterable[Axis]) -> Value:
-    """Whether the indices along all axes are 0."""
+    """Return whether the indices along all axes are 0."""
     found = Value("true", "i1")
     for axis in axes:
         found = b.op("and", found, b.icmp("eq", scope.axes[axis], i64(0)))

@@ -72,7 +72,9 @@ class Sorting:
 
     @property
     def numbers(self) -> tuple[Size, ...]:
-        """What the function's table has behind the addresses of elements, result and room."""
+        """Return the integers that follow the addresses of elements, result and workspace in the
+        call's table.
+        """
         shape, axis = self.shape, self.axis
         inner = product(shape[axis + 1:])
         turned = -1 if self.descending else 0

@@ -50,7 +50,7 @@ def _file(name: str) -> Any:
 
 @functools.cache
 def table(owner: str) -> dict[str, str]:
-    """What is told of the names that an owner has not."""
+    """Return the hints for names that an owner does not have."""
     found: dict[str, str] = {}
     for place in _TEXTS.get(owner, "").split():
         file, _, name = place.partition(".")
@@ -103,7 +103,7 @@ def _called(call: str) -> str:
 
 
 def _has(known: Collection[str], told: str) -> bool:
-    """Whether a function has the parameter that is told, or none is."""
+    """Return whether a function has the parameter that is told, or none is."""
     parameter = told[1:].partition("`")[0].partition("=")[0] if told.startswith("`") else ""
     return not parameter.isidentifier() or not known or parameter in known
 
@@ -122,7 +122,7 @@ def nearest(name: str, known: Iterable[str], least: float = 0.75) -> str:
 
 
 def hint(owner: str, name: str) -> str:
-    """What to use for a name, as the end of a message; nothing where that is not known."""
+    """Return what to use for a name, as the end of a message, or "" where that is not known."""
     found = table(owner).get(name)
     if found == _AS_FUNCTION:
         found = table("module 'agnesi'")[name]

@@ -165,7 +165,7 @@ def _close_to(a: Tensor, b: Tensor, atol: Any, rtol: Any) -> Tensor:
 
 @public
 def issymmetric(a: TensorLike, atol: float | None = None, rtol: float | None = None) -> Tensor:
-    """Whether a matrix is equal to its transpose, exactly or within tolerances.
+    """Return whether a matrix is equal to its transpose, exactly or within tolerances.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def issymmetric(a: TensorLike, atol: float | None = None, rtol: float | None = N
 
 @public
 def ishermitian(a: TensorLike, atol: float | None = None, rtol: float | None = None) -> Tensor:
-    """Whether a matrix is equal to its adjoint, exactly or within tolerances.
+    """Return whether a matrix is equal to its adjoint, exactly or within tolerances.
 
     Parameters
     ----------

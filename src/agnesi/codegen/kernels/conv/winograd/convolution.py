@@ -133,7 +133,7 @@ class Both:
             yield kind, start, stop
 
     def _open(self, index: Value) -> Block:
-        """What a block of squares covers."""
+        """Return the images, planes and bands that block number ``index`` covers."""
         b, plan = self.b, self.plan
         rest, down = divide(b, index, plan.line_blocks)
         rest, deep = divide(b, rest, plan.plane_blocks)
@@ -299,7 +299,7 @@ class Winograd(Both):
                      (apart, panel.width), self.lanes)
 
     def _lacks(self, grid: Any, part: Value, tap: int) -> Value | None:
-        """Whether a part lacks one of its three taps, where that may be."""
+        """Return whether a part of the filter lacks one of its three taps, where that may be."""
         b = self.b
         if tap == 0 and grid.parts.ref != "1":
             return b.icmp("ne", part, i64(0))

@@ -17,7 +17,13 @@ from agnesi.codegen.kernels.conv.winograd.convolution import Block, Both
 from agnesi.codegen.kernels.conv.winograd.plan import CHANNELS_PER_INVERSE
 from agnesi.codegen.kernels.conv.winograd.products import add_tile
 from agnesi.codegen.kernels.conv.winograd.tiles import FILTER_TAPS, SOURCE_TILE
-from agnesi.codegen.kernels.conv.winograd.transform import FILTERS, RESULT, Squares, carry, turned
+from agnesi.codegen.kernels.conv.winograd.transform import (
+    FILTERS,
+    RESULT,
+    Squares,
+    carry,
+    transposed,
+)
 from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.unit import share
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
@@ -74,7 +80,7 @@ class WinogradWeight(Both):
                 source = self._at(self.packed, (start, plan.panel_columns))
                 target = b.gep(self.type, there, self._column(start))
                 lanes, full, rest = self._vectors(kind)
-                self._carry_lines(turned(RESULT), plan.cotangent_layout, block.lines,
+                self._carry_lines(transposed(RESULT), plan.cotangent_layout, block.lines,
                                   plan.wide.bands, source, target,
                                   (plan.pitch, b.mul(plan.tiles, plan.pitch)),
                                   (lanes, b.mul(full, b.sub(stop, start)), rest))
@@ -179,7 +185,7 @@ class WinogradWeight(Both):
                             (self._column(index), 1))
             count = b.sub(self.dense.channels, channels.index)
             count = b.intrinsic("smin", count, i64(CHANNELS_PER_INVERSE))
-            carry(b, self.type, turned(FILTERS),
+            carry(b, self.type, transposed(FILTERS),
                   Squares(here, plan.pitch, self._times(SOURCE_TILE, gap), gap),
                   Squares(self.packed, square, self._times(FILTER_TAPS, width), width), count,
                   *self._vectors(kind))

@@ -50,7 +50,7 @@ _MEMORY_BYTES_PER_CYCLE = 16
 
 @record
 class Shape:
-    """What the code of a plan depends on, but for numbers: plans of one shape may share it."""
+    """The key of a plan's code, without sizes: plans of one shape may share it."""
 
     type: str
     lanes: int
@@ -89,7 +89,7 @@ class WinogradPlan(Paneled):
 
     @property
     def shape(self) -> Shape:
-        """What the code depends on, but for numbers."""
+        """The key of the code, without sizes."""
         dense = self.dense
         return Shape(
             self.type, self.lanes, () if self.shared else tuple(p.pieces for p in self.panels),
@@ -99,7 +99,7 @@ class WinogradPlan(Paneled):
 
     @property
     def turned(self) -> bool:
-        """Whether the result's neighbours in memory are places of a line, and not columns."""
+        """Whether neighbours of the result in memory are pixels of a line, not channels."""
         terms, axes = self.dense.body[0].offset.terms, self.dense.axes
         beside = terms.get(axes[2]) != 1 and terms.get(axes[5]) == 1
         return beside and self.wide.step == 1 and not self.shared
@@ -251,7 +251,7 @@ class WinogradPlan(Paneled):
         return self.dense.groups * self.image_blocks * self.plane_blocks * self.line_blocks
 
     def cycles(self, l2: int) -> float:
-        """Estimated cycles with a second cache of so many bytes."""
+        """Estimated cycles with a second-level cache of so many bytes."""
         dense, lanes = self.dense, self.lanes
         scale = self.itemsize / 4
         vectors, channels = -(-dense.outputs // lanes), -(-dense.channels // lanes)
@@ -386,7 +386,7 @@ class WinogradWeightPlan(WinogradPlan):
         return a, b, c, d
 
     def cycles(self, l2: int) -> float:
-        """Estimated cycles with a second cache of so many bytes."""
+        """Estimated cycles with a second-level cache of so many bytes."""
         dense, lanes = self.dense, self.lanes
         scale = self.itemsize / 4
         vectors, channels = -(-dense.outputs // lanes), -(-dense.channels // lanes)

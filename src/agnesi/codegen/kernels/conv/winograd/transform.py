@@ -21,7 +21,7 @@ RESULT: Matrix = ((1, 1, 1, 0), (0, 1, -1, -1))
 Lacking = tuple[Sequence[Value | None], Sequence[Value | None]]
 
 
-def turned(matrix: Matrix) -> Matrix:
+def transposed(matrix: Matrix) -> Matrix:
     """The transpose, which carries cotangents."""
     return tuple(zip(*matrix, strict=True))
 
