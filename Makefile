@@ -97,6 +97,7 @@ pictures: $(VENV)/.ready
 
 coverage: $(VENV)/.ready
 	$(VENV)/bin/python tools/names.py $(if $(LIST),--list)
+	$(VENV)/bin/python tools/theano_names.py $(if $(LIST),--list)
 
 $(VENV)/.ready: pyproject.toml
 	@$(call make_venv,$(VENV))

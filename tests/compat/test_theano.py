@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -336,3 +338,16 @@ def test_pytensors_words_for_loops_and_numbers():
     w = theano.shared(0.0)
     with pytest.raises(ValueError, match="return_updates=True"):
         theano.scan(lambda v: (v, {w: w + v}), x, return_updates=False)
+
+
+def test_names_are_there_or_explained():
+    path = Path(__file__).parents[2] / "tools/theano_names.py"
+    spec = importlib.util.spec_from_file_location("theano_names", path)
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    for title, names in tool.listed().items():
+        assert len(names) > 400
+        lacking = [n for n in names if tool.standing(n) == "neither"]
+        assert len(lacking) <= 0.03 * len(names), (title, lacking)
+    assert tool.standing("Elemwise") == "explained" and tool.standing("exp") == "there"
+    assert tool.standing("no_such_name") == "neither"

@@ -37,6 +37,11 @@ def test_t1_graphs_are_in_single_assignment_form():
     assert x.owner is None and y.owner is None
     with pytest.raises(AttributeError):
         total.owner = product.owner
+    graph = ag.function([x, y], total).graph
+    clients = {n.op.name if n.op else n.name: [c and c.op.name for c, _ in read]
+               for n, read in graph.clients.items()}
+    assert clients["x"] == ["multiply"] and sorted(clients["multiply"]) == ["add", "exp"]
+    assert clients["subtract"] == [None]
     assert ag.clone(product, {x: product}).owner.inputs[0] is not x  # no cycle: a new graph
     assert ag.function([x, y], product, givens={x: product})([[2.0]], [[3.0]]).tolist() == [[18]]
 

@@ -300,6 +300,17 @@ class FunctionGraph:
         return Counter(chain(*[n.inputs for n in self.nodes], self.outputs))
 
     @cached_property
+    def clients(self) -> dict[Node, list[tuple[Node | None, int]]]:
+        """Who reads each node, and at which place; None stands for the results."""
+        found: dict[Node, list[tuple[Node | None, int]]] = {n: [] for n in self.nodes}
+        for node in self.nodes:
+            for place, read in enumerate(node.inputs):
+                found[read].append((node, place))
+        for place, read in enumerate(self.outputs):
+            found[read].append((None, place))
+        return found
+
+    @cached_property
     def sizes(self) -> tuple[Dim, ...]:
         """Return all sizes in shapes and parameters that are not numbers, those in bodies included.
         """

@@ -31,6 +31,7 @@ _CLASSES = {
     "tensor_copy", "CpuContiguous": "tensor_copy", "atleast_Nd": "shape_padleft",
     "concat_with_broadcast": "concatenate", "interpolate1d": "interp", "mod_check": "mod",
     "div_proxy": "true_div", "register_transfer": "transfer", "AsTensorError": "TypeError",
+    "linalg": "nlinalg", "random": "shared_randomstreams",
 }
 #: Whole families.
 _FAMILIES = (
@@ -42,6 +43,10 @@ _FAMILIES = (
      "graphs do not send values to other processes; use agnesi's processes around functions"),
     (("load", "LoadFromDisk", "load_shared_variable"),
      "read the file with numpy.load and give the array to theano.shared"),
+    (("check_and_", "as_int_none", "alloc_validate", "python_", "numpy_diagonal", "constant_cache",
+      "sparse_module_ref", "opt_uncanonicalize", "blas_", "setdefault"),
+     "it is a helper inside of Theano; nothing here stands for it"),
+    (("optimize",), "use agnesi.optim.flat"),
     (("values_eq_approx", "check_equal_numpy"), "use numpy.testing.assert_allclose"),
 )
 
