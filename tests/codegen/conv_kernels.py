@@ -75,9 +75,8 @@ class Runnable:
 
     def __init__(self, kind: str, sizes: ConvSizes, a: np.ndarray, b: np.ndarray, out: np.ndarray,
                  where: Target | None = None,
-                 policy: CompilePolicy = FAST_RUN,
                  epilogue: Callable[..., Expr] | None = None,
-                 extra: Sequence[np.ndarray] = ()) -> None:
+                 extra: Sequence[np.ndarray] = (), policy: CompilePolicy = FAST_RUN) -> None:
         self.arrays = [a, b, out, *extra]
         buffers = [_buffer(x, "argument", i) for i, x in enumerate(self.arrays)]
         axes = tuple(Axis(d, n) for d, n in enumerate(out.shape))

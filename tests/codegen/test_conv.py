@@ -16,8 +16,7 @@ from agnesi.codegen.kernels.conv.weight_pixels_plan import PlacesPlan
 from agnesi.codegen.kernels.conv.winograd.plan import WinogradPlan, WinogradWeightPlan
 from agnesi.core.ir.convsizes import ConvSizes
 from agnesi.core.ir.loops import call, const
-from agnesi.core.support.policy import FAST_COMPILE
-from agnesi.core.support.record import replace
+from agnesi.core.support.policy import FAST_COMPILE, FAST_RUN, CompilePolicy
 from agnesi.core.target import Target
 from agnesi.runtime import threads
 from tests.codegen.conv_kernels import (
@@ -58,14 +57,14 @@ def _guarded(shape: tuple[int, ...], dtype: str, order: tuple[int, ...] | None) 
 
 
 def _check(kind: str, sizes: ConvSizes, layout: str = "last", dtype: str = "float32",
-           where: Target | None = None) -> Runnable:
+           where: Target | None = None, policy: CompilePolicy = FAST_RUN) -> Runnable:
     rng = np.random.default_rng(hash((sizes.image, sizes.kernel, sizes.filters)) % 1000)
     first, second, result = shapes(kind, sizes)
     orders = _orders(kind, sizes, layout)
     a = ordered(rng.standard_normal(first).astype(dtype), orders[0])
     b = ordered(rng.standard_normal(second).astype(dtype), orders[1])
     out = _guarded(result, dtype, orders[2])
-    run = Runnable(kind, sizes, a, b, out, where)
+    run = Runnable(kind, sizes, a, b, out, where, policy=policy)
     got, exact = run(), reference(kind, sizes, a.astype(np.float64), b.astype(np.float64))
     terms = max(1, a.size * b.size // max(1, out.size)) ** 0.5
     bound = 20 * np.finfo(dtype).eps * (1 + np.sqrt(terms))
@@ -391,7 +390,7 @@ _SQUARES_SHARED = {
 @pytest.mark.parametrize("name", _SHARED)
 def test_shared_tiles_are_functions_of_their_own(name, kind, layout):
     sizes, tiled = _SHARED[name]
-    run = _check(kind, sizes, layout, where=replace(host(), policy=FAST_COMPILE))
+    run = _check(kind, sizes, layout, policy=FAST_COMPILE)
     assert not tiled or "@tile" in run.text
     assert run.text.count('"hot"') > 0
 
@@ -405,5 +404,5 @@ def test_shared_squares_find_their_numbers_in_a_table(name, kind, layout, dtype,
     for plan in (WinogradPlan, WinogradWeightPlan):  # whatever else might be faster
         cycles = plan.cycles
         monkeypatch.setattr(plan, "cycles", lambda self, l2, cycles=cycles: cycles(self, l2) / 1e6)
-    run = _check(kind, _SQUARES_SHARED[name], layout, dtype, replace(host(), policy=FAST_COMPILE))
+    run = _check(kind, _SQUARES_SHARED[name], layout, dtype, policy=FAST_COMPILE)
     assert "@winograd" in run.text
