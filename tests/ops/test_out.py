@@ -131,6 +131,8 @@ ARGUMENTS |= {
     "clamp_min": (SQUARE, 0.5), "combinations": (VECTOR,), "diagonal_scatter": (SQUARE, VECTOR),
     "fill": (SQUARE, 7.0), "igamma": (SQUARE, OTHER), "igammac": (SQUARE, OTHER),
     "index_copy": (SQUARE, 0, INTEGERS[0, :2], OTHER[:2]),
+    "index_reduce": (SQUARE, 0, INTEGERS[0], OTHER, "prod"),
+    "scatter_reduce": (SQUARE, 0, INTEGERS, OTHER, "sum"),
     "index_fill": (SQUARE, 0, INTEGERS[0, :2], 7.0), "istft": (ag.stft(_SIGNAL, 8), 8),
     "logcumsumexp": (SQUARE, 0), "masked_scatter": (SQUARE, MASK, OTHER),
     "masked_select": (SQUARE, MASK), "matrix_power": (SQUARE, 3), "movedim": (SQUARE, 0, 1),

@@ -119,7 +119,8 @@ def _swap(function: Callable[[Pair], Pair]) -> Callable[[Pair], Pair]:
 
 # -- arithmetic ---------------------------------------------------------------------------------
 def _multiply(z: Pair, w: Pair) -> Pair:
-    return z[0] * w[0] - z[1] * w[1], z[0] * w[1] + z[1] * w[0]
+    # A sum, which is contracted (differences are not), as NumPy's vector code does.
+    return z[0] * w[0] + -z[1] * w[1], z[0] * w[1] + z[1] * w[0]
 
 
 def _divide(z: Pair, w: Pair) -> Pair:
