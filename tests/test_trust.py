@@ -21,6 +21,8 @@ RUN = {
     "compiler/binding/call_adapter.py: exec": "a text made here, of numbers and names of keywords",
     "compiler/compilation/copies.py: pickle.loads": "bytes in a pickle that the user loads",
     "compat/chainer/serializers.py: np.load": "arrays of a file, with allow_pickle=False",
+    "compiler/csource.py: subprocess": "the system's C compiler, on a text that the user gave",
+    "compiler/csource.py: subprocess.run": "the same",
     "distributed/launch.py: subprocess": "the program that the user launches",
     "distributed/launch.py: subprocess.Popen": "the program that the user launches",
     "data/messages.py: pickle.loads": "a batch from a worker process of this process's own",

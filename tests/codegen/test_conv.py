@@ -113,7 +113,7 @@ CASES = {
 }
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("layout", ["last", "first", "mixed", "turned"])
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("kind", KINDS)

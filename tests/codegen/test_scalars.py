@@ -150,6 +150,7 @@ def cases() -> list[tuple[Case, tuple[np.ndarray, ...], np.ndarray]]:
         return _cases()
 
 
+@pytest.mark.share(7)
 @pytest.mark.parametrize("features", FEATURES.values(), ids=FEATURES)
 def test_operations_agree_with_numpy(features, cases) -> None:
     compiled = compile_cases([case for case, _, _ in cases], features)
@@ -182,6 +183,7 @@ def _castable(source: str, target: str) -> np.ndarray:
     return x
 
 
+@pytest.mark.share(7)
 @pytest.mark.parametrize("features", FEATURES.values(), ids=FEATURES)
 def test_casts_agree_with_numpy(features) -> None:
     pairs = [(a, c) for a in DTYPES for c in DTYPES]

@@ -20,7 +20,7 @@ def _stacked(*xs):
     return ag.stack(xs, -1)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("count", [2, 3, 4, 7, 8, 9])
 def test_stacks_along_a_new_last_axis(dtype, count):

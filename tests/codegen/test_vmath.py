@@ -198,7 +198,7 @@ def exact() -> Callable[[str, str], tuple[np.ndarray, list[mpmath.mpf]]]:
     return find
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", REFERENCE)
 def test_error_in_ulps(name: str, dtype: str, compiled, exact) -> None:
@@ -339,6 +339,7 @@ def test_digamma_of_negative_numbers(dtype: str, compiled) -> None:
         assert run(_case("digamma", dtype), -limits.smallest_subnormal[None]) == np.inf
 
 
+@pytest.mark.share(7)
 @pytest.mark.parametrize("key", FEATURES)
 def test_only_rare_paths_are_calls(key: str, compiled) -> None:
     text = compiled[key].assembly()

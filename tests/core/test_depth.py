@@ -41,7 +41,7 @@ def boxes(depth):
     return made
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize(("kind", "depth"), [
     ("list", 5000), ("tuple", 1000), ("dict", 1000), ("pair", 5000), ("tuple", 30_000),
 ])
@@ -81,6 +81,7 @@ def test_calls_take_and_give_deep_nests(kind):
     np.testing.assert_array_equal(closed(ag.ones(2)).numpy(), [1, 2])
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("depth", [100, 1000, 5000, 100_000])
 def test_lists_deeper_than_arrays_have_axes(depth):
     with pytest.raises(NestingError, match="more than 64 deep"):

@@ -33,7 +33,7 @@ def matrices(n, dtype):
     return (a + 1j * RANDOM.normal(size=(n, n)) if dtype[0] == "c" else a).astype(dtype)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(3)
 @pytest.mark.filterwarnings("ignore:logm result")
 @pytest.mark.parametrize("name", ROOTS)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])

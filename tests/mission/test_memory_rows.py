@@ -80,7 +80,7 @@ def deep(layers: int, width: int, cuts: bool) -> tuple[Any, list[Any]]:
     return step, ws
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("layers", [16, 64])
 def test_f24_checkpoints_need_the_root_of_the_memory(layers):
     x = ag.ones((256, 64))

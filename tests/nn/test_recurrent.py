@@ -234,7 +234,7 @@ def test_sequences_of_unequal_lengths(kind, options):
     assert len(compiled.specialisations) == 1
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_gradients_of_unequal_lengths(kind):
     module = getattr(nn, kind)(2, 3, 2, bidirectional=True, dtype="float64",

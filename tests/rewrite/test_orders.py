@@ -118,7 +118,7 @@ def check(found, true, points, steps):
     np.testing.assert_allclose(parts.sum(), slope, rtol, rtol * scale, err_msg=str(steps))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("core", CORES)
 def test_orders(core, points, var, graph_of):
     """Graphs as they are rewritten, on NumPy."""

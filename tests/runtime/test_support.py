@@ -1,7 +1,6 @@
 """The native module: valid on every platform, and careful about what it relies on."""
 
 import os
-import platform
 import subprocess
 import sys
 
@@ -9,6 +8,7 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
+from agnesi.core.support import host
 from agnesi.runtime import support
 
 
@@ -18,8 +18,8 @@ from agnesi.runtime import support
      ("win32", "AMD64")],
 )  # fmt: skip
 def test_source_is_valid_everywhere(monkeypatch, system, kind):
-    monkeypatch.setattr(platform, "machine", lambda: kind)
-    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(host, "ARCHITECTURE", kind)
+    monkeypatch.setattr(host, "SYSTEM", system)
     text = support.source()
     assert ("@syscall" in text) == (system == "linux" and kind != "riscv64")
     module = llvm.parse_assembly(text, llvm.create_context())

@@ -10,6 +10,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.core.ir.node import Node
+from agnesi.runtime.machine import native
 from agnesi.schedule.clustering.cluster import Cluster, Order
 from agnesi.schedule.clustering.node_facts import facts_of
 
@@ -31,7 +32,7 @@ class Graph:
     def open(self) -> None:
         node = Node(None, (), (), np.dtype("float64"))
         users = {c for c in self.alive() if self.rng.random() < 0.15}
-        cluster = Cluster(self.count, node, users, facts_of([node])[id(node)])
+        cluster = Cluster(self.count, node, users, facts_of([node], native())[id(node)])
         self.order.opened()
         self.clusters.append(cluster)
         self.reads |= {(u.number, cluster.number) for u in users}

@@ -25,7 +25,7 @@ QUICK: dict[str, Any] = {"lr": 0.03, "max_epochs": 40, "hidden_layer_sizes": 16,
 ABSENT = ("pandas is not installed", "SCIPY_ARRAY_API is not set")
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(9)
 @pytest.mark.parametrize("kind", [Classifier, Regressor, AutoEncoder])
 def test_scikit_learns_own_checks_pass(kind: Any) -> None:
     with warnings.catch_warnings():

@@ -42,6 +42,7 @@ def gamma_slope(a, x, order):
     return mp.quad(density, [x - k * wide for k in (30, 20, 14, 10, 7, 5, 3, 2, 1, 0)])
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("order, row", [(1, incomplete.GAMMAINC_DA), (2, incomplete.GAMMAINC_DAA)])
 def test_gamma_to_its_shape(order, row):
     for found in both_ways(row, *zip(*GAMMA, strict=True)):
@@ -79,7 +80,7 @@ def beta_slope(p, q, x, dp, dq, order):
     return mp.quad(density, [0, *sorted(ends)])
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("row, along", [
     (incomplete.BETAINC_DA, (1, 0)), (incomplete.BETAINC_DB, (0, 1)),
     (incomplete.BETAINC_DAA, (1, 0)), (incomplete.BETAINC_DBB, (0, 1)),

@@ -41,6 +41,7 @@ A, B = _RNG.standard_normal((4, 4)), _RNG.standard_normal((4, 3))
 TALL, STACK = _RNG.standard_normal((5, 3)), _RNG.standard_normal((2, 3, 3))
 TURNED = A + 1j * _RNG.standard_normal((4, 4))
 TALL_TURNED = TALL + 1j * _RNG.standard_normal((5, 3))
+_CUBE, _INVERTED = _RNG.standard_normal((2, 3, 6)), _RNG.standard_normal((6, 2, 3))
 #: Of rank 2, as a product.
 LEFT, RIGHT = _RNG.standard_normal((5, 2)), _RNG.standard_normal((2, 4))
 SQUARE = ((A,), (STACK,), (TURNED,))
@@ -105,8 +106,8 @@ def _systems() -> Iterator[tuple[str, Sample]]:
         lambda a, b: banded.solve_banded((2, 1), a + strongest, b), ((A, B), (A, B[:, 0])))
     yield "solveh_banded", (
         lambda d, b: banded.solveh_banded(stack([d * 0.2, d * d + 3]), b), ((A[0], B),))
-    yield "tensorsolve", (solve.tensorsolve, ((_RNG.standard_normal((2, 3, 6)), STACK[0, :2]),))
-    yield "tensorinv", (lambda a: solve.tensorinv(a, 1), ((_RNG.standard_normal((6, 2, 3)),),))
+    yield "tensorsolve", (solve.tensorsolve, ((_CUBE, STACK[0, :2]),))
+    yield "tensorinv", (lambda a: solve.tensorinv(a, 1), (_INVERTED,))
 
 
 def _factors() -> Iterator[tuple[str, Sample]]:

@@ -66,6 +66,7 @@ def front(make, n):
     rewrite(graph)
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("make", [chain, tree])
 def test_the_front_half_calls_functions_in_proportion(make, small_stack):
     front(make, 400)
@@ -102,7 +103,7 @@ def sums(n):
     return ag.jit(lambda x: [ag.exp(x + float(i)) for i in range(n)]), ag.ones(5)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(5)
 @pytest.mark.parametrize(("make", "n"), [(gradient_of_chain, 150), (sgd_step, 25), (sums, 20)])
 def test_compiling_calls_functions_in_proportion(make, n):
     f, x = make(n // 2)

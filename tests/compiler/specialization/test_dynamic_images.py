@@ -53,7 +53,7 @@ def _check(function, spaces, filters, channels, most=3, optimizer="fast_run", dt
     (20, (33, 20, 1), {}),
     (3, (1, 3, 5), {"padding": "same"}),
 ])
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 def test_lengths_of_signals(channels, filters, options, optimizer):
     channels = filters[1] * options.get("groups", 1)
     lengths = [(n,) for n in (30, 17, 50, 31, 9, 12, 100, 64, 29)]
@@ -69,7 +69,7 @@ def test_lengths_of_signals(channels, filters, options, optimizer):
     ((9, 6, 3, 3), {"stride": 2, "padding": 1}),
     ((10, 12, 1, 1), {}),
 ])
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 def test_sizes_of_squares(filters, options, optimizer):
     spaces = [(n, n) for n in (16, 20, 13, 33, 9, 60, 22)]
     channels = filters[1] * options.get("groups", 1)
@@ -85,7 +85,7 @@ def test_sizes_of_squares(filters, options, optimizer):
     ((3, 1, 5, 5), {"padding": 2}, [(n, n) for n in (16, 20, 13, 33, 9, 30)]),  # along lines
     ((1, 1, 7), {}, [(n,) for n in (30, 17, 50, 31, 9, 100)]),
 ])
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 def test_a_filter_for_each_channel(filters, options, spaces, optimizer):
     function = _losses(len(filters) - 2, groups=filters[0], **options)
     _check(function, spaces, filters, filters[0], optimizer=optimizer)
@@ -222,7 +222,7 @@ def test_borders_that_continue_images(mode, widths):
     _few_versions(lambda x: ag.pad(x, ((0, 0), (0, 0), *widths), mode), images)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("pool", [F.adaptive_avg_pool2d, F.adaptive_max_pool2d])
 @pytest.mark.parametrize("size", [1, 3, (2, 5), (None, 4)])
 def test_windows_that_fit(pool, size):

@@ -87,7 +87,7 @@ def test_area_is_a_mean():
         found.numpy(), ag.nn.functional.adaptive_avg_pool(x, (3, 2)).numpy())
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(3)
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic", "area"])
 @pytest.mark.parametrize("size", [(5, 9), (3, 2), (4, 6)])
 def test_rules(mode, size):

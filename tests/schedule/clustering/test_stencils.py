@@ -51,7 +51,7 @@ USES = {
 }
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", USES)
 def test_what_is_computed_from_a_stencil(name, dtype):

@@ -104,7 +104,7 @@ def twins(build, dtype="float32"):
     return models, steps
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", NETS)
 @pytest.mark.parametrize("n", [1, 5])
 def test_training_is_the_same_compiled_without_python(name, n):
@@ -118,7 +118,7 @@ def test_training_is_the_same_compiled_without_python(name, n):
     assert "python" not in compiled.ir()
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(3)
 @pytest.mark.parametrize("preset", ["fast_run", "fast_compile"])
 @pytest.mark.parametrize("name", NETS)
 def test_single_precision(name, preset):

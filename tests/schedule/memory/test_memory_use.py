@@ -191,7 +191,7 @@ def test_a_record_dies_with_its_result():
     assert most(lambda: train(6)) <= most(lambda: train(2)) + MEGABYTE
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("cut", ["detach", "unchain_backward"])
 def test_truncated_sequences_need_the_same_memory_at_any_length(cut):
     w = ag.ones((512, 512), requires_grad=True)
