@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.api import functions as f
 from agnesi.core.tensor import Tensor
 from agnesi.ops.indexing import scatter
+from agnesi.ops.numerics.scatter_reduce import index_reduce, scatter_reduce
 
 Made = tuple[Callable[..., Tensor], tuple[np.ndarray, ...]]
 
@@ -75,9 +76,9 @@ _SMOOTH: dict[str, Made] = {
     "put_along_axis": (lambda a, b: f.put_along_axis(a, _I[:1], b, 0), (_A, _B[:1])),
     "scatter": (lambda a, b: f.scatter(a, 0, _I[:1], b), (_A, _B[:1])),
     "scatter_add": (lambda a, b: f.scatter_add(a, 0, _I, b), (_A, _B)),
-    "scatter_reduce": (lambda a, b: f.scatter_reduce(a, 0, _I, b, "prod"), (_A, _B)),
+    "scatter_reduce": (lambda a, b: scatter_reduce(a, 0, _I, b, "prod"), (_A, _B)),
     "index_add": (lambda a, b: f.index_add(a, 0, [2, 0, 2], b), (_A, _B)),
-    "index_reduce": (lambda a, b: f.index_reduce(a, 0, [2, 0, 2], b, "mean"), (_A, _B)),
+    "index_reduce": (lambda a, b: index_reduce(a, 0, [2, 0, 2], b, "mean"), (_A, _B)),
     "index_put": (lambda a, v: f.index_put(a, ([0, 2],), v), (_A, _V)),
     "set_subtensor": (lambda a, v: scatter.set_subtensor(a[1], v), (_A, _V)),
     "inc_subtensor": (lambda a, v: scatter.inc_subtensor(a[1], v), (_A, _V)),

@@ -107,7 +107,7 @@ def _systems() -> Iterator[tuple[str, Sample]]:
     yield "solveh_banded", (
         lambda d, b: banded.solveh_banded(stack([d * 0.2, d * d + 3]), b), ((A[0], B),))
     yield "tensorsolve", (solve.tensorsolve, ((_CUBE, STACK[0, :2]),))
-    yield "tensorinv", (lambda a: solve.tensorinv(a, 1), (_INVERTED,))
+    yield "tensorinv", (lambda a: solve.tensorinv(a, 1), ((_INVERTED,),))
 
 
 def _factors() -> Iterator[tuple[str, Sample]]:
