@@ -436,6 +436,7 @@ def test_a_tensor_told_to_require_a_gradient_is_first_used_inside(way: Any) -> N
     assert found.tolist() == [40.0, 10.0]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("f", [
     lambda v: ag.linalg.eigvalsh(ag.outer(v, v) + ag.diag(v)).sum(),
     lambda v: (ag.linalg.eigh(ag.outer(v, v) + ag.diag(v))[1] ** 4).sum(),

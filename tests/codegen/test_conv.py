@@ -133,6 +133,7 @@ def test_types_and_widths(kind: str, dtype: str, vector_bits: int) -> None:
         _check(kind, CASES[case], layout, dtype, host(vector_bits))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("vector_bits", [128, 256, 512])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_positions_that_no_tap_meets(dtype: str, vector_bits: int) -> None:
@@ -141,6 +142,7 @@ def test_positions_that_no_tap_meets(dtype: str, vector_bits: int) -> None:
         _check("input", CASES["point far apart"], layout, dtype, host(vector_bits))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("layout", ["last", "first"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_small_caches(kind: str, layout: str) -> None:

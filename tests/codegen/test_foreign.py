@@ -326,6 +326,7 @@ def test_places_of_extremes_of_rows(dtype, shape):
         assert "C function" in str(function.plan())
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("places", ["int32", "int64"])
 @pytest.mark.parametrize("shape", [(30, 50), (5000,), (1, 200_000)])
 def test_functions_tell_of_places_out_of_range(places, shape):

@@ -190,6 +190,7 @@ _RNG = np.random.default_rng(5)
 _SIZES = [tuple(int(v) for v in _RNG.integers(1, 71, 3)) for _ in range(12)]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("size", _SIZES, ids=str)
 def test_random_sizes_and_layouts(size: tuple[int, int, int]) -> None:
     pick = sum(size)
@@ -420,6 +421,7 @@ def test_zeros_are_skipped(size: tuple[int, int, int], transposed: str) -> None:
         _check(spec, "update", cuts=(0.3, 0.6), vector_bits=bits)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("depth", [250, 294, 325, 600])
 def test_zeros_are_skipped_along_a_turned_operand(depth: int) -> None:
     """Blocks of k are turned a few lines at a time: only the last one has others left over."""

@@ -48,6 +48,7 @@ def _operands(n, width, columns, turned):
     return ag.tensor(np.sin(steps * 0.7).reshape(n, width)), ag.tensor(b.reshape(shape))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize(("width", "columns"), [(48, 40), (70, 10), (7, 33), (256, 64)])
 def test_any_number_of_rows(width, columns, turned):

@@ -106,6 +106,7 @@ def test_elements_repeated_along_two_axes(dtype, times):
         np.testing.assert_array_equal(found.numpy(), x.repeat(times, 0).repeat(times, 1))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("k", [-40, -3, 0, 1, 70])
 def test_triangles_and_diagonals(k):
     for shape in ((1, 1), (5, 7), (64, 64), (70, 131)):

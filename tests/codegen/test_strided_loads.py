@@ -34,6 +34,7 @@ def test_each_element_a_few_times(times):
         np.testing.assert_array_equal(found, np.repeat(x * x, times) * 2)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("kernel", [2, 3, 4, 5])
 def test_gradients_of_pooled_rows(kernel):
     for n in (kernel, 4 * kernel, 7 * kernel + 1, 30 * kernel, 2100 * kernel):

@@ -223,6 +223,7 @@ def test_infinity_and_signed_zero(name: str, dtype: str, compiled) -> None:
             assert got[2] == 0 and np.signbit(got[2]), (key, got[2])
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", brief.FUNCTIONS)
 def test_functions_of_one_number(name: str, dtype: str, compiled, exact) -> None:

@@ -104,6 +104,7 @@ def test_roots_are_exact(n: int) -> None:
             assert abs(mpmath.mpc(complex(root)) - exact) < 2e-16
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("dtype", EXACT)
 def test_large_arrays_are_shared_by_threads(dtype: str, threads: int) -> None:

@@ -71,6 +71,7 @@ def test_special_matrices_are_alike_in_compiled_code(name, dtype):
         assert compiled(ours(name), np.zeros(shape, dtype)).shape == shape
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", ROOTS)
 def test_gradients_at_repeated_eigenvalues_too(name):
     turned = np.array([[2.0, 1.0], [-1.0, 2.5]])

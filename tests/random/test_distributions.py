@@ -131,6 +131,7 @@ def test_compiled_draws_are_those_of_eager_ones_and_leave_the_same_state(name):
     assert (a.state == b.state).all()
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", ["gamma", "poisson, few", "poisson", "binomial", "normal", "beta"])
 def test_parameters_that_compiled_functions_are_given_draw_the_same(name):
     what = {**CONTINUOUS, **DISCRETE}[name][0]

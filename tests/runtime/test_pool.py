@@ -89,6 +89,7 @@ def test_other_spellings_are_numpys():
     assert pool.empty((3,), ">f4").dtype == np.dtype(">f4")
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("shape", "error"),
     [((-1, 3), ValueError), ((1 << 40, 1 << 40), ValueError), ((1 << 50,), MemoryError),

@@ -42,6 +42,7 @@ def same(found, expected):
 
 
 # -- what comes back ----------------------------------------------------------------------------
+@pytest.mark.share(2)
 @pytest.mark.parametrize("make", GRAPHS, ids=lambda make: make.__name__)
 def test_a_graph_comes_back_and_goes_on(make, tmp_path):
     inputs, outputs, arguments = make()
@@ -232,6 +233,7 @@ STRANGE = (None, True, -1, 0, 3, 10**30, 2.5, "x", "os.system", [], [[]], {}, {"
            {"dtype": "object"}, {"record": "Windows", "fields": []}, {"complex": [0, 1]}, 1 << 40)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda p: p.stem)
 def test_made_up_graphs_are_refused_or_graphs(path, tmp_path):
     """Whatever stands in a file, it is one error or a graph whose rows fit together."""

@@ -71,6 +71,7 @@ def _for_each_number_of_threads(f, *args):
     return found[0]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_results_do_not_depend_on_threads(name):
     function, shapes = PROGRAMS[name]

@@ -47,6 +47,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_operations_and_functions(name):
     function, *arrays = FUNCTIONS[name]

@@ -237,6 +237,7 @@ def test_a_training_step_with_a_loop():
 
 
 # -- kinds of gradients -----------------------------------------------------------------------
+@pytest.mark.share(2)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("steps", [1, 3, 7, 9])
 def test_truncated_gradients(steps, reverse):
@@ -793,6 +794,7 @@ def test_copies_and_pickles_keep_loops():
             np.testing.assert_array_equal(got, wanted)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("part", [
     lambda a: ag.linalg.svd(a)[1],
     lambda a: ag.linalg.eigh(a)[0],

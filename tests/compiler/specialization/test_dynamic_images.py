@@ -91,6 +91,7 @@ def test_a_filter_for_each_channel(filters, options, spaces, optimizer):
     _check(function, spaces, filters, filters[0], optimizer=optimizer)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("optimizer", ["fast_run", "fast_compile"])
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_a_filter_for_each_channel_of_the_users_images(rank, optimizer):
@@ -215,6 +216,7 @@ def test_multiples_of_which_the_first_sizes_have_more():
     assert "2*n0" in f.explain()
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("mode", ["reflect", "symmetric", "edge", "wrap"])
 @pytest.mark.parametrize("widths", [((2, 1), (0, 3)), ((0, 1), (4, 0))])
 def test_borders_that_continue_images(mode, widths):

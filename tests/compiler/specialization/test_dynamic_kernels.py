@@ -306,6 +306,7 @@ def _layers() -> dict[str, tuple[Any, tuple[int, ...]]]:
     }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", sorted(_layers()))
 def test_layers(name):
     build, shape = _layers()[name]

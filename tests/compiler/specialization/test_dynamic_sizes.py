@@ -58,6 +58,7 @@ def test_products(n, dtype):
     check(lambda x, y: x.T @ y, (None, 12), (None, n), sizes=sizes, dtype=dtype)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("shape", [(40, 70), (70, 40), (300, 17), (130, 200)])
 def test_every_number_of_rows(shape, threads):

@@ -152,6 +152,7 @@ DEFERRED = [
 ]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("f", "value"), DEFERRED)
 def test_calls_that_must_know_sizes_are_put_off(f, value):
     x = T.tensor("float64", (None,) * value.ndim, "x")

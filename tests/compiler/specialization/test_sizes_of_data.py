@@ -81,6 +81,7 @@ BODIES: dict[str, Any] = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("body", BODIES)
 def test_bodies_select_from_outside(body: str) -> None:
     """What data of a body decides, which is computed outside before the loop."""

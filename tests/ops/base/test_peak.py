@@ -81,6 +81,7 @@ OTHERS = REDUCTIONS + """
 MOST_BYTES = 24
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", ["int8", "float16", "bfloat16", "float32", "float64"])
 def test_reductions_and_scans_are_bounded(dtype: str) -> None:
     x = ag.asarray((np.arange(1 << 18) % 5).reshape(1 << 9, -1)).astype(dtype)

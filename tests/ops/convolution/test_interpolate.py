@@ -162,6 +162,7 @@ def covered(row, o, cubic):
     return weights / weights.sum(1, keepdims=True) @ row
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("sizes", [(3, 4), (1, 9), (12, 2)])
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
 def test_smooth_images_are_made_of_all_that_a_place_covers(mode, sizes):

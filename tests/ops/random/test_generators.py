@@ -43,6 +43,7 @@ def _together(work, threads=8):
         thread.join()
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("draw", DRAWS)
 def test_threads_get_numbers_of_their_own(draw, hasty):
     DRAWS[draw]()

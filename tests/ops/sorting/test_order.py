@@ -130,6 +130,7 @@ def test_compiled_code_sorts_without_python(dtype, shape, axis, descending):
     same(found.numpy(), np.take_along_axis(x, expected, axis))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", ["float32", "int16", "bool", "float16", "uint32"])
 @pytest.mark.parametrize("shape, k", [((9000,), 5), ((3, 5, 700), 3), ((200, 1000), 7)])
 @pytest.mark.parametrize("different", [5, 30_000])

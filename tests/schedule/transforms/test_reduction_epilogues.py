@@ -40,6 +40,7 @@ def scores(x: Any, w: Any, labels: Any) -> Any:
     return ag.cross_entropy(h, labels), ag.matmul(x.T, change), change.sum(0)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("rows", "columns", "on_the_way"), [
     (400, 1000, True), (64, 5003, True), (402, 1000, True), (16, 20000, True),
     (397, 1000, False),  # parts of equal size are needed
