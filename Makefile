@@ -90,7 +90,7 @@ conformance: $(VENV)/.ready
 	$(VENV)/bin/python tools/conformance.py --max-examples $(EXAMPLES) --jit
 
 names: $(BENCH)/.ready
-	$(BENCH)/bin/python -m benchmarks.names
+	$(BENCH)/bin/python -m benchmarks.layer_names
 
 pictures: $(VENV)/.ready
 	$(VENV)/bin/python -m tools.pictures

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import names
+from benchmarks import layer_names as names
 
 
 def test_the_page_is_the_one_that_would_be_written() -> None:
