@@ -7,7 +7,7 @@ such keywords never does.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from agnesi.core.dispatch import assign
@@ -50,6 +50,30 @@ def on_host(device: Any) -> None:
     """Return whether a device is where all tensors are: "cpu", or None."""
     if device is not None and not (isinstance(device, str) and device == DEVICE):
         raise ValueError(f"there is one device, {DEVICE!r}, and not {device!r}")
+
+
+def in_our_words(keywords: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Keywords by the names of a function's own parameters, which are ``names``."""
+    given: dict[str, Any] = {}
+    for word in sorted(keywords):
+        value = keywords[word]
+        if word == "unbiased" and "correction" in names:
+            word, value = "correction", float(value)
+        elif word not in names and word in FOREIGN:
+            word = _meant(word, names, given, keywords)
+        given[word] = value
+    return given
+
+
+def _meant(word: str, names: Sequence[str], given: dict[str, Any], keywords: dict[str, Any]) -> str:
+    """The parameter that a foreign word means, which must not be given in our words, too."""
+    meant = [name for name in FOREIGN[word] if name in names]
+    for name in meant:
+        if name in keywords:
+            raise TypeError(f"`{word}` and `{name}` are the same; give one of them")
+        if name not in given:
+            return name
+    return word
 
 
 #: Functions that answer a call by place as NumPy does and PyTorch does not, and what that gives;
@@ -148,7 +172,7 @@ class Form:
             on_host(given.pop("device"))
         wanted = self.name in _MAKERS and given.pop("requires_grad", False)
         overwrite = "inplace" not in self.names and given.pop("inplace", False)
-        given = self._translated(given)
+        given = in_our_words(given, self.names)
         args = (*args, *self._placed(len(args), given))
         result = self.function(*args, **given)
         if overwrite and result is not args[0]:
@@ -170,27 +194,6 @@ class Form:
         special = LENT.foreign_forms().get(self.name)
         return self.by_place(args, keywords) if special is None else special(
             self.function, args, keywords)
-
-    def _translated(self, keywords: dict[str, Any]) -> dict[str, Any]:
-        given: dict[str, Any] = {}
-        for word in sorted(keywords):
-            value = keywords[word]
-            if word == "unbiased" and "correction" in self.names:
-                word, value = "correction", float(value)
-            elif word not in self.names and word in FOREIGN:
-                word = self._meant(word, given, keywords)
-            given[word] = value
-        return given
-
-    def _meant(self, word: str, given: dict[str, Any], keywords: dict[str, Any]) -> str:
-        """The parameter that a foreign word means, which must not be given in our words, too."""
-        meant = [name for name in FOREIGN[word] if name in self.names]
-        for name in meant:
-            if name in keywords:
-                raise TypeError(f"`{word}` and `{name}` are the same; give one of them")
-            if name not in given:
-                return name
-        return word
 
     def _placed(self, count: int, given: dict[str, Any]) -> list[Any]:
         """Operands given by names that they have not here, in their places."""

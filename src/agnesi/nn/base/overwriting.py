@@ -19,4 +19,7 @@ class Overwriting(Module):
         return assign(as_tensor(x), y) if self.inplace else y
 
     def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
+        return self._shown()
+
+    def _shown(self, *options: str) -> str:
+        return ", ".join([*options, "inplace=True"] if self.inplace else options)

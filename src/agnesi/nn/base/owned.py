@@ -8,7 +8,8 @@ from typing import Any
 
 from agnesi.autodiff.recording import is_leaf
 from agnesi.core.op import typed
-from agnesi.core.spellings import FOREIGN, on_host
+from agnesi.core.spellings import in_our_words as translated
+from agnesi.core.spellings import on_host
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 
@@ -55,14 +56,10 @@ def in_our_words(init: Any, keywords: dict[str, Any]) -> dict[str, Any]:
         return keywords
     code = init.__code__
     known = code.co_varnames[1: code.co_argcount + code.co_kwonlyargcount]
-    given = {}
-    for word, value in keywords.items():
-        ours = [name for name in FOREIGN.get(word, ()) if name in known and name not in keywords]
-        if word == "device" and word not in known:
-            on_host(value)
-        else:
-            given[ours[0] if ours and word not in known else word] = value
-    return given
+    given = {**keywords}
+    if "device" in given and "device" not in known:
+        on_host(given.pop("device"))
+    return translated(given, known)
 
 
 _CODE: Any = None  # of the __init__ below

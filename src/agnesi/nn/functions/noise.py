@@ -206,8 +206,7 @@ class AlphaDropout(Overwriting):
         return self._given(x, alpha_dropout(x, self.p, self.training))
 
     def extra_repr(self) -> str:
-        told = super().extra_repr()
-        return f"p={self.p}" + (f", {told}" if told else "")
+        return self._shown(f"p={self.p}")
 
 
 class FeatureAlphaDropout(AlphaDropout):
@@ -269,5 +268,4 @@ class RReLU(Overwriting):
         return self._given(x, rrelu(x, self.lower, self.upper, self.training))
 
     def extra_repr(self) -> str:
-        told = super().extra_repr()
-        return f"lower={self.lower}, upper={self.upper}" + (f", {told}" if told else "")
+        return self._shown(f"lower={self.lower}, upper={self.upper}")

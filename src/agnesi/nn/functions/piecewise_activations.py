@@ -236,8 +236,7 @@ class Hardtanh(Overwriting):
         return self._given(x, hardtanh(x, self.min_val, self.max_val))
 
     def extra_repr(self) -> str:
-        told = super().extra_repr()
-        return f"min_val={self.min_val}, max_val={self.max_val}" + (f", {told}" if told else "")
+        return self._shown(f"min_val={self.min_val}, max_val={self.max_val}")
 
 
 class Hardsigmoid(Overwriting):
@@ -376,5 +375,4 @@ class Threshold(Overwriting):
         return self._given(x, threshold(x, self.threshold, self.value))
 
     def extra_repr(self) -> str:
-        told = super().extra_repr()
-        return f"threshold={self.threshold}, value={self.value}" + (f", {told}" if told else "")
+        return self._shown(f"threshold={self.threshold}, value={self.value}")

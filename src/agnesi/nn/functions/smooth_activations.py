@@ -288,8 +288,7 @@ class CELU(Overwriting):
         return self._given(x, celu(x, self.alpha))
 
     def extra_repr(self) -> str:
-        told = super().extra_repr()
-        return f"alpha={self.alpha}" + (f", {told}" if told else "")
+        return self._shown(f"alpha={self.alpha}")
 
 
 class SELU(Overwriting):

@@ -285,9 +285,9 @@ class OneCycleLR(_Cycle):
             raise ValueError(at(f"OneCycleLR: there is no anneal_strategy {anneal_strategy!r}"))
         self.max_lrs = self.each("max_lr", max_lr)
         self.total_steps = at_least(self, "total_steps", total_steps, 1)
-        self.top = pct_start * total_steps - 1
-        #: Where it is down at the first rate again, if there are three phases.
-        self.middle = 2 * pct_start * total_steps - 2 if three_phase else self.top
+        top = pct_start * total_steps - 1
+        #: Where phases end: up, with three phases down to the first rate, down to the last one.
+        self.ends = [top, *([2 * top] if three_phase else []), total_steps - 1]
         self.strategy = anneal_strategy
         self.div_factor, self.final_div_factor = div_factor, final_div_factor
         self.momenta = (max_momentum, base_momentum) if cycle_momentum else None
@@ -296,22 +296,20 @@ class OneCycleLR(_Cycle):
     def _eased(self, share: float) -> float:
         return (1 - math.cos(math.pi * share)) / 2 if self.strategy == "cos" else share
 
+    def _along(self, epoch: int, *values: float) -> float:
+        """A number that goes from each value to the next one, a phase for each step."""
+        begin = 0.0
+        for end, a, b in zip(self.ends, values, values[1:], strict=False):
+            if epoch <= end:
+                return a + (b - a) * self._eased((epoch - begin) / (end - begin))
+            begin = end
+        raise ValueError(at(f"OneCycleLR: all {self.total_steps} steps are done"))
+
     def share(self, epoch: int) -> float:
-        if epoch <= self.top:
-            return self._eased(epoch / self.top)
-        if epoch <= self.middle:
-            return 1 - self._eased((epoch - self.top) / (self.middle - self.top))
-        if self.middle > self.top:
-            return 0.0
-        return 1 - self._eased((epoch - self.top) / (self.total_steps - 1 - self.top))
+        return self._along(epoch, 0.0, 1.0, 0.0, 0.0)
 
     def rate(self, epoch: int) -> float:
-        if epoch >= self.total_steps:
-            raise ValueError(at(f"OneCycleLR: all {self.total_steps} steps are done"))
         high = self.max_lrs[self._group]
         low = high / self.div_factor
-        if epoch > self.middle > self.top:
-            done = self._eased((epoch - self.middle) / (self.total_steps - 1 - self.middle))
-            return low + (low / self.final_div_factor - low) * done
-        low /= self.final_div_factor if epoch > self.middle else 1
-        return low + (high - low) * self.share(epoch)
+        down = [low] if len(self.ends) > 2 else []
+        return self._along(epoch, low, high, *down, low / self.final_div_factor)
