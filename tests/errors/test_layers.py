@@ -115,6 +115,10 @@ CASES = [
     (lambda: nn.Conv2d(3, 4, 3, 1, 0, 1, 1, True, "zeros", "cpu"), TypeError, "Conv2d() takes 9 "
      "arguments (in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, "
      "padding_mode) without a name, not 10; give dtype, algorithm by name"),
+    (lambda: nn.MaxPool2d(2, ceil_mode=True, cover_all=True), TypeError,
+     "MaxPool2d: `ceil_mode` and `cover_all` are the same; give one of them"),
+    (lambda: nn.Linear(2, 3, device="cuda"), ValueError,
+     "Linear: there is one device, 'cpu', and not 'cuda'"),
     (lambda: nn.Identity(3), TypeError, "Identity() takes no arguments, not 1"),
     (lambda: optim.lr_scheduler.StepLR(optim.SGD([W]), 2, 0.5, 1), ValueError, "StepLR: "
      "last_epoch=1 goes on with a training, and the optimizer's groups have no 'initial_lr': "

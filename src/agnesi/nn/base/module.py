@@ -87,7 +87,7 @@ class Module(Hooked, Lookups):
     forward: Callable[..., Any]
 
     def __new__(cls, *args: Any, **keywords: Any) -> Self:
-        check_call(cls, args, in_our_words(cls.__init__, keywords))
+        check_call(cls, args, in_our_words(cls, cls.__init__, keywords))
         self = super().__new__(cls)
         self._training, self._made = True, cls.__init__ is object.__init__
         if not self._made:

@@ -46,10 +46,10 @@ def is_saved(module: Any, name: str) -> bool:
     return saved
 
 
-def in_our_words(init: Any, keywords: dict[str, Any]) -> dict[str, Any]:
+def in_our_words(kind: type, init: Any, keywords: dict[str, Any]) -> dict[str, Any]:
     """Keywords for a layer of the library by our names: ``ceil_mode`` is ``cover_all``.
 
-    Every one takes ``device``, which must be where all tensors are.
+    Every one takes ``device``, which must be where all tensors are.  Errors name the class.
     """
     init = getattr(init, "__wrapped__", init)
     if not keywords or not getattr(init, "__module__", "").startswith("agnesi.nn."):
@@ -57,9 +57,12 @@ def in_our_words(init: Any, keywords: dict[str, Any]) -> dict[str, Any]:
     code = init.__code__
     known = code.co_varnames[1: code.co_argcount + code.co_kwonlyargcount]
     given = {**keywords}
-    if "device" in given and "device" not in known:
-        on_host(given.pop("device"))
-    return translated(given, known)
+    try:
+        if "device" in given and "device" not in known:
+            on_host(given.pop("device"))
+        return translated(given, known)
+    except (TypeError, ValueError) as error:
+        raise type(error)(at(f"{kind.__name__}: {error}")) from None
 
 
 _CODE: Any = None  # of the __init__ below
@@ -75,7 +78,7 @@ def followed(init: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(init)
     def __init__(self: Any, *args: Any, **keywords: Any) -> None:  # noqa: N807
-        keywords = in_our_words(init, keywords)
+        keywords = in_our_words(type(self), init, keywords)
         try:
             init(self, *args, **keywords)
         except TypeError as error:
