@@ -174,6 +174,10 @@ class _Span(ctypes.Structure):
     _fields_ = (("start", ctypes.c_uint64), ("end", ctypes.c_uint64))
 
 
+#: Behind all memory.
+_END = _Span((1 << 64) - 1, (1 << 64) - 1)
+
+
 class _Output(ctypes.Structure):
     _fields_ = (
         ("descr", ctypes.c_void_p),
@@ -465,8 +469,22 @@ def _fill_apart(table: Context, apart: Sequence[tuple[int, int, int, int]], coun
         else:
             others.append(_Pair(a, a_bytes, b, b_bytes))
     table.pair_count, table.pairs = len(others), _array(_Pair, others, keep)
-    found = [_Apart(*key, len(held), _array(_Span, held, keep)) for key, held in spans.items()]
+    found = []
+    for key, held in spans.items():
+        merged = _merged(held)
+        found.append(_Apart(*key, len(merged), _array(_Span, [*merged, _END], keep)))
     table.apart_count, table.aparts = len(found), _array(_Apart, found, keep)
+
+
+def _merged(spans: list[_Span]) -> list[_Span]:
+    """The same memory in order, without overlaps."""
+    found: list[_Span] = []
+    for s in sorted(spans, key=lambda s: s.start):
+        if found and s.start <= found[-1].end:
+            found[-1].end = max(found[-1].end, s.end)
+        else:
+            found.append(_Span(s.start, s.end))
+    return found
 
 
 def _fill_guards(table: Context, states: Sequence[State], guards: Sequence[Guard],
@@ -476,13 +494,10 @@ def _fill_guards(table: Context, states: Sequence[State], guards: Sequence[Guard
     pairs += [(s.owner, s.slot, s.array) for s in states if s.slot]
     words = [pointer(o, slot_offset(type(o), slot), value)  # type: ignore[arg-type]
              for o, slot, value in pairs]
-    late = []
     for s in states:
         if s.slot:
-            early, sizes = array_words(s.array, s.lies or lying(s.array))
-            words += early
-            late += sizes
-    found = checks(words, late, keep)
+            words += array_words(s.array, s.lies or lying(s.array))
+    found = checks(words, keep)
     keep.append(found)
     table.checks = ctypes.addressof(found)
     uses = [(memory_owner(s.array), s.written) for s in states]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.core.support.record import record, replace
+from agnesi.core.support.record import record
 
 #: Whether every change of a dict gives it another tag; attributes that lie in their object give
 #: none from CPython 3.13 on.
@@ -24,8 +24,6 @@ TYPE_AT, DICT_AT, USED_AT, TAG_AT, CELL_AT = 8, -24, 16, 24, 16
 DATA_AT, RANK_AT, SIZES_AT, DTYPE_AT, FLAGS_AT = 16, 24, 32, 56, 64
 CONTIGUOUS, LASTING_FLAGS = 0x1, 0x401
 CODE_AT, DEFAULTS_AT, KEYWORDS_AT, CLASS_TAG_AT = 48, 56, 64, 384
-#: Where a set has its mask, its table, and the table of a small one, with entries of 16 bytes.
-SET_MASK_AT, SET_TABLE_AT, SET_SMALL_AT, SET_SMALL = 32, 40, 64, 8
 _MANAGED = 1 << 4
 _CLASS_TAG_BITS = (1 << 32) - 1
 
@@ -34,7 +32,8 @@ _CLASS_TAG_BITS = (1 << 32) - 1
 class Word:
     """Eight bytes at ``base + offset``, as far as ``mask`` goes; ``keep`` owns that memory.
 
-    ``extent`` bytes from the base may be read, if it is told.
+    ``extent`` bytes from the base may be read, if it is told.  What is ``late`` lies where other
+    words say.
     """
 
     base: int
@@ -43,6 +42,11 @@ class Word:
     mask: int = ALL_BITS
     keep: Any = None
     extent: int = 0
+    late: bool = False
+
+    def holds(self) -> bool:
+        """Return whether it is there now."""
+        return not (ctypes.c_uint64.from_address(_address(self)).value ^ self.value) & self.mask
 
 
 @record
@@ -70,22 +74,6 @@ class Items:
     items: tuple[Any, ...]
 
 
-def set_words(held: set[Any]) -> list[Word]:
-    """A set of a few elements holds them where it did; none for one whose table is elsewhere."""
-    extent = type(held).__basicsize__
-    words = [Word(id(held), SET_MASK_AT, SET_SMALL - 1), Word(id(held), SET_TABLE_AT,
-                                                              id(held) + SET_SMALL_AT)]
-    if any(_read(w) != w.value for w in words):
-        return []
-    entries = [SET_SMALL_AT + 16 * i for i in range(SET_SMALL)]
-    words += [Word(id(held), at, _read(Word(id(held), at, 0))) for at in entries]
-    return [replace(w, keep=(held, [*held]), extent=extent) for w in words]
-
-
-def _read(word: Word) -> int:
-    return ctypes.c_uint64.from_address(word.base + word.offset).value
-
-
 def pointer(owner: Any, offset: int, value: Any) -> Word:
     """An object holds this very object at a place of its memory."""
     return Word(id(owner), offset, id(value), keep=(owner, value),
@@ -99,7 +87,7 @@ def lying(array: np.ndarray) -> Any:
     return array.ctypes.data, array.dtype, where, array.shape, array.strides, flags
 
 
-def array_words(array: np.ndarray, lies: Any) -> tuple[list[Word], list[Word]]:
+def array_words(array: np.ndarray, lies: Any) -> list[Word]:
     """An array lies as it did: words of it, and those of its sizes, where the former tell."""
     data, dtype, sizes, shape, strides, flags = lies
     low = (1 << 32) - 1
@@ -107,8 +95,9 @@ def array_words(array: np.ndarray, lies: Any) -> tuple[list[Word], list[Word]]:
              (DTYPE_AT, id(dtype), ALL_BITS), (FLAGS_AT, flags, LASTING_FLAGS))
     extent = type(array).__basicsize__
     words = [Word(id(array), at, value, mask, (array, dtype), extent) for at, value, mask in known]
-    counts = shape if flags & CONTIGUOUS else (*shape, *strides)  # strides lie behind sizes
-    return words, [Word(sizes, 8 * i, n & ALL_BITS) for i, n in enumerate(counts)]
+    counts = shape if flags & CONTIGUOUS else (*shape, *strides)  # strides are behind sizes
+    return words + [Word(sizes, 8 * i, n & ALL_BITS, extent=16 * len(shape), late=True)
+                    for i, n in enumerate(counts)]
 
 
 def dict_pointer(owner: Any, attributes: dict[str, Any]) -> Word | None:
@@ -146,43 +135,80 @@ class _Family(ctypes.Structure):
                 ("blocks", ctypes.c_void_p))
 
 
-class Checks(ctypes.Structure):
-    """``%Checks`` of entry.ll; whoever holds it keeps what it points to."""
+class _Alike(ctypes.Structure):
+    _fields_ = (("mask", ctypes.c_uint64 * 4), ("values", ctypes.c_uint64 * 4),
+                ("count", ctypes.c_int64), ("addresses", ctypes.c_void_p))
 
+
+class _Memory(ctypes.Structure):
     _fields_ = tuple((f, ctypes.c_int64) for f in (
-        "family_count", "families", "word_groups", "words", "late_groups", "late", "part_count",
+        "family_count", "families", "alike_count", "alike", "word_groups", "words", "part_count",
         "parts"))
 
 
-def checks(words: Iterable[Word], late: Iterable[Word], keep: list[Any]) -> Checks:
-    """Words to be compared, several of one object at once; ``late`` ones lie where others say."""
+class Checks(ctypes.Structure):
+    """``%Checks`` of entry.ll; whoever holds it keeps what it points to."""
+
+    _fields_ = (("early", _Memory), ("late", _Memory))
+
+
+def checks(words: Iterable[Word], keep: list[Any]) -> Checks:
+    """Words to be compared, several of one object at once."""
+    known = list(words)
+    return Checks(*(_memory([w for w in known if w.late == late], keep) for late in (False, True)))
+
+
+def _memory(words: Iterable[Word], keep: list[Any]) -> _Memory:
     of: dict[int, dict[int, Word]] = {}
     for w in words:
         of.setdefault(w.base, {})[w.offset] = w
-    families: dict[tuple[int, ...], list[_Block]] = {}
-    single: list[Word] = []
-    for base, found in of.items():
-        left = sorted(found)
-        while left:
-            first, extent = left[0], found[left[0]].extent
-            start = min(first, extent - 32)
-            group = [at for at in left if start <= at < start + 32]
-            if len(group) == 1 or start < 0:
-                single.append(found[left.pop(0)])
-                continue
-            block, mask = _Block(base + start), [0] * 4
-            for at in group:
-                block.values[(at - start) // 8] = found[at].value & found[at].mask
-                mask[(at - start) // 8] = found[at].mask
-            families.setdefault(tuple(mask), []).append(block)
-            left = [at for at in left if at not in group]
     keep.append([w.keep for held in of.values() for w in held.values()])
+    single: list[Word] = []
+    blocks: dict[tuple[int, ...], dict[tuple[int, ...], list[int]]] = {}
+    for base, found in of.items():
+        for start, group in _groups(found):
+            if len(group) == 1 or start < 0:
+                single += group
+                continue
+            values, mask = [0] * 4, [0] * 4
+            for w in group:
+                values[(w.offset - start) // 8] = w.value & w.mask
+                mask[(w.offset - start) // 8] = w.mask
+            blocks.setdefault(tuple(mask), {}).setdefault(tuple(values), []).append(base + start)
     parts = [_Part(_address(w), w.value & w.mask, w.mask) for w in single if w.mask != ALL_BITS]
-    kinds = [_Family((ctypes.c_uint64 * 4)(*mask), len(blocks), _array(_Block, blocks, keep))
-             for mask, blocks in families.items()]
-    return Checks(len(kinds), _array(_Family, kinds, keep),
-                  *_in_groups([w for w in single if w.mask == ALL_BITS], keep),
-                  *_in_groups(late, keep), len(parts), _array(_Part, parts, keep))
+    families, many = _families(blocks, keep)
+    return _Memory(len(families), _array(_Family, families, keep),
+                   len(many), _array(_Alike, many, keep),
+                   *_in_groups([w for w in single if w.mask == ALL_BITS], keep),
+                   len(parts), _array(_Part, parts, keep))
+
+
+def _groups(found: dict[int, Word]) -> Iterable[tuple[int, list[Word]]]:
+    """Words of one object that lie in 32 bytes from some place on, all of which may be read."""
+    group: list[Word] = []
+    start = 0
+    for at in sorted(found):
+        if not group or at >= start + 32 or (at - start) % 8:
+            if group:
+                yield start, group
+            group = []
+            start = at - max(-(-(at + 32 - found[at].extent) // 8) * 8, 0)
+        group.append(found[at])
+    if group:
+        yield start, group
+
+
+def _families(blocks: dict[tuple[int, ...], dict[tuple[int, ...], list[int]]],
+              keep: list[Any]) -> tuple[list[_Family], list[_Alike]]:
+    """Blocks in which the same bits count; apart from them those that hold the same, too."""
+    families, many = [], []
+    for mask, found in blocks.items():
+        own = [_Block(places[0], values) for values, places in found.items() if len(places) == 1]
+        if own:
+            families.append(_Family(mask, len(own), _array(_Block, own, keep)))
+        many += [_Alike(mask, values, len(places), _array(ctypes.c_uint64, places, keep))
+                 for values, places in found.items() if len(places) > 1]
+    return families, many
 
 
 def _address(word: Word) -> int:
@@ -231,7 +257,7 @@ class Watched(ctypes.Structure):
         """Compare these from now on."""
         known = list(records)
         keep: list[Any] = [known]
-        self.checks = checks((w for w in known if isinstance(w, Word)), (), keep)
+        self.checks = checks((w for w in known if isinstance(w, Word)), keep)
         mappings = _mappings(known, keep)
         self.mapping_count, self.mappings = len(mappings), _array(_Entries, mappings, keep)
         lists = [

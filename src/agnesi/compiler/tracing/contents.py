@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.places import Place, describe_value, same
-from agnesi.runtime.watched import Entries, Items, set_words
+from agnesi.runtime.watched import Entries, Items
+from agnesi.runtime.watched_contents import container_words, elements_words
 
 
 class Contents(Place):
@@ -51,7 +52,7 @@ class Contents(Place):
             container = vars(container)  # always the same one
         if isinstance(container, dict) and not isinstance(container, OrderedDict):
             return [Entries(container, self.value)]
-        return set_words(container) if isinstance(container, set) else []
+        return container_words(container, self.value)
 
     def change(self) -> str:
         now = self.now()
@@ -103,6 +104,12 @@ class Elements(Place):
 
     def holds(self) -> bool:
         return bool(self.now() == self.value)
+
+    def records(self) -> Iterable[Any]:
+        dtype, shape, found = self.value
+        if (self.array.dtype, self.array.shape) != (dtype, shape):
+            return []
+        return elements_words(self.array, found)
 
     def undo(self, before: Any) -> None:
         dtype, shape, found = before

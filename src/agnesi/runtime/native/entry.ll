@@ -39,7 +39,9 @@
 %Part = type {ptr, i64, i64}                      ; the same, and the bits that count
 %Four = type {ptr, [4 x i64]}                     ; the same of four words in a row
 %Family = type {[4 x i64], i64, ptr}              ; the bits that count in such, and so many of them
-%Checks = type {i64, ptr, i64, ptr, i64, ptr, i64, ptr} ; families of blocks, words, late words, parts, each with their number
+%Alike = type {[4 x i64], [4 x i64], i64, ptr}    ; the bits that count, the words, and so many places that hold them
+%Memory = type {i64, ptr, i64, ptr, i64, ptr, i64, ptr} ; families, alike ones, groups of words, parts, each with their number
+%Checks = type {%Memory, %Memory}                 ; the latter is where the former says
 %Watched = type {%Checks, i64, ptr, i64, ptr}     ; checks, dicts, lists
 %Entries = type {ptr, i64, i64, i64, ptr}         ; dict, its tag (-1: none), size (-1: any), entries
 %Entry = type {ptr, ptr}                          ; key, value (null: there is none)
@@ -48,7 +50,7 @@
 %Written = type {ptr, i64}                        ; tensor, or null for that of the argument here
 %Output = type {ptr, i64, ptr, i64, i64, i64}     ; descr, nd, dims, bytes, wrap, first of its sizes
 %Pair = type {i64, i64, i64, i64}                 ; a buffer and its bytes, twice
-%Apart = type {i64, i64, i64, ptr}                ; an argument's buffer and bytes, and other memory: how many, %Span
+%Apart = type {i64, i64, i64, ptr}                ; an argument's buffer and bytes, and other memory in order: how many, %Span
 %Span = type {i64, i64}                           ; where memory begins and ends
 ; Where sizes are run-time values, the last entries of the table of buffers hold them (-1: not seen
 ; yet), an expected size of -1-k-65536*t stands for t + 1 times size k, the least one for any, bytes of -1-i in a pair for
@@ -567,34 +569,86 @@ done:
   ret i64 %all
 }
 
-; Whether memory is as it was; late words lie where earlier ones say.
-define internal i1 @unchanged(ptr %checks) nounwind alwaysinline {
+; The same of four words in a row that hold the same in several places.
+define internal i64 @changed_alike(i64 %kinds, ptr %list) nounwind alwaysinline {
 entry:
-  %blocks = load i64, ptr %checks
-  %block.at = getelementptr %Checks, ptr %checks, i64 0, i32 1
-  %block = load ptr, ptr %block.at
-  %a = call i64 @changed_blocks(i64 %blocks, ptr %block)
-  %words.at = getelementptr %Checks, ptr %checks, i64 0, i32 2
+  br label %kind.test
+kind.test:
+  %n = phi i64 [0, %entry], [%n1, %mask]
+  %sum = phi <4 x i64> [zeroinitializer, %entry], [%counts, %mask]
+  %kinds.left = icmp ult i64 %n, %kinds
+  br i1 %kinds.left, label %kind, label %done
+kind:
+  %kind.at = getelementptr %Alike, ptr %list, i64 %n
+  %wanted.at = getelementptr %Alike, ptr %kind.at, i64 0, i32 1
+  %wanted = load <4 x i64>, ptr %wanted.at, align 8
+  %count.at = getelementptr %Alike, ptr %kind.at, i64 0, i32 2
+  %count = load i64, ptr %count.at
+  %places.at = getelementptr %Alike, ptr %kind.at, i64 0, i32 3
+  %places = load ptr, ptr %places.at
+  br label %test
+test:
+  %i = phi i64 [0, %kind], [%i1, %look]
+  %found = phi <4 x i64> [zeroinitializer, %kind], [%found1, %look]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %look, label %mask
+look:
+  %place.at = getelementptr ptr, ptr %places, i64 %i
+  %place = load ptr, ptr %place.at
+  %there = load <4 x i64>, ptr %place, align 8
+  %odd = xor <4 x i64> %there, %wanted
+  %found1 = or <4 x i64> %found, %odd
+  %i1 = add i64 %i, 1
+  br label %test
+mask:
+  %bits = load <4 x i64>, ptr %kind.at, align 8
+  %some = and <4 x i64> %found, %bits
+  %counts = or <4 x i64> %sum, %some
+  %n1 = add i64 %n, 1
+  br label %kind.test
+done:
+  %all = call i64 @llvm.vector.reduce.or.v4i64(<4 x i64> %sum)
+  ret i64 %all
+}
+
+; Which bits of all of these differ.
+define internal i64 @changed_memory(ptr %memory) nounwind {
+  %families.at = getelementptr %Memory, ptr %memory, i64 0, i32 0
+  %families = load i64, ptr %families.at
+  %family.at = getelementptr %Memory, ptr %memory, i64 0, i32 1
+  %family = load ptr, ptr %family.at
+  %alikes.at = getelementptr %Memory, ptr %memory, i64 0, i32 2
+  %alikes = load i64, ptr %alikes.at
+  %alike.at = getelementptr %Memory, ptr %memory, i64 0, i32 3
+  %alike = load ptr, ptr %alike.at
+  %words.at = getelementptr %Memory, ptr %memory, i64 0, i32 4
   %words = load i64, ptr %words.at
-  %word.at = getelementptr %Checks, ptr %checks, i64 0, i32 3
+  %word.at = getelementptr %Memory, ptr %memory, i64 0, i32 5
   %word = load ptr, ptr %word.at
-  %b = call i64 @changed_words(i64 %words, ptr %word)
-  %parts.at = getelementptr %Checks, ptr %checks, i64 0, i32 6
+  %parts.at = getelementptr %Memory, ptr %memory, i64 0, i32 6
   %parts = load i64, ptr %parts.at
-  %part.at = getelementptr %Checks, ptr %checks, i64 0, i32 7
+  %part.at = getelementptr %Memory, ptr %memory, i64 0, i32 7
   %part = load ptr, ptr %part.at
-  %p = call i64 @changed_parts(i64 %parts, ptr %part)
-  %most = or i64 %a, %b
-  %early = or i64 %most, %p
+  %a = call i64 @changed_blocks(i64 %families, ptr %family)
+  %b = call i64 @changed_alike(i64 %alikes, ptr %alike)
+  %c = call i64 @changed_words(i64 %words, ptr %word)
+  %d = call i64 @changed_parts(i64 %parts, ptr %part)
+  %blocks = or i64 %a, %b
+  %rest = or i64 %c, %d
+  %all = or i64 %blocks, %rest
+  ret i64 %all
+}
+
+; Whether memory is as it was.
+define internal i1 @unchanged(ptr %checks) nounwind {
+entry:
+  %early = call i64 @changed_memory(ptr %checks)
   %same = icmp eq i64 %early, 0
   br i1 %same, label %behind, label %no
 behind:
-  %late.at = getelementptr %Checks, ptr %checks, i64 0, i32 4
-  %late = load i64, ptr %late.at
-  %last.at = getelementptr %Checks, ptr %checks, i64 0, i32 5
-  %last = load ptr, ptr %last.at
-  %c = call i64 @changed_words(i64 %late, ptr %last)
-  %still = icmp eq i64 %c, 0
+  %late.at = getelementptr %Checks, ptr %checks, i64 0, i32 1
+  %late = call i64 @changed_memory(ptr %late.at)
+  %still = icmp eq i64 %late, 0
   ret i1 %still
 no:
   ret i1 false
@@ -1326,25 +1380,27 @@ look:
   %bytes = call i64 @told_bytes(i64 %told, ptr %held)
   %end = add i64 %start, %bytes
   br label %span
-span:
-  %k = phi i64 [0, %look], [%k1, %compare]
-  %met = phi i64 [0, %look], [%met1, %compare]
-  %rest = icmp ult i64 %k, %spans
-  br i1 %rest, label %compare, label %judge
-compare:
-  %span.at = getelementptr %Span, ptr %first, i64 %k
-  %low = load i64, ptr %span.at
-  %high.at = getelementptr %Span, ptr %span.at, i64 0, i32 1
+span:                                         ; the first that ends behind where it starts
+  %low.k = phi i64 [0, %look], [%low.next, %halve]
+  %rest = phi i64 [%spans, %look], [%rest.next, %halve]
+  %open = icmp ne i64 %rest, 0
+  br i1 %open, label %halve, label %judge
+halve:
+  %half = lshr i64 %rest, 1
+  %middle = add i64 %low.k, %half
+  %high.at = getelementptr %Span, ptr %first, i64 %middle, i32 1
   %high = load i64, ptr %high.at
-  %below = icmp ult i64 %start, %high
-  %above = icmp ult i64 %low, %end
-  %both = and i1 %below, %above
-  %bit = zext i1 %both to i64
-  %met1 = or i64 %met, %bit
-  %k1 = add i64 %k, 1
+  %before = icmp ule i64 %high, %start
+  %past = add i64 %middle, 1
+  %upper = sub i64 %rest, %half
+  %others = sub i64 %upper, 1
+  %low.next = select i1 %before, i64 %past, i64 %low.k
+  %rest.next = select i1 %before, i64 %others, i64 %half
   br label %span
 judge:
-  %clear = icmp eq i64 %met, 0
+  %span.at = getelementptr %Span, ptr %first, i64 %low.k
+  %low = load i64, ptr %span.at                 ; behind the last one there is one at the end
+  %clear = icmp uge i64 %low, %end
   %i1 = add i64 %i, 1
   br i1 %clear, label %test, label %no
 yes:
