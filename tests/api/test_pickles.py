@@ -97,7 +97,7 @@ KINDS = {
 }
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_protocols(kind):
     make, use = KINDS[kind]

@@ -35,6 +35,7 @@ def agree(found: Any, expected: Any) -> None:
     np.testing.assert_allclose(found, expected, eps, eps)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", CASES)
 def test_operations_agree_with_a_loop(name: str) -> None:
     case = CASES[name]
@@ -59,6 +60,7 @@ def test_operations_agree_with_a_loop(name: str) -> None:
             agree(found.numpy(), expected)
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", [n for n in CASES if CASES[n].grads])
 def test_gradients_of_batched_operations(name: str) -> None:
     case = CASES[name]
@@ -436,7 +438,7 @@ def test_a_tensor_told_to_require_a_gradient_is_first_used_inside(way: Any) -> N
     assert found.tolist() == [40.0, 10.0]
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("f", [
     lambda v: ag.linalg.eigvalsh(ag.outer(v, v) + ag.diag(v)).sum(),
     lambda v: (ag.linalg.eigh(ag.outer(v, v) + ag.diag(v))[1] ** 4).sum(),

@@ -16,7 +16,7 @@ def _numbers(dtype, *shape):
     return (np.arange(np.prod(shape)).reshape(shape) * 7 % 113).astype(dtype)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "uint8", "int16", "int64",
                                    "bool", "complex64"])
 def test_matrices_of_all_dtypes(dtype):

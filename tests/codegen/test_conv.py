@@ -113,7 +113,7 @@ CASES = {
 }
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(24)
 @pytest.mark.parametrize("layout", ["last", "first", "mixed", "turned"])
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("kind", KINDS)
@@ -121,7 +121,7 @@ def test_cases(kind: str, case: str, layout: str) -> None:
     _check(kind, CASES[case], layout)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("vector_bits", [128, 256, 512])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", KINDS)
@@ -133,7 +133,7 @@ def test_types_and_widths(kind: str, dtype: str, vector_bits: int) -> None:
         _check(kind, CASES[case], layout, dtype, host(vector_bits))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("vector_bits", [128, 256, 512])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_positions_that_no_tap_meets(dtype: str, vector_bits: int) -> None:
@@ -142,7 +142,7 @@ def test_positions_that_no_tap_meets(dtype: str, vector_bits: int) -> None:
         _check("input", CASES["point far apart"], layout, dtype, host(vector_bits))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("layout", ["last", "first"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_small_caches(kind: str, layout: str) -> None:
@@ -196,7 +196,7 @@ def test_any_depthwise_sizes(sizes: ConvSizes, kind: str, layout: str, dtype: st
     _check(kind, sizes, layout, dtype, host(vector_bits))
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("case", ["same", "strided", "depthwise", "few maps", "point", "groups"])
 @pytest.mark.parametrize("layout", ["last", "first"])
 @pytest.mark.parametrize("kind", KINDS)
@@ -258,7 +258,7 @@ FEW = {
 }
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("layout", ["last", "first", "mixed"])
 @pytest.mark.parametrize("case", FEW)
 def test_gradients_to_few_filters(case: str, layout: str) -> None:
@@ -318,7 +318,7 @@ SQUARES = {
 }
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(16)
 @pytest.mark.parametrize("layout", ["first", "last"])
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("case", SQUARES)
@@ -386,7 +386,7 @@ _SQUARES_SHARED = {
 }
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("layout", ["first", "last", "turned"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", _SHARED)
@@ -397,7 +397,7 @@ def test_shared_tiles_are_functions_of_their_own(name, kind, layout):
     assert run.text.count('"hot"') > 0
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(9)
 @pytest.mark.parametrize("layout, dtype", [
     ("first", "float32"), ("first", "float64"), ("last", "float32"), ("turned", "float64")])
 @pytest.mark.parametrize("kind", KINDS)

@@ -43,7 +43,7 @@ def _operands(sizes: ConvSizes) -> list[np.ndarray]:
     ]
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("vector_bits", [256, 512])
 @pytest.mark.parametrize("case", CASES)
 def test_values(case: str, vector_bits: int) -> None:

@@ -21,6 +21,7 @@ def text(function):
     return function.specialisations[-1].compiled.recipe.text
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("sizes", [(40, 500, 784), (33, 52, 797), (5, 300, 900), (62, 3, 8000)])
 def test_values_are_those_of_numpy(sizes, dtype):

@@ -190,7 +190,7 @@ _RNG = np.random.default_rng(5)
 _SIZES = [tuple(int(v) for v in _RNG.integers(1, 71, 3)) for _ in range(12)]
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("size", _SIZES, ids=str)
 def test_random_sizes_and_layouts(size: tuple[int, int, int]) -> None:
     pick = sum(size)
@@ -222,7 +222,7 @@ def test_edge_shapes(size: tuple[int, int, int], transposed: str) -> None:
     _check(_layout(*size, "a" in transposed, "b" in transposed), "bias_relu", cuts=(0.4, 0.7))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("vector_bits", [128, 256, 512])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
 def test_types_and_widths(vector_bits: int, dtype: str) -> None:
@@ -231,7 +231,7 @@ def test_types_and_widths(vector_bits: int, dtype: str) -> None:
     _check(_layout(1, 17, 33, False, True, dtype=dtype), vector_bits=vector_bits, cuts=(0.5,))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("a_direct", [True, False])
 @pytest.mark.parametrize("b_direct", [True, False])
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
@@ -300,7 +300,7 @@ def test_empty_sizes_are_refused() -> None:
         GemmSpec(3, 0, 2)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("rows", [1, 3, 9, 25, 50])
 @pytest.mark.parametrize("columns", [128, 203])
 def test_matrices_that_come_from_memory(rows: int, columns: int) -> None:
@@ -347,7 +347,7 @@ def test_large_matrices(transposed: str) -> None:
     _check(spec, "update", cuts=(0.5,), **caches)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("vector_bits", [256, 512])
 @pytest.mark.parametrize("size", [(530, 211, 260), (1100, 72, 1300), (700, 600, 90)], ids=str)
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
@@ -377,7 +377,7 @@ def test_merged_chunks_of_strips(transposed: str) -> None:
         _check(spec, "update", cuts=cuts, **caches)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("vector_bits", [256, 512])
 @pytest.mark.parametrize("columns", [64, 115, 800])
 @pytest.mark.parametrize("transposed", ["", "b"])
@@ -395,7 +395,7 @@ def test_strips_of_whole_rows(transposed: str, columns: int, vector_bits: int) -
     assert plan(apart, Target(vector_bits, **caches)).form == "tile"
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
 @pytest.mark.parametrize("depth", [1, 4, 37])
 def test_short_sums_of_a_large_result(depth: int, transposed: str) -> None:
@@ -408,7 +408,7 @@ def test_short_sums_of_a_large_result(depth: int, transposed: str) -> None:
         _check(spec, epilogue, cuts=(0.3, 0.6), **caches)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("size", [(1140, 139, 150), (128, 1035, 134)], ids=str)
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
 def test_zeros_are_skipped(size: tuple[int, int, int], transposed: str) -> None:
@@ -421,7 +421,7 @@ def test_zeros_are_skipped(size: tuple[int, int, int], transposed: str) -> None:
         _check(spec, "update", cuts=(0.3, 0.6), vector_bits=bits)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("depth", [250, 294, 325, 600])
 def test_zeros_are_skipped_along_a_turned_operand(depth: int) -> None:
     """Blocks of k are turned a few lines at a time: only the last one has others left over."""

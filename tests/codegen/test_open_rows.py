@@ -48,7 +48,7 @@ def _operands(n, width, columns, turned):
     return ag.tensor(np.sin(steps * 0.7).reshape(n, width)), ag.tensor(b.reshape(shape))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize(("width", "columns"), [(48, 40), (70, 10), (7, 33), (256, 64)])
 def test_any_number_of_rows(width, columns, turned):
@@ -75,7 +75,7 @@ def test_code_for_any_number_of_rows_is_not_much_more(turned, most):
     assert tiles((40, 60)) <= most * tiles((60,))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize(("rows", "width"), [(256, 256), (33, 70), (500, 784)])

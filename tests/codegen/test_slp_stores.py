@@ -20,7 +20,7 @@ def _stacked(*xs):
     return ag.stack(xs, -1)
 
 
-@pytest.mark.share(5)
+@pytest.mark.share(20)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("count", [2, 3, 4, 7, 8, 9])
 def test_stacks_along_a_new_last_axis(dtype, count):
@@ -68,7 +68,7 @@ def test_neighbours_that_change_places_in_memory():
         np.testing.assert_array_equal(ag.jit(swapped)(given).numpy(), expected)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(9)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("colours", [1, 3, 8, 9])
 def test_colours_behind_one_another_and_back(dtype, colours):
@@ -96,7 +96,7 @@ def test_costly_functions_of_a_number_for_each_colour():
     np.testing.assert_allclose(found, np.exp(x * shift), rtol=1e-6)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("times", [2, 3, 8])
 @pytest.mark.parametrize("dtype", ["float32", "uint8", "bool", "complex64"])
 def test_elements_repeated_along_two_axes(dtype, times):
@@ -106,7 +106,7 @@ def test_elements_repeated_along_two_axes(dtype, times):
         np.testing.assert_array_equal(found.numpy(), x.repeat(times, 0).repeat(times, 1))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("k", [-40, -3, 0, 1, 70])
 def test_triangles_and_diagonals(k):
     for shape in ((1, 1), (5, 7), (64, 64), (70, 131)):

@@ -11,7 +11,7 @@ from tests.share import share
 SIZES = (1, 2, 3, 7, 15, 16, 17, 31, 33, 47, 48, 49, 64, 90, 97, 200, 2500)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(9)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "uint8", "bool", "float16"])
 @pytest.mark.parametrize("step", [2, 3, 4, 5, 6, 7])
 def test_every_few_elements(dtype, step):
@@ -26,6 +26,7 @@ def test_every_few_elements(dtype, step):
             np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("times", [2, 3, 5, 7])
 def test_each_element_a_few_times(times):
     for n in share(SIZES, 2, times):
@@ -34,7 +35,7 @@ def test_each_element_a_few_times(times):
         np.testing.assert_array_equal(found, np.repeat(x * x, times) * 2)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("kernel", [2, 3, 4, 5])
 def test_gradients_of_pooled_rows(kernel):
     for n in (kernel, 4 * kernel, 7 * kernel + 1, 30 * kernel, 2100 * kernel):
@@ -60,7 +61,7 @@ def test_gradients_of_windows_that_fit(shape, size, dtype):
     np.testing.assert_array_equal(ag.jit(gradient)(x).numpy(), gradient(x).numpy())
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "bool"])
 @pytest.mark.parametrize("step", [-1, -2, -3, -6, -7])
 def test_back_by_a_few_elements(dtype, step):

@@ -198,7 +198,7 @@ def exact() -> Callable[[str, str], tuple[np.ndarray, list[mpmath.mpf]]]:
     return find
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(16)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", REFERENCE)
 def test_error_in_ulps(name: str, dtype: str, compiled, exact) -> None:
@@ -223,7 +223,7 @@ def test_infinity_and_signed_zero(name: str, dtype: str, compiled) -> None:
             assert got[2] == 0 and np.signbit(got[2]), (key, got[2])
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", brief.FUNCTIONS)
 def test_functions_of_one_number(name: str, dtype: str, compiled, exact) -> None:
@@ -350,7 +350,7 @@ def test_only_rare_paths_are_calls(key: str, compiled) -> None:
     assert called <= functions
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", ["exp", "log", "tanh", "sin", "erf", "log1p", "expm1", "sigmoid"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_lane_does_not_depend_on_the_width(name: str, dtype: str) -> None:

@@ -12,7 +12,7 @@ from agnesi.codegen.kernels.conv.winograd.plan import WinogradPlan, WinogradWeig
 from tests.codegen.conv_kernels import Runnable, conv_sizes, host, reference, shapes
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("kind", ["forward", "input", "weight"])
 @pytest.mark.parametrize("batch", [16, 17, 64])
 def test_elements_of_squares_do_not_meet_in_few_sets_of_the_caches(kind, batch, monkeypatch):

@@ -359,7 +359,7 @@ def test_variables():
     assert graph.startswith("digraph") and '"Identity"' in graph
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize(("name", "xs", "options"), [
     ("relu", [(2, 3)], {}), ("leaky_relu", [(2, 3)], {}), ("sigmoid", [(2, 3)], {}),
     ("tanh", [(2, 3)], {}), ("softmax", [(2, 3)], {}), ("log_softmax", [(2, 3)], {}),

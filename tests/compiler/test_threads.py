@@ -37,7 +37,7 @@ KERNELS = {
 }
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", KERNELS)
 def test_equal_for_any_number_of_threads(name):
     function, x = KERNELS[name]

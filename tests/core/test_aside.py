@@ -41,7 +41,7 @@ def arrays(nest):
     return [t.numpy() for t in ag.tree.flatten(nest)[0]]
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_families_of_operations(name, monkeypatch):
     """They run in another thread if they are long, with the same results."""

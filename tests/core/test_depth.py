@@ -11,6 +11,7 @@ import agnesi as ag
 from agnesi import nn
 from agnesi.core.support import tree
 from agnesi.core.support.errors import NestingError
+from tests.share import share
 
 KINDS = {
     "list": lambda v: [v], "tuple": lambda v: (v,), "dict": lambda v: {"a": v},
@@ -94,10 +95,10 @@ def test_lists_deeper_than_arrays_have_axes(depth):
 
 def test_no_public_function_runs_into_the_stacks_end():
     deep = nest("list", 1000)
-    refused = 0
+    refused, names = 0, share(sorted(set(dir(ag))), 4)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name in sorted(set(dir(ag))):
+        for name in names:
             function = getattr(ag, name)
             home = getattr(function, "__module__", None) or ""
             if not callable(function) or not home.startswith("agnesi"):
@@ -110,7 +111,7 @@ def test_no_public_function_runs_into_the_stacks_end():
                 except Exception as error:
                     assert "recursion" not in str(error), name
                     refused += 1
-    assert refused > 700
+    assert refused > len(names) / 2
 
 
 @pytest.mark.parametrize("depth", [20, 1000])

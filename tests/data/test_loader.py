@@ -129,6 +129,7 @@ def test_results_do_not_depend_on_who_makes_them():
     assert first[0] != first[1] and all(other == first for other in others)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("way", WAYS[:3])
 @pytest.mark.parametrize("kind", ["shuffled", "stream", "buckets"])
 def test_a_loader_goes_on_in_the_middle(kind, way):

@@ -236,6 +236,7 @@ def message(call):
     return type(caught.value), str(caught.value)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("way", ["eager", "symbolic", "jit"])
 @pytest.mark.parametrize(("call", "error", "text"), CASES, ids=map(name_of, CASES))
 def test_operations(call, error, text, way):

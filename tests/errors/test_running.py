@@ -39,6 +39,7 @@ CASES: list[tuple[Any, tuple[Any, ...], str]] = [
 ]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("optimizer", ["fast_run", "fast_compile", "None"])
 @pytest.mark.parametrize(("function", "operands", "text"), CASES)
 def test_errors_name_what_the_user_called(function: Any, operands: Any, text: str,

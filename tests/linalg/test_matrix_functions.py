@@ -33,7 +33,7 @@ def matrices(n, dtype):
     return (a + 1j * RANDOM.normal(size=(n, n)) if dtype[0] == "c" else a).astype(dtype)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.filterwarnings("ignore:logm result")
 @pytest.mark.parametrize("name", ROOTS)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
@@ -56,6 +56,7 @@ SPECIAL = np.stack([
 ])
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", ["sqrtm", "logm"])
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_special_matrices_are_alike_in_compiled_code(name, dtype):
@@ -71,7 +72,7 @@ def test_special_matrices_are_alike_in_compiled_code(name, dtype):
         assert compiled(ours(name), np.zeros(shape, dtype)).shape == shape
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", ROOTS)
 def test_gradients_at_repeated_eigenvalues_too(name):
     turned = np.array([[2.0, 1.0], [-1.0, 2.5]])

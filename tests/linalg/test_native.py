@@ -58,7 +58,7 @@ def _calls_python(compiled: Any) -> bool:
     return re.search(r"^ *\d+: python", str(compiled.plan()), re.MULTILINE) is not None
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_decompositions_without_python(name: str, dtype: str) -> None:
@@ -106,7 +106,7 @@ FIXED = {"solve": lambda x: L.solve(x, x), "svd": L.svd, "qr": L.qr, "cholesky":
          "solve_triangular": lambda x: L.solve_triangular(x, x), "expm": L.expm, "lu": L.lu}
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("n", [3, 20])
 @pytest.mark.parametrize("name", FIXED)
 def test_without_a_library(name: str, n: int) -> None:
@@ -133,7 +133,7 @@ def test_name_of_the_library() -> None:
         L.backend()
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("n", [1, 3, 8, 13])
 def test_many_small_systems(n: int, dtype: str) -> None:

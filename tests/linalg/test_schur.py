@@ -33,7 +33,7 @@ def slope(f, a, d, h=1e-6):
     return (float(f(ag.tensor(a + h * d))) - float(f(ag.tensor(a - h * d)))) / (2 * h)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("output", ["real", "complex"])
 @pytest.mark.parametrize("name", MATRICES)
 def test_derivatives_beside_differences(name, output):

@@ -42,7 +42,7 @@ def _same(found: Any, expected: Any) -> None:
         np.testing.assert_allclose(np.asarray(x), y, 1e-9, 1e-9)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(9)
 @pytest.mark.parametrize("name", CALLS)
 def test_against_scipy(name: str) -> None:
     given = CALLS[name]

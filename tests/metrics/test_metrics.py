@@ -82,7 +82,7 @@ def fill(metric, first, second, update):
     return np.asarray(metric.compute())
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]!r}{np.shape(case[1])}")
 def test_values_are_scikit_learns(case):
     metric, first, second, want = case

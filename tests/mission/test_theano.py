@@ -46,7 +46,7 @@ def test_t1_graphs_are_in_single_assignment_form():
     assert ag.function([x, y], product, givens={x: product})([[2.0]], [[3.0]]).tolist() == [[18]]
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS, *COMPLEX])
 def test_t4_every_dtype_as_in_numpy(dtype, way):
@@ -146,7 +146,7 @@ OPERATORS = {
 }
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(9)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("sign", OPERATORS)
 @pytest.mark.parametrize("dtype", [*INTEGERS, "float32", "float64"])

@@ -12,6 +12,7 @@ from agnesi import nn
 from agnesi.testing import check_grads
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("layer", "shape", "expected"),
     [
@@ -40,6 +41,7 @@ def test_shapes_for_batches_and_single_images(layer, shape, expected):
     assert type(module).__name__ in repr(module)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("mode", "name"), [
     ("reflect", "reflect"), ("replicate", "edge"), ("circular", "wrap"),
 ])

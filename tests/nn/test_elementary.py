@@ -63,6 +63,7 @@ def test_layers_and_their_jacobians(name):
     ag.testing.check_grads(f, [X, *values.values()])
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_are_layers(name):
     function, expected = FUNCTIONS[name]

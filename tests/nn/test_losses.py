@@ -89,6 +89,7 @@ CASES: dict[str, Any] = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_gradients(name: str) -> None:
     operands, options, module, expected = CASES[name]

@@ -65,7 +65,7 @@ def trained(make: Callable[[], nn.Module], shape: tuple[int, ...]) -> tuple[Any,
     return names, found
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", LAYERS)
 def test_results_gradients_and_state_are_those_of_single_operations(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -17,7 +17,7 @@ def drawn(*shape: int) -> Any:
     return ag.tensor(np.random.default_rng(0).normal(size=shape).astype("float32"))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("positions", [None, "rotary", "alibi"])
 @pytest.mark.parametrize("compiled", [False, True])
 def test_steps_with_a_cache_are_those_of_the_whole(positions: Any, compiled: bool) -> None:

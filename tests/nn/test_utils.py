@@ -19,6 +19,7 @@ def drawn(*shape: int) -> Any:
     return ag.tensor(np.random.default_rng(0).normal(size=shape).astype("float32"))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("make", [
     utils.weight_norm, utils.spectral_norm, parametrizations.weight_norm,
     parametrizations.spectral_norm, parametrizations.orthogonal,

@@ -43,7 +43,7 @@ def _agree(found, expected):
     np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-3)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CONTRACTIONS)
 def test_contractions(name, dtype):
@@ -59,7 +59,7 @@ def test_contractions(name, dtype):
     _agree(ag.jit(_ours(function))(x, y), eager)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(9)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_reductions(dtype, axis):

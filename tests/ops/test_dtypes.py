@@ -129,7 +129,7 @@ def test_gradients_are_near_those_of_float32(dtype):
         np.testing.assert_allclose(wide(found), expected, atol=0.03 * abs(expected).max())
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("compiled", [False, True])
 def test_networks_train_with_masters_in_float32(dtype, compiled):
@@ -215,7 +215,7 @@ def limits(dtype):
 _NUMPY = {"bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift"}
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", ["bool", *INTEGERS])
 def test_integers_wrap_shift_and_divide_as_in_numpy(dtype):
     values = limits(dtype)

@@ -52,7 +52,7 @@ def test_functions_of_strange_numbers_are_those_of_numpy(name):
         np.testing.assert_allclose(abs(a[known]), abs(b[known]), 1e-14)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", _MPMATH)
 def test_both_parts_are_accurate(name):
     z = grid(_EDGES)
@@ -140,6 +140,7 @@ def test_loops_carry_complex_numbers():
     )
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("shapes", [((3, 4), (4, 5)), ((2, 3, 4), (4, 2)), ((33, 47), (47, 29)),
                                     ((0, 4), (4, 5)), ((3, 0), (0, 5)), ((4,), (4, 5))])
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])

@@ -37,6 +37,7 @@ def check(function):
     assert runner.run(test, out=told.append).failed == 0, "".join(told)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", ROWS)
 def test_example(name):
     check(ROWS[name])

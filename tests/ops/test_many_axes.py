@@ -14,6 +14,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.core.support.tree import flatten
+from tests.share import EVERY, share
 from tests.testing.calls import Call, call_of, functions
 
 #: They double the size of each axis, or add one for each: no memory holds what they give.
@@ -72,7 +73,7 @@ def test_functions_take_many_axes() -> None:
     wrong = []
     assert len(cases()) > 500
     for name, f, call, behind in cases():
-        for n in (33, 64):
+        for n in share((33, 64), 2, name):
             told, _ = outcome(f, padded(call, n, behind))  # type: ignore[arg-type]
             limited = LIMIT in told and told.startswith("ShapeError")
             if told and not limited:
@@ -122,7 +123,7 @@ def in_one_program(n: int, first: int, step: int) -> tuple[list[str], list[Any],
 @pytest.mark.parametrize("n", [33, 64])
 def test_compiled_functions_take_as_many(n: int) -> None:
     with ag.config(symbolic_float="float32"):  # as eager floats are
-        program = in_one_program(n, n % 5, 5)
+        program = in_one_program(n, n % 5, 5 if EVERY else 15)
     for name, wanted, found in zip(*program, strict=True):
         assert found.shape == wanted.shape and found.dtype == wanted.dtype, name
         if found.dtype.kind in "fc" and name:

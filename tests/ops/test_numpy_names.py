@@ -265,6 +265,7 @@ def agree(found: Any, expected: Any) -> None:
         np.testing.assert_allclose(np.asarray(f), e, tolerance, tolerance)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.filterwarnings("ignore")
 def test_eager_is_numpy(name):
@@ -272,7 +273,7 @@ def test_eager_is_numpy(name):
     agree(f(ag, *map(ag.tensor, operands)), f(np, *operands))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", [n for n in CASES if n not in EAGER and CASES[n][1]])
 @pytest.mark.filterwarnings("ignore")
 def test_compiled_is_numpy(name):
@@ -280,6 +281,7 @@ def test_compiled_is_numpy(name):
     agree(ag.jit(lambda *xs: f(ag, *xs))(*map(ag.tensor, operands)), f(np, *operands))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", [n for n in CASES if n not in EAGER and CASES[n][1]])
 @pytest.mark.filterwarnings("ignore")
 def test_batched_is_a_loop(name):
@@ -358,6 +360,7 @@ def test_places_with_a_size(size):
         np.testing.assert_array_equal(rows[: M.sum()], np.argwhere(M)[:size])
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("size", [3, 30])
 @pytest.mark.parametrize("x", [I, W, U], ids=["integers", "nan", "row"])
 def test_unique_with_a_size(size, x):
@@ -400,7 +403,7 @@ def test_bincount_with_a_length():
     "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased",
     "normal_unbiased",
 ])
-@pytest.mark.share(2)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("n", [1, 4, 7])
 def test_methods_of_quantiles(method, n):
     x = R.normal(size=(2, n))

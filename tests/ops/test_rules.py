@@ -24,6 +24,7 @@ CASES = cases()
 PARTS = 100
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", CASES)
 def test_rules_agree(name: str) -> None:
     """Public functions of SciPy to order 1: tests/testing/test_every_derivative has order 2."""
@@ -33,7 +34,7 @@ def test_rules_agree(name: str) -> None:
     check_op(case.function, case.samples, order=order, grads=case.grads, compiled=False)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_compiled_functions_agree(part: int) -> None:
     """Some operations with all their samples in one function: a compilation has its own costs."""
@@ -164,6 +165,7 @@ def graph_of(case: Case, arrays: tuple[np.ndarray, ...]) -> FunctionGraph:
     return expanded(FunctionGraph(nodes, [result.node]))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", CASES)
 def test_lowering_agrees_with_evaluation(name: str) -> None:
     for sample in CASES[name].samples:
@@ -193,6 +195,7 @@ def test_lowering_agrees_with_evaluation(name: str) -> None:
 
 
 # -- dtypes -------------------------------------------------------------------------------------
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", [n for n in TABLE if n != "where"])
 def test_every_dtype(name: str) -> None:
     row = TABLE[name]

@@ -127,6 +127,7 @@ FORWARD = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("name", "function", "x", "expected"), POINTS, ids=[p[0] for p in POINTS])
 def test_gradient(name: str, function: Any, x: Any, expected: Any) -> None:
     x = ag.tensor(x, dtype="float64")

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import agnesi as ag
+from tests.share import EVERY
 
 #: Steps that look into memory or copy, alike for arrays and tensors; the shape is (2, 3, 4) first.
 STEPS: dict[str, Any] = {
@@ -82,7 +83,7 @@ def program(m: Any, names: list[str], when: int) -> Any:
     return run
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=100 if EVERY else 30)
 @given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=4), st.data(),
        st.sampled_from(sorted(LAYOUTS)))
 def test_changes_show_where_numpy_shows_them(names: list[str], data: Any, layout: str) -> None:
@@ -98,7 +99,7 @@ def test_changes_show_where_numpy_shows_them(names: list[str], data: Any, layout
             np.testing.assert_array_equal(a, b)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=100 if EVERY else 30)
 @given(st.lists(st.sampled_from(sorted(OURS) + sorted(STEPS)), min_size=1, max_size=4), st.data(),
        st.sampled_from(["reshape", "ravel", "two axes"]), st.sampled_from(sorted(LAYOUTS)))
 def test_changes_show_in_compiled_functions_where_they_do_eagerly(

@@ -9,6 +9,7 @@ import pytest
 
 import agnesi as ag
 from agnesi.core.support.errors import TraceError
+from tests.share import share
 
 MODULES = {"": (ag, np), "linalg": (ag.linalg, np.linalg), "fft": (ag.fft, np.fft)}
 #: What operands are, and what may follow them.
@@ -90,7 +91,7 @@ def outcome(way: Any, f: Any, array: np.ndarray, more: tuple[Any, ...]) -> Any:
 
 def test_writes_show_in_both_modes_or_are_refused_in_both() -> None:
     wrong, written, refused = [], 0, 0
-    seen = forms()
+    seen = share(forms(), 3)
     for module, name, operand, more in seen:
         f = getattr(ag.Tensor if module == "method" else MODULES[module][0], name)
         array = OPERANDS[operand]
@@ -106,7 +107,7 @@ def test_writes_show_in_both_modes_or_are_refused_in_both() -> None:
             written += 1
         elif "cop" not in (f.__doc__ or ""):
             wrong.append((module, name, operand, more, "a copy, which nobody says"))
-    assert written > 50 and refused > 10
+    assert written > 15 and refused > 3
     assert wrong == []
 
 

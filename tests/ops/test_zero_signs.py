@@ -51,7 +51,7 @@ def bits(x: Any) -> Any:
             for p in parts]
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "complex128"])
 def test_signs_of_zero_are_those_of_compiled_code(dtype: str) -> None:
     wrong = []

@@ -26,6 +26,7 @@ def newton(f: Any, x: Any, **options: Any) -> flat.Optimum:
         f, lambda x, v: ag.hvp(rosenbrock, (ag.tensor(x),), (ag.tensor(v),)), x, **options)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("minimise", [flat.cg, flat.bfgs, flat.lbfgs, newton])
 @pytest.mark.parametrize("start", [[-1.2, 1.0], [0.3, -0.5, 2.0]])
 def test_the_valley_is_followed_to_its_end(minimise: Any, start: list[float]) -> None:

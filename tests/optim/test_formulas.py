@@ -198,7 +198,7 @@ def gradient(w: Any) -> Any:
     return np.sin(3 * w) + 3 * w * np.cos(3 * w)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("kind", WAYS)
 def test_steps_are_those_of_the_formula(kind: str) -> None:
     make, formula = WAYS[kind]

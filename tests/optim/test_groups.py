@@ -42,7 +42,7 @@ def problem(make: Any) -> tuple[Any, Any]:
     return model, (tools, step)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("which", range(len(KINDS)))
 def test_a_group_is_stepped_as_by_an_optimizer_of_its_own(which: int) -> None:
     kind, options = KINDS[which]

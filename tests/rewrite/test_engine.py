@@ -40,7 +40,7 @@ def chain(var, n):
 
 
 def test_time_is_linear(var, graph_of):
-    graphs = {n: graph_of(chain(var, n)) for n in (1000, 10_000)}
+    graphs = {n: graph_of(chain(var, n)) for n in (500, 5_000)}
     best = dict.fromkeys(graphs, math.inf)
     visits = {}
     for _ in range(3):
@@ -50,17 +50,17 @@ def test_time_is_linear(var, graph_of):
             rewrite(graph, report=report)
             best[n] = min(best[n], time.process_time() - start)
             visits[n] = sum(s.visited for s in report.stages) / len(graph)
-    assert visits[10_000] <= 1.01 * visits[1000] < 4
+    assert visits[5_000] <= 1.01 * visits[500] < 4
     # Alone on a machine it is below 1.1; a busy one must not fail the test.
-    assert math.log10(best[10_000] / best[1000]) < 1.5
+    assert math.log10(best[5_000] / best[500]) < 1.5
 
 
 def test_deep_graphs_need_no_recursion(var, graph_of):
     y = var("x")
-    for _ in range(20_000):
+    for _ in range(8_000):
         y = ag.sin(y) + 0
     graph = graph_of(y)
-    assert len(rewrite(graph)) == 20_000
+    assert len(rewrite(graph)) == 8_000
 
 
 def test_preset_none_leaves_the_graph(var, graph_of):

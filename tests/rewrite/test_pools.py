@@ -19,7 +19,7 @@ POOLS = [
 ]
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(9)
 @pytest.mark.parametrize("options", POOLS, ids=str)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=range(len(FUNCTIONS)))
 def test_values_and_gradients_stay_as_they_are(function, options):

@@ -32,7 +32,7 @@ CASES = [
 ]
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
 def test_products_of_rows_are_finished_where_they_are_stored(case):
     function, count = case

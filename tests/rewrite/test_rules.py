@@ -12,7 +12,7 @@ from tests.rewrite.samples import SAMPLES
 PATTERNS = [r for r in rules() if isinstance(r, PatternRule)]
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("rule", PATTERNS, ids=lambda r: r.name)
 def test_pattern_rule(rule):
     assert check_rule(rule, precise=rule.stage == "stabilize") > 0

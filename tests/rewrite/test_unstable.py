@@ -68,7 +68,7 @@ def test_there_are_a_hundred():
     assert len(EXCEPTIONS) <= 20
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("name", UNSTABLE)
 def test_expression(name):
     found = list(losses(name))

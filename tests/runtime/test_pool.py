@@ -67,7 +67,7 @@ def test_numpy_may_resize_copy_and_pickle():
     assert (array.copy() == np.arange(100)).all()
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("shape", "dtype"),
     [((), "float32"), ((0, 3), "int8"), ((3,), "bool"), ((2, 0), "float64"), ((7, 5), "float16"),
@@ -89,7 +89,7 @@ def test_other_spellings_are_numpys():
     assert pool.empty((3,), ">f4").dtype == np.dtype(">f4")
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("shape", "error"),
     [((-1, 3), ValueError), ((1 << 40, 1 << 40), ValueError), ((1 << 50,), MemoryError),

@@ -41,7 +41,7 @@ def test_calls_of_several_threads_wait_for_each_other():
 
     def run(_: int) -> list[float]:
         start.wait()
-        return [float(f(x)) for _ in range(4)]
+        return [float(f(x)) for _ in range(2)]
 
     with ThreadPoolExecutor(4) as threads:
         found = list(threads.map(run, range(4)))

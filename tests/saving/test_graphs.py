@@ -42,7 +42,7 @@ def same(found, expected):
 
 
 # -- what comes back ----------------------------------------------------------------------------
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("make", GRAPHS, ids=lambda make: make.__name__)
 def test_a_graph_comes_back_and_goes_on(make, tmp_path):
     inputs, outputs, arguments = make()
@@ -84,7 +84,7 @@ def declared(case, *, sizes):
     return xs, outputs
 
 
-@pytest.mark.share(30)
+@pytest.mark.share(120)
 @pytest.mark.parametrize("name", cases())
 def test_every_operation_is_read_as_it_was_written(name, tmp_path):
     sparse = ("csr", "csc", "sampled", "sparse", "spsolve")
@@ -233,7 +233,7 @@ STRANGE = (None, True, -1, 0, 3, 10**30, 2.5, "x", "os.system", [], [[]], {}, {"
            {"dtype": "object"}, {"record": "Windows", "fields": []}, {"complex": [0, 1]}, 1 << 40)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda p: p.stem)
 def test_made_up_graphs_are_refused_or_graphs(path, tmp_path):
     """Whatever stands in a file, it is one error or a graph whose rows fit together."""

@@ -71,7 +71,7 @@ def _for_each_number_of_threads(f, *args):
     return found[0]
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_results_do_not_depend_on_threads(name):
     function, shapes = PROGRAMS[name]
@@ -165,7 +165,7 @@ def _random(seed):
     return function
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_programs(seed, _everything):
     """Whatever lies beside what: the verifier looks at memory, here numbers are compared."""

@@ -43,6 +43,7 @@ CASES = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", CASES)
 def test_rules(name):
     function, *operands = CASES[name]
@@ -168,7 +169,7 @@ def test_recorded():
     np.testing.assert_allclose(x.grad.numpy(), expect[1].numpy())
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 @pytest.mark.parametrize("index", ["int32", "int64"])
 def test_kernels(dtype, index):

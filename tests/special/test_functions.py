@@ -102,6 +102,7 @@ def places(name):
     return None
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", SHARED)
 def test_names_are_those_of_scipy(name):
     function = getattr(special, name)
@@ -239,7 +240,7 @@ def test_without_scipy_what_needs_it_says_so(monkeypatch):
         special.jv(A, B)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", special.__all__)
 def test_examples(name):
     import doctest

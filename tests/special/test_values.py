@@ -122,7 +122,7 @@ def agree(name, found, slack=1.0):
     assert wrong[worst] <= VALUES[name][2] * slack, (name, point, float(wrong[worst]))
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(9)
 @pytest.mark.parametrize("name", VALUES)
 def test_values(name):
     operands = [ag.tensor(x) for x in VALUES[name][1]]
@@ -138,7 +138,7 @@ def test_values_without_scipy(name, monkeypatch):
     agree(name, TABLE[name].perform(*VALUES[name][1]), 2.0)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", [n for n in VALUES if TABLE[n].expand is not None])
 def test_single_precision(name):
     """Computed in double precision and rounded once."""
@@ -176,6 +176,7 @@ def test_edges_without_scipy():
         np.testing.assert_array_equal(found, [0, 0, nan, nan, nan, nan])
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name, x, expected", [
     ("gamma", [0.0, -0.0, -1.0, np.inf, 172.0], [np.inf, -np.inf, np.nan, np.inf, np.inf]),
     ("rgamma", [0.0, -1.0, -2.0, np.inf], [0, 0, 0, 0]),

@@ -93,6 +93,7 @@ class StopAt(training.Callback):
             trainer.stop = "enough"
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("jit", [False, True])
 @pytest.mark.parametrize("own", [False, True])
 def test_it_goes_on_bit_by_bit(jit, own, tmp_path):

@@ -50,7 +50,7 @@ def test_what_is_numpys_and_not_pytorchs_is_listed() -> None:
     assert NUMPYS - {"equal"} == set(spellings.WATCHED)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("owner", ["numpy", "numpy.x", "torch", "torch.x"])
 def test_calls_become_what_the_table_says(owner: str) -> None:
     method = owner.endswith(".x")

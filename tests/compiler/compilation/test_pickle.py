@@ -167,7 +167,7 @@ def written(case):
         yield FunctionGraph([x.node for x in symbols], [graph_node(r) for r in results])
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("part", range(_PARTS))
 def test_every_operation_comes_back_equal(part):
     for name, case in [*samples.cases().items()][part::_PARTS]:

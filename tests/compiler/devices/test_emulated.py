@@ -47,7 +47,7 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_operations_and_functions(name):
     function, *arrays = FUNCTIONS[name]

@@ -250,7 +250,7 @@ def behind_the_record(x):
     return h, first, W.grad
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("function", [
     made, trained, trained_in_part, trained_by_a_record, used_in_a_loop, trained_in_a_loop,
     trained_in_a_loop_from_outside, trained_as_a_view, behind_the_record,

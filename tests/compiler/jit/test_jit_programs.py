@@ -416,7 +416,7 @@ def values(found):
         found.tolist() if isinstance(found, np.ndarray) else found)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("make", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.filterwarnings("ignore:.*eagerly:RuntimeWarning")
 def test_programs(make):

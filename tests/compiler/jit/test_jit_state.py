@@ -195,6 +195,7 @@ def test_state_replaced_by_another_array():
     assert len(f.specialisations) == 1
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", ["fortran", "transposed", "every other", "backwards", "unaligned",
                                   "0-d", "no elements"])
 def test_state_of_any_layout(name):

@@ -132,6 +132,7 @@ def _row_in_a_loop(w, b):
     return lambda s: ag.scan(lambda c, x: (c * v + x * w[0] * s, c), ag.zeros((), "float64"), w)[0]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("made", [
     _view, _view_and_base, _view_of_a_view, _view_of_what_was_changed, _changed_view,
     _view_made_without_a_record, _view_that_begins, _row_in_a_loop,

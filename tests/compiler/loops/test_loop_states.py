@@ -65,6 +65,7 @@ def test_operands_of_branches_are_as_what_is_around(f: Callable[..., Any]) -> No
         assert seen[0] == seen[1]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("checkpoint", [True, 1, 2, 5, 7])
 @pytest.mark.parametrize("change", [counting, averaging, nested, branching, recording])
 def test_checkpoints_leave_states_as_loops_without_leave_them(

@@ -141,6 +141,7 @@ def test_fewer_steps_than_rows():
           grads=True)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("limit", [2.5, 0.0, 99.0])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_until(limit, reverse):
@@ -237,7 +238,7 @@ def test_a_training_step_with_a_loop():
 
 
 # -- kinds of gradients -----------------------------------------------------------------------
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("steps", [1, 3, 7, 9])
 def test_truncated_gradients(steps, reverse):
@@ -258,7 +259,7 @@ def test_truncated_gradients(steps, reverse):
     )
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("length, every", [(9, True), (7, 3), (4, 9), (5, 1), (1, True)])
 def test_checkpoints_change_nothing(length, every, reverse):
@@ -794,7 +795,7 @@ def test_copies_and_pickles_keep_loops():
             np.testing.assert_array_equal(got, wanted)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("part", [
     lambda a: ag.linalg.svd(a)[1],
     lambda a: ag.linalg.eigh(a)[0],

@@ -69,7 +69,7 @@ def test_open_loops_do_not_take_negative_lengths() -> None:
         f(ag.tensor(-1))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("checkpoint", [4, True])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_checkpoints_of_loops_of_any_length(checkpoint: bool | int, reverse: bool) -> None:

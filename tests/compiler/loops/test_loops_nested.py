@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 import agnesi as ag
 from tests.compiler.ways import interpreted
+from tests.share import EVERY
 
-COUNT = int(os.environ.get("AGNESI_FUZZ", "10"))
+COUNT = int(os.environ.get("AGNESI_FUZZ", "24" if EVERY else "6"))
 fuzz = settings(
     max_examples=COUNT, deadline=None, derandomize="AGNESI_FUZZ" not in os.environ, database=None,
     suppress_health_check=list(HealthCheck),
@@ -162,7 +163,7 @@ def test_state(program, optimizer):
     check(lambda *xs: run(program, list(xs))[-4:], optimizer)
 
 
-@settings(fuzz, max_examples=max(COUNT // 2, 5))
+@settings(fuzz, max_examples=max(COUNT // 2, 3))
 @given(programs)
 def test_gradients(program):
     def loss(*xs):
@@ -171,7 +172,7 @@ def test_gradients(program):
     check(ag.grad(loss, argnums=(0, 1)))
 
 
-@settings(fuzz, max_examples=max(COUNT // 4, 3))
+@settings(fuzz, max_examples=max(COUNT // 4, 2))
 @given(programs)
 def test_tangents_of_gradients(program):
     def loss(*xs):

@@ -87,6 +87,7 @@ def test_carries_change_places(shape):
                4, 0, 2, 1), normal(*shape), normal(*shape, seed=1))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("width", "rows", "steps"), [(16, 1, 9), (7, 3, 5), (32, 8, 6),
                                                       (128, 16, 4)])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

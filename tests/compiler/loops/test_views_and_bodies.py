@@ -48,6 +48,7 @@ WRITES = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("made", [of_own, of_state])
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("name", BODIES)

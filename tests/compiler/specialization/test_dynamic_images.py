@@ -53,7 +53,7 @@ def _check(function, spaces, filters, channels, most=3, optimizer="fast_run", dt
     (20, (33, 20, 1), {}),
     (3, (1, 3, 5), {"padding": "same"}),
 ])
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 def test_lengths_of_signals(channels, filters, options, optimizer):
     channels = filters[1] * options.get("groups", 1)
     lengths = [(n,) for n in (30, 17, 50, 31, 9, 12, 100, 64, 29)]
@@ -69,7 +69,7 @@ def test_lengths_of_signals(channels, filters, options, optimizer):
     ((9, 6, 3, 3), {"stride": 2, "padding": 1}),
     ((10, 12, 1, 1), {}),
 ])
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 def test_sizes_of_squares(filters, options, optimizer):
     spaces = [(n, n) for n in (16, 20, 13, 33, 9, 60, 22)]
     channels = filters[1] * options.get("groups", 1)
@@ -85,13 +85,13 @@ def test_sizes_of_squares(filters, options, optimizer):
     ((3, 1, 5, 5), {"padding": 2}, [(n, n) for n in (16, 20, 13, 33, 9, 30)]),  # along lines
     ((1, 1, 7), {}, [(n,) for n in (30, 17, 50, 31, 9, 100)]),
 ])
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 def test_a_filter_for_each_channel(filters, options, spaces, optimizer):
     function = _losses(len(filters) - 2, groups=filters[0], **options)
     _check(function, spaces, filters, filters[0], optimizer=optimizer)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("optimizer", ["fast_run", "fast_compile"])
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_a_filter_for_each_channel_of_the_users_images(rank, optimizer):
@@ -216,7 +216,7 @@ def test_multiples_of_which_the_first_sizes_have_more():
     assert "2*n0" in f.explain()
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("mode", ["reflect", "symmetric", "edge", "wrap"])
 @pytest.mark.parametrize("widths", [((2, 1), (0, 3)), ((0, 1), (4, 0))])
 def test_borders_that_continue_images(mode, widths):
@@ -224,7 +224,7 @@ def test_borders_that_continue_images(mode, widths):
     _few_versions(lambda x: ag.pad(x, ((0, 0), (0, 0), *widths), mode), images)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("pool", [F.adaptive_avg_pool2d, F.adaptive_max_pool2d])
 @pytest.mark.parametrize("size", [1, 3, (2, 5), (None, 4)])
 def test_windows_that_fit(pool, size):

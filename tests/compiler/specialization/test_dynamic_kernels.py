@@ -15,7 +15,7 @@ F = ag.nn.functional
 
 
 # -- convolutions ---------------------------------------------------------------------------
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize(("image", "filters", "options"), [
     ((3, 12, 11), (8, 3, 3, 3), {"padding": 1}),
     ((16, 9, 9), (32, 16, 3, 3), {"stride": 2, "padding": 1}),
@@ -200,7 +200,7 @@ _FORMS: dict[str, Any] = {
 }
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(16)
 @pytest.mark.parametrize("optimizer", ["fast_run", "fast_compile"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("form", sorted(_FORMS))
@@ -306,7 +306,7 @@ def _layers() -> dict[str, tuple[Any, tuple[int, ...]]]:
     }
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", sorted(_layers()))
 def test_layers(name):
     build, shape = _layers()[name]

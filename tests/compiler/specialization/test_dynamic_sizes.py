@@ -14,8 +14,9 @@ import agnesi as ag
 from agnesi.core.ir.extents import Extent, combined
 from tests.compiler.specialization.sizes import SIZES, agree, check, dynamic, rows
 from tests.compiler.ways import interpreted
+from tests.share import EVERY
 
-COUNT = int(os.environ.get("AGNESI_FUZZ", "40"))
+COUNT = int(os.environ.get("AGNESI_FUZZ", "80" if EVERY else "20"))
 fuzz = settings(
     max_examples=COUNT, deadline=None, derandomize="AGNESI_FUZZ" not in os.environ, database=None,
     suppress_health_check=list(HealthCheck),
@@ -49,7 +50,7 @@ def test_movement():
     check(lambda x, y: ag.stack([x, y], axis=1), (None, 3), (None, 3), sizes=(5, 9, 3, 40))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("n", [1, 3, 10, 33, 70])
 def test_products(n, dtype):
@@ -58,7 +59,7 @@ def test_products(n, dtype):
     check(lambda x, y: x.T @ y, (None, 12), (None, n), sizes=sizes, dtype=dtype)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("shape", [(40, 70), (70, 40), (300, 17), (130, 200)])
 def test_every_number_of_rows(shape, threads):

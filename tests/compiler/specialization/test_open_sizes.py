@@ -118,6 +118,7 @@ def _mapped(f, pattern):
     return 1
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("part", "checked"), [
     *((p, _checked) for p in range(4)),
     *(pytest.param(p, _mapped, marks=pytest.mark.share(4)) for p in range(4)),
@@ -152,7 +153,7 @@ DEFERRED = [
 ]
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize(("f", "value"), DEFERRED)
 def test_calls_that_must_know_sizes_are_put_off(f, value):
     x = T.tensor("float64", (None,) * value.ndim, "x")
@@ -249,7 +250,7 @@ def test_dropout_and_draws_are_other_ones_in_each_call():
     assert F.dropout(ag.ones(3)).data is not None
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", ["min", "max"])
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "float16", "float64"])
 def test_extremes_begin_with_a_number_where_there_are_no_elements(name, dtype):

@@ -70,6 +70,7 @@ def test_bounds(name):
     _check(*ROWS[name])
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", [*MAKERS, *CHANGES])
 def test_sizes_and_counts(name):
     _check(*{**MAKERS, **CHANGES}[name], np)
@@ -141,6 +142,7 @@ def test_sizes_cannot_change_from_step_to_step():
 
 
 # -- under jit --------------------------------------------------------------------------------
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", [
     "first", "between", "step", "batch", "both", "arange", "zeros", "linspace", "reshape",
     "repeats", "counted", "joined", "roll",

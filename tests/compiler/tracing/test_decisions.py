@@ -106,6 +106,7 @@ CASES = [
 ]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("function", "rows", "versions"), CASES, ids=lambda v: getattr(
     v, "__name__", ""))
 def test_python_decides(function, rows, versions):

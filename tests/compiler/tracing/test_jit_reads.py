@@ -167,14 +167,14 @@ def _follows(make, change, way):
         np.testing.assert_allclose(jitted(x).numpy().copy(), after, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("way", ["itself", "forward", "argument", "closure"])
 @pytest.mark.parametrize("change", PLAIN)
 def test_a_plain_object(change, way):
     _follows(_fresh(Plain), PLAIN[change], way)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("way", ["itself", "forward", "argument"])
 @pytest.mark.parametrize("change", NET)
 def test_a_module(change, way):

@@ -35,6 +35,7 @@ CASES = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", CASES)
 def test_dtypes(name, dtype):
@@ -63,6 +64,7 @@ def test_dtypes_as_arguments():
     assert f(ag.ones(2), np.dtype("int32")).dtype == np.int32
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("function", [
     lambda a, x: ag.hypot(x, 1 + a * a), lambda a, x: ag.maximum(x, a * 2),
     lambda a, x: ag.where(x > 0, x, a + 1), lambda a, x: ag.logaddexp(x, -a),

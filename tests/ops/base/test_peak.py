@@ -26,6 +26,7 @@ def peak(f: Any, x: Any) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint32"])
 def test_reductions_take_little_memory(dtype: str) -> None:
     array = (np.arange(1 << 21) % 3).astype(dtype).reshape(1 << 10, -1)
@@ -56,7 +57,7 @@ def test_order_takes_a_copy_as_numpys(dtype: str) -> None:
         assert places < 8 * array.size + 3.5 * max(array.nbytes, array.size) + ROOM
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint32", "int64"])
 @pytest.mark.parametrize("name", ["sum", "prod", "mean", "count_nonzero"])
 @pytest.mark.parametrize("axis", [None, 0, (0, -1), -1])
@@ -81,7 +82,7 @@ OTHERS = REDUCTIONS + """
 MOST_BYTES = 24
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", ["int8", "float16", "bfloat16", "float32", "float64"])
 def test_reductions_and_scans_are_bounded(dtype: str) -> None:
     x = ag.asarray((np.arange(1 << 18) % 5).reshape(1 << 9, -1)).astype(dtype)

@@ -136,6 +136,7 @@ def test_compiled_gradients_of_losses_for_any_number_of_classes(classes, dtype) 
         np.testing.assert_allclose(ag.jit(f)(x).numpy(), f(x).numpy(), atol=1e-6)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("weight", [None, np.array([1.0, 0.5, 2.0, 3.0])])
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])

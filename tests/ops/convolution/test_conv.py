@@ -193,7 +193,7 @@ def all_three(x, w, **options):
     return (y, *ag.grad(loss, argnums=(0, 1))(x, w))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize(("shape", "filters", "options"), SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_compiled_is_the_same(shape, filters, options, dtype):
@@ -237,7 +237,7 @@ def test_gradients_to_filters_are_made_in_the_order_that_is_wanted():
 WAYS = ("implicit_gemm", "direct", "unfold", "fft", "reference")
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(6)
 @pytest.mark.parametrize(("shape", "filters", "options"), SHAPES, ids=str)
 @pytest.mark.parametrize("way", WAYS)
 def test_all_algorithms_agree(shape, filters, options, way):
@@ -249,7 +249,7 @@ def test_all_algorithms_agree(shape, filters, options, way):
             np.testing.assert_allclose(found.numpy(), right.numpy(), atol=1e-9)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize(("dtype", "way"), [
     *itertools.product(("float16", "bfloat16"), ("direct", "unfold", "fft", "reference",
                                                  "time_once")),

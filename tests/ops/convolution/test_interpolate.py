@@ -49,7 +49,7 @@ def reference(x, sizes, mode, corners=False, scales=None):
     return x
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("corners", [False, True])
 @pytest.mark.parametrize("wanted", [(11, 4, 9), (3, 10, 5), (1, 1, 1), (14, 10, 4), (7, 5, 4)])
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "linear", "bicubic"])
@@ -87,7 +87,7 @@ def test_area_is_a_mean():
         found.numpy(), ag.nn.functional.adaptive_avg_pool(x, (3, 2)).numpy())
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic", "area"])
 @pytest.mark.parametrize("size", [(5, 9), (3, 2), (4, 6)])
 def test_rules(mode, size):
@@ -162,7 +162,7 @@ def covered(row, o, cubic):
     return weights / weights.sum(1, keepdims=True) @ row
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("sizes", [(3, 4), (1, 9), (12, 2)])
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
 def test_smooth_images_are_made_of_all_that_a_place_covers(mode, sizes):

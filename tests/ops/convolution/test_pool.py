@@ -86,7 +86,7 @@ def distinct(*shape):
     return RANDOM.permutation(int(np.prod(shape))).reshape(shape).astype("float64") / 7
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("kernel", [2, 3, (3, 2)], ids=str)
 def test_rules_of_every_pooling(options, kernel):
@@ -154,6 +154,7 @@ def test_compiled_ties_go_to_the_first(kernel):
     assert expected.sum() == 2 * max_pool(x, kernel, stride=2).numpy().size
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("options", [
     {}, {"stride": 1}, {"stride": 1, "dilation": 2}, {"cover_all": True}], ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "int32"])

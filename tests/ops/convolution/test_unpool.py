@@ -30,7 +30,7 @@ def greatest(x, kernel, stride, padding, dilation):
     return found
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("kernel", [2, 3, 6])
 @pytest.mark.parametrize(("stride", "padding", "dilation"), [
     (2, 0, 1), (1, 1, 1), (3, 1, 1), (1, 0, 2), (2, 1, 2),
@@ -53,6 +53,7 @@ def test_indices_name_the_first_greatest(kernel, stride, padding, dilation):
         np.testing.assert_array_equal(values.numpy(), there)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("size", [1, 2, 3, (4, 5), 7], ids=str)
 def test_indices_of_windows_that_fit(size):
     x = RANDOM.permutation(2 * 3 * 6 * 5).reshape(2, 3, 6, 5).astype("float64")

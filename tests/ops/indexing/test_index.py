@@ -102,6 +102,7 @@ def _as_graph(key):
     )
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     "key", [(slice(1, 3), -1), (slice(3, None, -2),), (ROWS,), (ROWS, ALL, J), (ALL, 0, J)], ids=str
 )

@@ -112,6 +112,7 @@ def test_compiled_as_eagerly(program: Any) -> None:
     np.testing.assert_allclose(x[0], changed[0], rtol=1e-14)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_gradients(program: Any) -> None:
     weights = ag.tensor(np.cos(np.arange(6.0)).reshape(2, 3))

@@ -31,7 +31,7 @@ def doubles():
     ag.config.default_float = before
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", RANGES)
 def test_values_and_derivatives(name):
     f, ends = RANGES[name]

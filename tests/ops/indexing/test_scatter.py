@@ -31,7 +31,7 @@ def both(function, *arrays):
 SHAPES = [(7, 5), (1, 1), (64, 33), (3, 0), (300, 1)]
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(9)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "float16"])
 @pytest.mark.parametrize("kind", ["int64", "int32", "uint8"])

@@ -43,7 +43,7 @@ def _together(work, threads=8):
         thread.join()
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("draw", DRAWS)
 def test_threads_get_numbers_of_their_own(draw, hasty):
     DRAWS[draw]()
@@ -137,12 +137,12 @@ def test_a_fork_while_a_thread_draws_does_not_hang():
     for thread in threads:
         thread.start()
     try:
-        texts = [_forked(lambda: ag.random.uniform(size=3).tolist()) for _ in range(20)]
+        texts = [_forked(lambda: ag.random.uniform(size=3).tolist()) for _ in range(8)]
     finally:
         stop.set()
         for thread in threads:
             thread.join()
-    assert len(set(texts)) == 20
+    assert len(set(texts)) == 8
     assert "failed" not in texts
 
 

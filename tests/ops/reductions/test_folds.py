@@ -39,7 +39,7 @@ def test_folds(name, x, axis):
     assert kept.shape == np.expand_dims(expected, axis).shape
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum", "logaddexp"])
 def test_their_derivatives(name):
     f = getattr(ag, name)
@@ -123,7 +123,7 @@ def test_numpy_finds_them():
                                np.maximum.accumulate(X, axis=1))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "mean", "var", "std", "all", "any"])
 def test_reductions_of_some_elements(name):
     mask = X > 0.8

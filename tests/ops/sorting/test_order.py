@@ -40,7 +40,7 @@ def numbers(dtype, shape, different):
     return x
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(9)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(0,), (5,), (6000,), (4, 2500), (900, 7), (5000, 1), (3, 0)])
 @pytest.mark.parametrize("different", [7, 30_000])
@@ -102,6 +102,7 @@ def expected_order(x, axis, descending):
     return np.argsort(down if descending else x, axis=axis, kind="stable")
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("descending", [False, True])
 def test_rows_of_all_lengths_wherever_they_are(dtype, descending):
@@ -130,7 +131,7 @@ def test_compiled_code_sorts_without_python(dtype, shape, axis, descending):
     same(found.numpy(), np.take_along_axis(x, expected, axis))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", ["float32", "int16", "bool", "float16", "uint32"])
 @pytest.mark.parametrize("shape, k", [((9000,), 5), ((3, 5, 700), 3), ((200, 1000), 7)])
 @pytest.mark.parametrize("different", [5, 30_000])

@@ -41,7 +41,7 @@ def test_a_chain_with_its_derivative(operations: int) -> None:
     np.testing.assert_allclose(found, science.chain_by_hand(0.3, operations), rtol=1e-11)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("count", [1, 3])
 def test_random_programs_agree_with_eager(seed: int, count: int) -> None:

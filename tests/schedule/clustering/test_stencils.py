@@ -16,7 +16,7 @@ def stencil(u, before=1, after=1):
     return u + 0.2 * (around - 4 * u)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("shape", [(70, 90), (1, 5000), (4096, 1), (64, 64)])
 @pytest.mark.parametrize("widths", [(1, 1), (2, 1)])
 def test_values_and_gradients(shape, widths):
@@ -52,7 +52,7 @@ USES = {
 }
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", USES)
 def test_what_is_computed_from_a_stencil(name, dtype):

@@ -86,7 +86,7 @@ def texts(function, args, optimizer, monkeypatch):
     return found, result
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("optimizer", ["fast_run", "fast_compile"])
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_repeated_layers_get_the_code_that_each_would_get(function, optimizer, monkeypatch):

@@ -118,7 +118,7 @@ def test_training_is_the_same_compiled_without_python(name, n):
     assert "python" not in compiled.ir()
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("preset", ["fast_run", "fast_compile"])
 @pytest.mark.parametrize("name", NETS)
 def test_single_precision(name, preset):
@@ -189,6 +189,7 @@ def test_taps_are_found_with_the_greatest():
     assert len([k for k in made if isinstance(k, Nest)]) == 2
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("groups", [1, 4])
 @pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True), (True, True)],
                          ids=str)

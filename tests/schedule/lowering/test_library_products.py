@@ -20,7 +20,7 @@ def _operand(rng, shape, turned, dtype):
     return np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2) if turned else x
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(9)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "complex64"])
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("turns", [(0, 0, 0), (0, 1, 1), (1, 0, 0), (1, 1, 1)])
@@ -146,7 +146,7 @@ def _taps(rng, sizes, dtype):
     return f, tuple(first)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("sizes", TAPS)

@@ -323,7 +323,7 @@ def across(x, labels):
     return p * scores.sum(0) + labels[:, None] + (scores[:1] - scores.max(1, keepdims=True))
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("rows", [1, 2, 7, 400])
 @pytest.mark.parametrize("function", [rows_of_scores, columns, across])

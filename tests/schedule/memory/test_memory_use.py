@@ -209,4 +209,4 @@ def test_truncated_sequences_need_the_same_memory_at_any_length(cut):
                     h.unchain_backward()
 
     run(5)
-    assert most(lambda: run(1000)) <= most(lambda: run(20)) + MEGABYTE
+    assert most(lambda: run(300)) <= most(lambda: run(20)) + MEGABYTE

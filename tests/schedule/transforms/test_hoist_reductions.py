@@ -29,6 +29,7 @@ CASES = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("n", [3, 40, 129, 200])
 def test_squares(name, n):

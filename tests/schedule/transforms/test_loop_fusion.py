@@ -29,7 +29,7 @@ def places(rows, groups):
     return np.random.default_rng(rows).integers(-groups, groups, rows)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("rows", [0, 1, 3, 40, 919])
 @pytest.mark.parametrize("groups", [1, 5, 85])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "complex128"])
@@ -84,6 +84,7 @@ def test_sums_at_two_kinds_of_places():
     agrees(several, x, at, other)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("n", [1, 7, 16, 100, 5000])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
 def test_values_that_are_stored_and_summed(n, dtype):

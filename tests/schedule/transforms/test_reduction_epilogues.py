@@ -40,7 +40,7 @@ def scores(x: Any, w: Any, labels: Any) -> Any:
     return ag.cross_entropy(h, labels), ag.matmul(x.T, change), change.sum(0)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize(("rows", "columns", "on_the_way"), [
     (400, 1000, True), (64, 5003, True), (402, 1000, True), (16, 20000, True),
     (397, 1000, False),  # parts of equal size are needed
@@ -85,6 +85,7 @@ def test_sums_of_nothing_but_minus_zero():
     assert np.signbit(total.numpy()).all()
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("shape", [(700, 777), (300, 1024), (40, 20, 513), (3, 7, 90, 640)])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
 def test_columns_of_rows_from_afar(shape, dtype):

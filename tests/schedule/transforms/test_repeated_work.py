@@ -66,7 +66,7 @@ def test_orders(name):
     np.testing.assert_allclose(found, ORDERS[name](x), rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", [*ORDERS][::3])
 def test_sizes_that_are_not_known(name):
     f = ag.jit(ORDERS[name])
