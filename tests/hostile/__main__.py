@@ -1,4 +1,4 @@
-"""Attacks the cache and what is around it: ``python -m tests.hostile --only kills --kills 20``.
+"""Attacks the cache, what is around it, and graphs in files: ``python -m tests.hostile``.
 
 Everything happens in processes of its own, on caches of its own.  What fails is printed, and makes
 the exit status 1.
@@ -16,6 +16,7 @@ from pathlib import Path
 from tests.hostile.attempt import Trial, load_modules
 from tests.hostile.crowds import crowd
 from tests.hostile.forks import forks
+from tests.hostile.graphs import graph_files
 from tests.hostile.interrupts import interrupts
 from tests.hostile.kills import kills
 from tests.hostile.mutations import mutations
@@ -31,6 +32,7 @@ TRIALS: dict[str, tuple[Callable[[int, Path], Trial], int]] = {
     "forks": (forks, 200),
     "users": (users, 60),
     "ranks": (ranks, 100),
+    "graphs": (graph_files, 5000),
 }
 
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from agnesi.core.integers import integer
 from agnesi.core.ir.dims import Dim, Shape, Size, combine, is_open, product
 from agnesi.core.support.errors import ShapeError
+
+
+class Typed(NamedTuple):
+    """An operand of which nothing but the type is known."""
+
+    shape: Shape
+    dtype: Any
 
 
 def broadcast(*shapes: Shape) -> Shape:
@@ -46,6 +53,17 @@ def fits(a: Shape, b: Shape) -> bool:
     return len(a) == len(b) and all(
         m == n or is_open(m) or is_open(n) for m, n in zip(a, b, strict=True)
     )
+
+
+def need_shape(found: Shape, wanted: Shape, what: str) -> None:
+    """Refuse an operand that is known not to have the shape that it needs to have."""
+    if not fits(tuple(found), tuple(wanted)):
+        raise ShapeError(f"{what} has shape {tuple(found)}, and must have {tuple(wanted)}")
+
+
+def surely_less(n: Size, m: Size) -> bool:
+    """Whether a size is known to be less than another one."""
+    return type(n) is int and type(m) is int and n < m
 
 
 def axis_of(axis: Any, ndim: int) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 
 from agnesi.core.dispatch import apply
 from agnesi.core.op import Op
+from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -75,6 +76,7 @@ class GammaPath(Op):
     pointwise = True
 
     def infer(self, z: Any, a: Any) -> Any:
+        need_shape(a.shape, z.shape, "the shape parameter")
         return z.shape, z.dtype
 
     def perform(self, z: np.ndarray, a: np.ndarray) -> np.ndarray:

@@ -10,6 +10,8 @@ from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Shape
 from agnesi.core.op import Op
+from agnesi.core.shapes import need_shape, surely_less
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.creation import spread_constant
@@ -80,6 +82,10 @@ class Stretch(Op):
     keep_inputs = ()
 
     def infer(self, x: Any, first: Any) -> Any:
+        need_shape(first.shape, (), "the first place")
+        if surely_less(x.shape[self.axis], self.size):
+            raise ShapeError(
+                f"there are no {self.size} neighbours on axis {self.axis} of {x.shape}")
         return (*x.shape[: self.axis], self.size, *x.shape[self.axis + 1:]), x.dtype
 
     def perform(self, x: np.ndarray, first: np.ndarray) -> np.ndarray:
@@ -106,6 +112,8 @@ class IndexSum(Op):
     name = "index_sum"
 
     def infer(self, x: Any, *indices: Any) -> Any:
+        region = selected(self.shape, self.axes, self.at, indices)
+        need_shape(x.shape, region, "what is added")
         return self.shape, x.dtype
 
     @property

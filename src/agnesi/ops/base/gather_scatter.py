@@ -23,7 +23,7 @@ from agnesi.core.ir.foreign import BoundsCheck, Call, number, operand, result, s
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, called
 from agnesi.core.support import dtypes
-from agnesi.core.support.errors import error_named
+from agnesi.core.support.errors import ShapeError, error_named
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
@@ -42,6 +42,10 @@ _MOST_INDICES = 63
 # -- types and keys ---------------------------------------------------------------------------
 def selected(shape: Shape, axes: Sequence[int], at: int, indices: Sequence[Any]) -> Shape:
     """Shape of what tensors of indices on ``axes`` select; theirs comes at place ``at``."""
+    if len(axes) != len(indices) or len({*axes}) != len(axes) or not all(
+            0 <= a < len(shape) for a in axes) or not 0 <= at <= len(shape) - len(axes):
+        raise ShapeError(f"{len(indices)} tensors of indices do not name the axes {tuple(axes)} of "
+                         f"shape {shape}")
     common = shapes.broadcast(*(i.shape for i in indices))
     rest = tuple(n for a, n in enumerate(shape) if a not in axes)
     return (*rest[:at], *common, *rest[at:])

@@ -13,6 +13,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import product
 from agnesi.core.ir.foreign import Call, number, operand, result, units_for
 from agnesi.core.op import Op
+from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
 from agnesi.core.support.record import record, replace
@@ -165,6 +166,10 @@ class Recurrence(Scan):
     name = "recurrence"
     keep_inputs = (0,)
     keep_output = True
+
+    def infer(self, a: Any, b: Any) -> Any:
+        need_shape(a.shape, b.shape, "the factor")
+        return b.shape, b.dtype
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         h = np.empty_like(b)

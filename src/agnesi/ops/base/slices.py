@@ -64,6 +64,17 @@ def _position(i: int, n: Any, axis: int) -> Size:
     return i + n if i < 0 else i
 
 
+def _region(key: Key, shape: Shape) -> Shape:
+    """The shape of what a key selects."""
+    found = []
+    for axis, (entry, n) in enumerate(zip(key, shape, strict=True)):
+        if isinstance(entry, int):
+            _position(entry, n, axis)
+        else:
+            found.append(_bounds(entry, n)[1])
+    return tuple(found)
+
+
 def _resolved(key: Key, known: Any) -> Key:
     def number(v: Any) -> Any:
         return known(v) if isinstance(v, Dim) else v
@@ -87,13 +98,7 @@ class Slice(Op):
     keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
-        shape = []
-        for axis, (entry, n) in enumerate(zip(self.key, x.shape, strict=True)):
-            if isinstance(entry, int):
-                _position(entry, n, axis)
-            else:
-                shape.append(_bounds(entry, n)[1])
-        return tuple(shape), x.dtype
+        return _region(self.key, x.shape), x.dtype
 
     def index(self) -> tuple[Any, ...]:
         """The key as NumPy takes it; with it even a single element is a view."""
@@ -218,6 +223,7 @@ class Unslice(Op):
     keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
+        shapes.need_shape(x.shape, _region(self.key, self.shape), "the operand")
         return self.shape, x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:

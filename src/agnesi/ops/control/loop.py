@@ -19,7 +19,7 @@ from agnesi.core.dispatch import apply, apply_many, graph_node
 from agnesi.core.ir.dims import Shape, Size, is_settled
 from agnesi.core.ir.loops import Part, const
 from agnesi.core.op import Op
-from agnesi.core.shapes import fits
+from agnesi.core.shapes import Typed, fits, need_shape, surely_less
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record, replace
@@ -161,6 +161,8 @@ class FirstRows(Op):
     keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
+        if not x.shape or surely_less(x.shape[0], self.size):
+            raise ShapeError(f"there are no {self.size} rows in shape {x.shape}")
         return (self.size, *x.shape[1:]), x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:
@@ -188,6 +190,8 @@ class RowsBefore(Op):
     keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
+        FirstRows(x.shape[0]).infer(Typed(self.shape, x.dtype))
+        need_shape(x.shape[1:], self.shape[1:], "a row")
         return self.shape, x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:

@@ -16,11 +16,12 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Shape, is_static
 from agnesi.core.ir.loops import Affine
-from agnesi.core.op import Op
+from agnesi.core.op import Op, typed
 from agnesi.core.public import public
+from agnesi.core.shapes import Typed, need_shape
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import LENT
-from agnesi.core.support.errors import ShapeError
+from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, pair
@@ -161,6 +162,8 @@ class Conv(_Bilinear):
     name = "conv"
 
     def infer(self, x: Any, w: Any) -> Any:
+        if x.dtype != w.dtype or len(x.shape) != len(w.shape) or self.groups < 1:
+            raise ShapeError(f"the image {typed(x)} and the filters {typed(w)} do not fit")
         channels = w.shape[1] * self.groups
         if isinstance(x.shape[1], int) and isinstance(channels, int) and x.shape[1] != channels:
             each = f" in each of {self.groups} groups" if self.groups > 1 else ""
@@ -200,6 +203,14 @@ class Conv(_Bilinear):
         return to_x, to_w
 
 
+def _check_adjoint(op: Any, g: Any, x: Any, w: Any) -> None:
+    """Refuse a cotangent that is not of the type that Conv gives for such images and filters."""
+    shape, dtype = Conv(op.windows, op.groups, op.by).infer(x, w)
+    if g.dtype != dtype:
+        raise DTypeError(f"the cotangent is {g.dtype}, and must be {dtype}")
+    need_shape(g.shape, shape, "the cotangent")
+
+
 @record
 class ConvGradX(_Bilinear):
     """Adjoint of Conv to the image: what its result is worth, and the filters, to an image."""
@@ -211,6 +222,7 @@ class ConvGradX(_Bilinear):
     name = "conv_grad_x"
 
     def infer(self, g: Any, w: Any) -> Any:
+        _check_adjoint(self, g, Typed(self.shape, w.dtype), w)
         return self.shape, g.dtype
 
     def compute(self, g: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -265,6 +277,7 @@ class ConvGradW(_Bilinear):
     name = "conv_grad_w"
 
     def infer(self, x: Any, g: Any) -> Any:
+        _check_adjoint(self, g, x, Typed(self.shape, x.dtype))
         return self.shape, x.dtype
 
     def compute(self, x: np.ndarray, g: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import is_static, product
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
+from agnesi.core.shapes import need_shape
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -80,6 +81,8 @@ class Folded(Op):
         return "windows" if math.prod(self.kernel) > 1 else ""
 
     def infer(self, x: Any) -> Any:
+        places = self.windows.sizes(self.sizes, self.kernel)
+        need_shape(x.shape[2:], (*self.kernel, *places), "what lies in a channel")
         return (*x.shape[:2], *self.sizes), x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
+from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.support.record import record
@@ -48,7 +49,12 @@ class Sampled(Op):
     name = "interpolate"
     keep_inputs = (1, 2, 3, 4)
 
-    def infer(self, x: Any, places: Any, *tables: Any) -> Any:
+    def infer(self, x: Any, places: Any, weights: Any, *back: Any) -> Any:
+        if len(back) != 2 or places.dtype.kind != "i":
+            raise ShapeError("it needs two tables of places, and two of weights")
+        need_shape(weights.shape, places.shape, "the table of weights")
+        need_shape(back[1].shape, back[0].shape, "the adjoint's table of weights")
+        need_shape(back[0].shape[1:], x.shape[self.axis: self.axis + 1], "a row of the adjoint")
         return (*x.shape[: self.axis], places.shape[1], *x.shape[self.axis + 1:]), x.dtype
 
     def perform(self, x: np.ndarray, places: np.ndarray, weights: np.ndarray,

@@ -15,6 +15,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Shape
 from agnesi.core.op import Op
+from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import LENT
 from agnesi.core.support.record import record
@@ -76,6 +77,11 @@ class _Back(_Pool):
     """Base of the adjoints: from windows to images of ``sizes``."""
 
     sizes: Shape
+
+    def spread(self, g: Any) -> Any:
+        """The type of the images whose windows gave the operand."""
+        need_shape(g.shape[2:], self.windows.sizes(self.sizes, self.kernel), "an image of windows")
+        return (*g.shape[:2], *self.sizes), g.dtype
 
     @property
     def rereads(self) -> bool:  # type: ignore[override]
@@ -237,6 +243,7 @@ class TapPick(_Pool):
     keep_inputs = (1,)
 
     def infer(self, x: Any, taps: Any) -> Any:
+        need_shape(taps.shape, self.pooled(x.shape), "the positions")
         return taps.shape, x.dtype
 
     def compute(self, x: np.ndarray, taps: np.ndarray) -> np.ndarray:
@@ -272,7 +279,8 @@ class TapSpread(_Back):
     keep_inputs = (1,)
 
     def infer(self, g: Any, taps: Any) -> Any:
-        return (*g.shape[:2], *self.sizes), g.dtype
+        need_shape(taps.shape, g.shape, "the positions")
+        return self.spread(g)
 
     def compute(self, g: np.ndarray, taps: np.ndarray) -> np.ndarray:
         return _added(self, g, lambda tap: choose(taps == tap, g, np.zeros((), g.dtype)))
@@ -352,7 +360,7 @@ class WindowSpread(_Back):
     name = "window_spread"
 
     def infer(self, g: Any) -> Any:
-        return (*g.shape[:2], *self.sizes), g.dtype
+        return self.spread(g)
 
     def compute(self, g: np.ndarray) -> np.ndarray:
         return _added(self, g, lambda tap: g)

@@ -106,6 +106,13 @@ class Part(Op):
         return loops.call(self.name, x(*at))
 
 
+def _check_parts(new: Any, shape: Any, dtype: np.dtype) -> None:
+    """Refuse parts that do not go into the parts of complex numbers of a dtype."""
+    if dtype.kind != "c" or new.dtype != dtypes.real_of(dtype):
+        raise DTypeError(f"parts of {dtype} are not {new.dtype}")
+    shapes.need_shape(shapes.broadcast(new.shape, shape), shape, "what is put")
+
+
 @record
 class PutPart(Op):
     """Complex numbers with one part replaced."""
@@ -115,6 +122,7 @@ class PutPart(Op):
     keep_inputs = ()
 
     def infer(self, base: Any, new: Any) -> Any:
+        _check_parts(new, base.shape, base.dtype)
         return base.shape, base.dtype
 
     def perform(self, base: np.ndarray, new: np.ndarray) -> np.ndarray:
@@ -177,6 +185,7 @@ class PutPairs(Op):
     keep_inputs = ()
 
     def infer(self, base: Any, new: Any) -> Any:
+        _check_parts(new, (*base.shape, 2), base.dtype)
         return base.shape, base.dtype
 
     def perform(self, base: np.ndarray, new: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Size, combine
 from agnesi.core.op import Op
 from agnesi.core.public import public
+from agnesi.core.shapes import need_shape
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
@@ -76,6 +77,7 @@ class DiagonalMatrix(Op):
     keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
+        need_shape(x.shape[-1:], (_length(self.rows, self.columns, self.k),), "the diagonal")
         return (*x.shape[:-1], self.rows, self.columns), x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:

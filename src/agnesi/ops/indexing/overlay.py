@@ -11,6 +11,7 @@ import numpy as np
 
 from agnesi.core.ir import loops
 from agnesi.core.op import Op
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 
 Ints = tuple[int, ...]
@@ -30,6 +31,12 @@ class Overlay(Op):
     inlines = True
 
     def infer(self, *xs: Any) -> Any:
+        if len(self.starts) != len(xs) or not all(
+                len(start) == len(x.shape) == len(self.shape) and x.dtype == xs[0].dtype
+                and all(s >= 0 and s + n <= m for s, n, m in zip(start, x.shape, self.shape,
+                                                                 strict=True))
+                for start, x in zip(self.starts, xs, strict=True)):
+            raise ShapeError(f"the operands do not lie in shape {self.shape}")
         return self.shape, xs[0].dtype
 
     def perform(self, *xs: np.ndarray) -> np.ndarray:

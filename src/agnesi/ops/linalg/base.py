@@ -98,6 +98,8 @@ def square(x: Any) -> Tensor:
 
 def check_square(shape: Any) -> None:
     """Matrices of this shape are square."""
+    if len(shape) < 2:
+        raise ShapeError(f"a matrix has at least 2 dimensions, this has shape {shape}")
     m, n = shape[-2:]
     if m != n and is_settled((m, n)):
         raise ShapeError(f"the matrices must be square, not {m} by {n}: shape {shape}")
@@ -122,6 +124,8 @@ def solution_of(a: Any, b: Any) -> Any:
     """Shape and dtype of what solves ``a @ x = b``."""
     check_square(a.shape)
     check_rows(a.shape, b.shape)
+    if a.dtype != b.dtype:
+        raise DTypeError(f"operands have dtypes {a.dtype} and {b.dtype}")
     return (*shapes.broadcast(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]), b.dtype
 
 

@@ -108,6 +108,7 @@ class Cofactors(MatrixOp):
     keep_inputs = (0,)
 
     def infer(self, a: Any) -> Any:
+        check_square(a.shape)
         return a.shape, a.dtype
 
     def perform(self, a: np.ndarray) -> np.ndarray:

@@ -12,10 +12,12 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many, symbolic
 from agnesi.core.ir import foreign
 from agnesi.core.ir.dims import Size
-from agnesi.core.op import Op
+from agnesi.core.op import Op, typed
 from agnesi.core.public import public
+from agnesi.core.shapes import surely_less
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import cubes
+from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
@@ -138,6 +140,8 @@ class RowOrder(Op):
     differentiable = False
 
     def infer(self, pivots: Any) -> Any:
+        if pivots.dtype.kind != "i" or surely_less(self.n, pivots.shape[-1]):
+            raise ShapeError(f"{typed(pivots)} are no exchanges of {self.n} rows")
         return (*pivots.shape[:-1], self.n), dtypes.int64
 
     def perform(self, pivots: np.ndarray) -> np.ndarray:

@@ -70,6 +70,7 @@ class Pinv(MatrixOp):
 
     def infer(self, a: Any, share: Any) -> Any:
         *front, m, n = a.shape
+        shapes.need_shape(share.shape[-2:], (1, 1), "a share")
         return (*shapes.broadcast(tuple(front), share.shape[:-2]), n, m), a.dtype
 
     def perform(self, a: np.ndarray, share: np.ndarray) -> np.ndarray:

@@ -107,6 +107,9 @@ class Sylvester(MatrixOp):
 
     def infer(self, a: Any, b: Any, q: Any) -> Any:
         front = shapes.broadcast(a.shape[:-2], b.shape[:-2], q.shape[:-2])
+        check_square(a.shape)
+        check_square(b.shape)
+        shapes.need_shape(q.shape[-2:], (a.shape[-1], b.shape[-1]), "the right side")
         return (*front, *q.shape[-2:]), q.dtype
 
     def perform(self, a: np.ndarray, b: np.ndarray, q: np.ndarray) -> np.ndarray:

@@ -408,6 +408,10 @@ def local_response_norm(x: TensorLike, size: int = 5, alpha: float = 1e-4, beta:
     return x * arith.power(near * (alpha / size) + k, -beta)
 
 
+#: Sums of neighbouring channels are of fewer.
+_MOST_CHANNELS = 1 << 16
+
+
 @record
 class ChannelSum(Op):
     """For each channel the sum of those from ``low`` before it to ``high`` behind it."""
@@ -418,6 +422,8 @@ class ChannelSum(Op):
     keep_inputs = ()
 
     def infer(self, x: Any) -> Any:
+        if not 0 <= min(self.low, self.high) <= max(self.low, self.high) < _MOST_CHANNELS:
+            raise ShapeError(f"no channel has {self.low} before it and {self.high} behind it")
         return x.shape, x.dtype
 
     def perform(self, x: np.ndarray) -> np.ndarray:

@@ -372,7 +372,7 @@ class Chosen(Op):
     keep_inputs = (1,)
 
     def infer(self, x: Any, labels: Any) -> Any:
-        return x.shape[:-1], x.dtype
+        return Pick().infer(x, labels)
 
     def reduction(self, x: Any, labels: Any) -> tuple[int, ...]:
         return (len(x.shape) - 1,)

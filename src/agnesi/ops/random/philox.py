@@ -16,6 +16,7 @@ import numpy as np
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Size
 from agnesi.core.op import Op
+from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
@@ -149,6 +150,7 @@ class Advance(Op):
     differentiable = False
 
     def infer(self, state: Any) -> Any:
+        need_shape(state.shape, (4,), "the state")
         return state.shape, state.dtype
 
     def perform(self, state: np.ndarray) -> np.ndarray:

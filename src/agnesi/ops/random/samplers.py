@@ -15,8 +15,10 @@ import numpy as np
 
 from agnesi.core.ir import loops
 from agnesi.core.op import Op
+from agnesi.core.shapes import need_shape
 from agnesi.core.support import memory
 from agnesi.core.support.config import LENT
+from agnesi.core.support.errors import DTypeError
 from agnesi.core.support.record import record
 from agnesi.ops.base.elementwise import TABLE, silently
 from agnesi.ops.elementwise.formula import _SCALARS, Scalar
@@ -220,8 +222,11 @@ class Sampler(Op):
     inlines = True
 
     def infer(self, state: Any, places: Any, wanted: Any, *params: Any) -> Any:
+        for x in (wanted, *params):
+            need_shape(x.shape, places.shape, "an operand")
+        if len({p.dtype for p in params}) != 1 or wanted.dtype.kind != "b":
+            raise DTypeError("the parameters are floats of one dtype, and what is wanted bools")
         return places.shape, params[0].dtype
-
 
     def perform(self, state: np.ndarray, places: np.ndarray, wanted: np.ndarray,
                 *params: np.ndarray) -> np.ndarray:

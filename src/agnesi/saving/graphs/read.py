@@ -23,6 +23,8 @@ from agnesi.saving.graphs.trial import tried
 _ARITHMETIC = ("+", "-", "*", "//", "%", "max", "min", "broadcast")
 #: The most axes of an array.
 _AXES = 64
+#: Steps and borders of windows are less.
+_MAX_STEP = 1 << 31
 #: How deep parameters and graphs may lie in each other.
 _DEPTH = 40
 
@@ -264,7 +266,13 @@ def _complex(reader: Reader, told: Any, depth: int) -> complex:
 
 def _record(reader: Reader, told: Any, depth: int) -> Any:
     cls = class_of(RECORDS, told["record"])
-    return cls(*(reader.value(v, depth + 1) for v in _list(told["fields"], "fields")))
+    found = cls(*(reader.value(v, depth + 1) for v in _list(told["fields"], "fields")))
+    steps = (*found.stride, *found.dilation)
+    borders = [n for pair in found.padding for n in pair]
+    numbers = all(type(n) is int and abs(n) < _MAX_STEP for n in (*steps, *borders))
+    if not numbers or min(steps, default=1) < 1 or len(borders) != len(steps):
+        raise ValueError("windows lie in a way that there is not")
+    return found
 
 
 _KINDS: dict[Any, Any] = {

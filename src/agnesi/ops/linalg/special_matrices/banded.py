@@ -15,7 +15,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, apply_many
 from agnesi.core.ir import foreign
 from agnesi.core.ir.dims import is_settled
-from agnesi.core.op import called
+from agnesi.core.op import called, typed
 from agnesi.core.public import public
 from agnesi.core.support.aside import cubes
 from agnesi.core.support.errors import ShapeError
@@ -97,6 +97,11 @@ class BandSolve(MatrixOp):
 
     def infer(self, ab: Any, b: Any) -> Any:
         n, m = ab.shape[-1], b.shape[-2]
+        rows = self.low + self.up + 1
+        if min(self.low, self.up) < 0 or ab.dtype != b.dtype:
+            raise ShapeError(f"{self.low} diagonals below and {self.up} above do not fit "
+                             f"{typed(ab)} and {typed(b)}")
+        shapes.need_shape(ab.shape[-2:-1], (rows,), "a column of bands")
         if n != m and is_settled((n, m)):
             raise ShapeError(f"bands of {n} columns do not fit a right-hand side of {m} rows")
         return (*shapes.broadcast(ab.shape[:-2], b.shape[:-2]), *b.shape[-2:]), b.dtype
