@@ -1,4 +1,5 @@
-"""One step of every optimizer on 60 tensors, 1.2 million numbers together, compiled."""
+"""One step of every optimizer on 60 tensors, 1.2 million numbers together, compiled; and on tables
+of which a step uses 512 rows, whatever their length."""
 
 from __future__ import annotations
 
@@ -17,6 +18,8 @@ THREADS = (1,)
 TENSORS, NUMBERS = 60, 1_200_000
 RATE = 1e-3
 CHECKED_STEPS = 3
+#: Rows of tables, how many numbers each has, and how many a step uses.
+TABLES, WIDTH, USED = (10_000, 1_000_000), 64, 512
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,9 @@ RULES = (
 
 
 def run(context: Context) -> list[Result]:
-    return context.measure_all(map(_case, RULES))
+    tables = (_table_case(name, rows) for name in ("SGD", "Adagrad", "SparseAdam")
+              for rows in TABLES)
+    return context.measure_all([*map(_case, RULES), *tables])
 
 
 def _case(rule: Rule) -> Case:
@@ -75,6 +80,51 @@ def _case(rule: Rule) -> Case:
     expect = (lambda: _agnesi(rule, values, slopes).answer()  # type: ignore[misc]
               ) if rule.torch is None else (lambda: _torch(rule, values, slopes).answer())
     return Case(rule.title or rule.name, expect, contenders, rtol=1e-3, atol=1e-5, goal=1.0)
+
+
+def _table_case(name: str, rows: int) -> Case:
+    """A whole step on a table with sparse gradients: loss, gradient, update."""
+    rng = np.random.default_rng(0)
+    ids = rng.integers(0, rows, USED)
+
+    def answer(step: Callable[[], Any], table: Any) -> Callable[[], np.ndarray]:
+        return _answer(step, lambda: np.asarray(table.detach()[ids[0]]))
+
+    def ours() -> Contender:
+        ag = peers.agnesi()
+        table = ag.full((rows, WIDTH), 0.1, dtype="float32").requires_grad_()
+        layer = ag.nn.Embedding.from_pretrained(table, freeze=False, sparse=True)
+        optimizer = getattr(ag.optim, name)([layer.weight], lr=RATE)
+        used = ag.tensor(ids)
+
+        @ag.jit
+        def update(used: Any) -> None:
+            optimizer.zero_grad()
+            (layer(used) ** 2).sum().backward()
+            optimizer.step()
+
+        def step() -> None:
+            update(used)
+
+        return Contender(step, answer=answer(step, layer.weight))
+
+    def theirs() -> Contender:
+        torch = peers.torch()
+        table = torch.full((rows, WIDTH), 0.1)
+        layer = torch.nn.Embedding.from_pretrained(table, freeze=False, sparse=True)
+        optimizer = getattr(torch.optim, name)(list(layer.parameters()), lr=RATE)
+        used = torch.from_numpy(ids)
+
+        def step() -> None:
+            optimizer.zero_grad()
+            with torch.enable_grad():
+                (layer(used) ** 2).sum().backward()
+            optimizer.step()
+
+        return Contender(step, answer=answer(step, layer.weight))
+
+    return Case(f"{name}, {USED} of {rows:,} rows", lambda: theirs().answer(),  # type: ignore[misc]
+                {"agnesi": ours, "torch": theirs}, rtol=1e-3, atol=1e-5, goal=1.0)
 
 
 def _shapes(square: bool) -> list[tuple[int, ...]]:

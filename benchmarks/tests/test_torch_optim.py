@@ -73,6 +73,43 @@ def test_twenty_steps_are_pytorchs(name: str, options: Any, second: Any) -> None
         np.testing.assert_allclose(p.numpy(), q.detach().numpy(), rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize(("name", "options"), [
+    ("SGD", {}), ("SGD", {"momentum": 0.9}), ("SGD", {"momentum": 0.9, "dampening": 0.3}),
+    ("SGD", {"momentum": 0.9, "nesterov": True}), ("SGD", {"maximize": True}),
+    ("Adagrad", {}), ("Adagrad", {"lr_decay": 0.1, "initial_accumulator_value": 0.2}),
+    ("SparseAdam", {}), ("SparseAdam", {"betas": (0.5, 0.9), "maximize": True}),
+])
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("bags", [False, True])
+def test_sparse_gradients_give_pytorchs_steps(name: str, options: Any, compiled: bool,
+                                              bags: bool) -> None:
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(9, 3))
+    kind = "EmbeddingBag" if bags else "Embedding"
+    one = getattr(ag.nn, kind)(9, 3, padding_idx=2, sparse=True, dtype="float64")
+    two = getattr(torch.nn, kind)(9, 3, padding_idx=2, sparse=True, dtype=torch.float64)
+    one.weight.data[:] = table
+    two.weight.data[:] = torch.from_numpy(table)
+    ours = getattr(ag.optim, name)(list(one.parameters()), lr=0.1, **options)
+    theirs = getattr(torch.optim, name)(list(two.parameters()), lr=0.1, **options)
+
+    def step(ids: ag.Tensor) -> None:
+        ours.zero_grad()
+        (one(ids) ** 2).sum().backward()
+        ours.step()
+
+    run = ag.jit(step) if compiled else step
+    for k in range(6):
+        ids = (np.array([[1, 4, 1], [2, 7, 4]]) + k // 2) % 9
+        run(ag.tensor(ids))
+        theirs.zero_grad()
+        with torch.enable_grad():
+            (two(torch.from_numpy(ids)) ** 2).sum().backward()
+        theirs.step()
+    np.testing.assert_allclose(one.weight.numpy(), two.weight.detach().numpy(), rtol=1e-7,
+                               atol=1e-14)
+
+
 def test_sparse_steps_and_muon_are_pytorchs() -> None:
     rng = np.random.default_rng(0)
     table, ids = rng.normal(size=(6, 3)), np.array([1, 4, 1])

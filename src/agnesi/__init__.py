@@ -101,6 +101,7 @@ if TYPE_CHECKING:
     from agnesi.api.random import rand as rand
     from agnesi.api.random import randint as randint
     from agnesi.api.random import randn as randn
+    from agnesi.api.sparse.coordinates import sparse_coo_tensor as sparse_coo_tensor
     from agnesi.api.torch.draws import *  # noqa: F403
     from agnesi.api.torch.kinds import *  # noqa: F403
     from agnesi.api.torch.numbers import *  # noqa: F403
@@ -215,6 +216,7 @@ _LATE = {
     "saving": "agnesi.saving",
     "set_num_threads": "agnesi.compiler.control:set_num_threads",
     "sparse": "agnesi.api.sparse",
+    "sparse_coo_tensor": "agnesi.api.sparse.coordinates:sparse_coo_tensor",
     "special": "agnesi.api.special",
     "symbolic": "agnesi.api.symbolic",
     "testing": "agnesi.testing",

@@ -92,6 +92,12 @@ class Hooked:
         """Computed values that have hooks."""
         return [n for n in nodes if n in self.nodes] if self.any else []
 
+    def listen(self, node: Node, owner: Tensor | None) -> bool:
+        """Return whether there are hooks on the gradient that arrives at a node."""
+        return self.any and bool(
+            self.nodes.get(node) or (owner is not None and id(owner) in self.leaves
+                                     and self.leaves[id(owner)][1]))
+
     def changed(self, node: Node, owner: Tensor | None, g: Tensor) -> Tensor:
         """The gradient that arrives at a node, as the hooks give it on."""
         hooks = [*self.nodes.get(node, {}).values()]

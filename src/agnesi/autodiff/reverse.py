@@ -26,6 +26,7 @@ from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base.convert import as_tensor, number
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.sparse.coordinates import COO, dense
 
 
 def _carrying(roots: Iterable[Node]) -> list[Node]:
@@ -102,8 +103,11 @@ def backprop(
     seeds: Mapping[Node, Tensor],
     wrt: Sequence[Node] | None = None,
     constants: Collection[Node] = (),
+    sparse: bool = False,
 ) -> dict[Node, Tensor]:
     """Cotangents by node: of ``wrt``, or of all leaves and retained nodes.
+
+    Leaves may get sparse ones (``COO``) if ``sparse``; all others are dense.
 
     ``seeds`` maps result nodes to their cotangents; gradients stop at the nodes in ``constants``.
     """
@@ -121,6 +125,8 @@ def backprop(
         if g is None:
             continue
         op = node.op
+        if isinstance(g, COO) and not (sparse and _takes_rows(node)):
+            g = g.to_dense()
         if HOOKED.any and type(g) is Tensor and node not in constants:
             g = HOOKED.changed(node, _owner(node), g)
         if (node.handle is not None or op is None) if goals is None else (node in goals):
@@ -139,10 +145,19 @@ def backprop(
                 before = grads.get(source)
                 grads[source] = part if before is None else before + part
     if is_tracing():
-        current_trace().derived(results.values())
+        current_trace().derived(
+            g.values() if isinstance(g, COO) else g for g in results.values())
         for owner in [o for o in map(_owner, results) if o is not None]:
             HOOKED.compile(owner)
     return results
+
+
+def _takes_rows(node: Node) -> bool:
+    """Return whether a node is a parameter as it is, whose gradient nobody else sees."""
+    if not (node.op is None or (node.op is ALIAS and node.handle is not None)):
+        return False
+    return not HOOKED.listen(node, _owner(node)) and (
+        not is_tracing() or current_trace().around is None)
 
 
 def _moved(seeds: Mapping[Node, Tensor], better: Mapping[Node, Node]) -> dict[Node, Tensor]:
@@ -285,7 +300,7 @@ def backward(y: Tensor, grad: Any = None, *, create_graph: bool = False) -> None
     node = current(y)
     with switched(recording=create_graph):
         g = seed(y, y._grad if grad is None and _has_seed(y) else grad)
-        _accumulate(backprop({node: g}), Apart(g))
+        _accumulate(backprop({node: g}, sparse=not create_graph), Apart(g))
 
 
 def _has_seed(y: Tensor) -> bool:
@@ -313,7 +328,7 @@ def _accumulate(found: Mapping[Node, Tensor], apart: Apart) -> None:
         if before is None:
             target.grad = apart(g)
         elif users[_memory(before)] == 1 and _may_change(before) and not STATE.recording:
-            before += detach(g)
+            before += detach(dense(g))
         else:
             target.grad = before + g
 
@@ -328,7 +343,7 @@ def _owner(node: Node) -> Tensor | None:
 
 def _memory(t: Tensor) -> int:
     """Return a key of the memory that a tensor is in."""
-    data: Any = t.data
+    data: Any = t.values().data if isinstance(t, COO) else t.data
     while isinstance(data, np.ndarray) and data.base is not None:
         data = data.base
     return id(t if data is None else data)
@@ -337,7 +352,7 @@ def _memory(t: Tensor) -> int:
 def _may_change(before: Tensor) -> bool:
     """Return whether a gradient of its own memory may be added to in place, so that it stays the
     tensor that it was, by which compiled functions know it."""
-    data = before.data
+    data = None if isinstance(before, COO) else before.data
     return data is not None and data.flags.writeable and not before.requires_grad
 
 
@@ -358,7 +373,9 @@ class Apart:
     def __init__(self, *taken: Tensor) -> None:
         self.taken = {id(g.data) for g in taken}
 
-    def __call__(self, g: Tensor) -> Tensor:
+    def __call__(self, g: Any) -> Any:
+        if isinstance(g, COO):
+            return g.with_values(self(g.values()))
         data = g.data
         if data is None:
             return symbol(current(g)) if g._view is None else copy(g)

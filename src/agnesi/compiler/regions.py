@@ -225,6 +225,8 @@ class _Backward:
         self.places = [i for i, x in enumerate(args) if x.requires_grad]
         self.owners = [c for c in self.captures if c.outer.requires_grad]
         wrt = [variables[i] for i in self.places] + [c.inner for c in self.owners]
+        if any(getattr(n.op, "sparse", False) for n in toposort([current(v) for v in leaves])):
+            raise UnsuitedError  # what it gives its tables is sparse
         found = backprop(seeds_of(leaves, self.cotangents), wrt)
         self.given = [n in found for n in wrt]
         self.gradients = [current(found[n]) for n in wrt if n in found]

@@ -170,7 +170,7 @@ _new = Tensor.__new__
 
 
 def _check_grad(t: Tensor, grad: Any) -> None:
-    if not isinstance(grad, Tensor):
+    if not isinstance(grad, Tensor) and not getattr(grad, "is_sparse", False):
         raise TypeError(at(f"grad must be a Tensor or None, not {type(grad).__name__}"))
     if grad.shape != t.shape or grad.dtype != t.dtype:
         raise ValueError(

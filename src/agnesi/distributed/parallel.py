@@ -21,6 +21,7 @@ from agnesi.nn.layers.norms import BatchNorm1d
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.indexing.join import concat
+from agnesi.ops.sparse.coordinates import dense
 from agnesi.optim.optimizer import Optimizer
 
 #: Bytes of a bucket: smaller gradients go together, larger ones alone and without a copy.
@@ -69,7 +70,7 @@ class DataParallel(Shares):
 
     def _begin(self, bucket: list[Tensor]) -> Callable[[], Tensor]:
         """Begin the sum of weighted gradients; the function that gives it."""
-        rows = [reshape(p.grad, (-1,)) for p in bucket]  # type: ignore[arg-type]
+        rows = [reshape(dense(p.grad), (-1,)) for p in bucket]
         flat = self.weighted(rows[0] if len(rows) == 1 else concat(rows))
         if self.compress and flat.dtype.kind == "f" and flat.dtype.itemsize > 2:
             halves = Pending("all_gather", cast(flat, _HALF), self.group, self.overlap)

@@ -19,6 +19,7 @@ from agnesi.nn.base.module import Module
 from agnesi.ops.base.creation import zeros
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.indexing.join import concat
+from agnesi.ops.sparse.coordinates import dense
 from agnesi.optim.optimizer import Optimizer
 
 #: Optimizers that look at a whole parameter, of which a shard tells too little.
@@ -144,7 +145,7 @@ class Zero(Shares):
             if owner.grad is None:
                 continue
             if self.stage < 3:
-                shard.grad = self._share_of(owner.grad)
+                shard.grad = self._share_of(dense(owner.grad))
                 owner.grad = None
         self.optimizer.step()
         for name, shard in self.shards.items():

@@ -10,6 +10,7 @@ from agnesi.core.support.errors import at
 from agnesi.core.tensor import wrap
 from agnesi.ops.base.arith import sign, sqrt
 from agnesi.ops.base.select import clip, where
+from agnesi.ops.sparse.coordinates import COO
 from agnesi.optim.decay import Decaying
 from agnesi.optim.groups import Parameters
 from agnesi.optim.hyper import Hyper
@@ -88,6 +89,13 @@ class Adagrad(Decaying):
         g = self.slope(p, g)
         total.add_(g * g)
         p.sub_(rate.astype(p.dtype) * g / (sqrt(total) + self.eps))
+
+    def update_rows(self, p: Any, g: COO, *rest: Any) -> None:
+        total, rate = rest
+        rows, slopes = self.row_slopes(g)
+        sums = total[rows] + slopes * slopes
+        total[rows] = sums
+        p[rows] = p[rows] - rate.astype(p.dtype) * slopes / (sqrt(sums) + self.eps)
 
 
 class Adadelta(Decaying):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from agnesi.core.support.errors import at
+from agnesi.ops.sparse.coordinates import COO
 from agnesi.optim.groups import Parameters
 from agnesi.optim.hyper import Hyper
 from agnesi.optim.optimizer import Optimizer
@@ -45,6 +47,33 @@ class Decaying(Optimizer):
         super().__init__(parameters, lr)
         self.weight_decay = weight_decay
         self.decays, self.maximize, self.decoupled = weight_decay != 0, maximize, decoupled
+
+    def row_slopes(self, g: COO, total: bool = True) -> tuple[Any, Any]:
+        """The rows of a sparse gradient, and the gradients of each to go down along.
+
+        Parameters
+        ----------
+        g : COO
+            A sparse gradient.
+        total : bool
+            Whether gradients of one row are to be the sum of them.
+
+        Returns
+        -------
+        tuple of Tensor
+            Of shapes (rows,) and (rows, *sizes of a row).
+
+        Raises
+        ------
+        TypeError
+            With weight decay, which would change all rows.
+        """
+        if self.decays:
+            raise TypeError(at(f"{type(self).__name__}: weight_decay would change all rows, so it "
+                               "does not go with sparse gradients: make the layer with "
+                               "sparse=False"))
+        found: Any = g.totals() if total else g.values()
+        return g.indices()[0], -found if self.maximize else found
 
     def slope(self, p: Any, g: Any) -> Any:
         """The gradient to go down along, with weight decay.

@@ -11,6 +11,7 @@ from agnesi.autodiff.recording import enable_grad, no_grad
 from agnesi.core.op import typed
 from agnesi.core.support.errors import StateError, at
 from agnesi.core.support.tracing import is_tracing
+from agnesi.ops.sparse.coordinates import dense
 from agnesi.optim.flat.descent import Memory
 from agnesi.optim.flat.search import Point, evaluated, strong_wolfe
 from agnesi.optim.groups import Parameters
@@ -153,7 +154,7 @@ class LBFGS(Optimizer):
 
     def _gradient(self) -> np.ndarray:
         return np.concatenate([
-            np.zeros(p.data.size, p.dtype) if p.grad is None else p.grad.data.reshape(-1)
+            np.zeros(p.data.size, p.dtype) if p.grad is None else dense(p.grad).data.reshape(-1)
             for p in self.own_parameters])
 
     @no_grad()

@@ -18,6 +18,7 @@ from agnesi.ops.base.reduce import mean
 from agnesi.ops.base.select import maximum, minimum, where
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.reductions.vectornorms import norm
+from agnesi.ops.sparse.coordinates import COO
 from agnesi.optim.adam import Adam, two_betas
 from agnesi.optim.decay import Decaying
 from agnesi.optim.groups import Parameters
@@ -209,7 +210,8 @@ class Muon(Decaying):
 class SparseAdam(Adam):
     """Adam in which only rows with a gradient change, means included.
 
-    Gradients are dense here: a row without a gradient is one whose gradient is 0 throughout, as
+    Sparse gradients (``nn.Embedding(..., sparse=True)``) name these rows, and a step takes no
+    longer for a larger table.  In dense ones a row has no gradient where it is 0 throughout, as
     that of an embedding's row that no id of the batch names.
 
     Parameters
@@ -267,3 +269,12 @@ class SparseAdam(Adam):
         square.add_(where(touched, (1 - self.beta2) * (g * g - square), 0.0))
         step = size.astype(p.dtype) * average / (sqrt(square) + self.eps)
         p.sub_(where(touched, step, 0.0))
+
+    def update_rows(self, p: Any, g: COO, *rest: Any) -> None:
+        average, square, size = rest
+        rows, slopes = self.row_slopes(g)
+        old, spread = average[rows], square[rows]
+        mean = old + (1 - self.beta1) * (slopes - old)
+        spread = spread + (1 - self.beta2) * (slopes * slopes - spread)
+        average[rows], square[rows] = mean, spread
+        p[rows] = p[rows] - size.astype(p.dtype) * mean / (sqrt(spread) + self.eps)

@@ -19,6 +19,7 @@ from agnesi.ops.arrays.loading import check_state, write_all
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.complexes import view_as_real
+from agnesi.ops.sparse.coordinates import COO
 from agnesi.optim.groups import ParameterGroup, Parameters, begin, group_of, grouped, in_our_words
 from agnesi.optim.hyper import Hyper
 
@@ -219,6 +220,27 @@ class Optimizer:
         raise NotImplementedError(at(f"{type(self).__name__} has no update(self, p, g, ...), which "
                                      "changes one parameter for its gradient"))
 
+    def update_rows(self, p: Any, g: COO, *rest: Any) -> None:
+        """Change rows of one parameter in place, for a sparse gradient.
+
+        Parameters
+        ----------
+        p : Tensor
+            The parameter, changed in place.
+        g : COO
+            Its gradient, with places on the first axis only.
+        *rest : object
+            The parameter's slots, then what :meth:`begin` gave.
+
+        Raises
+        ------
+        TypeError
+            Unless a subclass has its own.
+        """
+        raise TypeError(at(f"{type(self).__name__} takes no sparse gradients, and that of "
+                           f"{typed(p)} is one: optim.SparseAdam, optim.SGD and optim.Adagrad do; "
+                           "or make the layer with sparse=False"))
+
     def slot_shape(self, name: str, p: Tensor) -> tuple[int, ...]:
         """The shape of what is remembered for a parameter.
 
@@ -306,6 +328,11 @@ class Optimizer:
         """
         p: Any = self.own_parameters[i]
         slots: Sequence[Tensor] = self._slots_of[i]
+        if isinstance(g, COO):
+            if p.dtype.kind == "f" and i not in self.masters:
+                self.update_rows(p, g, *slots, *shared)
+                return
+            g = g.to_dense()
         if p.dtype.kind == "c":
             p, g, slots = view_as_real(p), view_as_real(g), [view_as_real(s) for s in slots]
         master: Any = self.masters.get(i)

@@ -8,6 +8,7 @@ import numpy as np
 
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import wrap
+from agnesi.ops.sparse.coordinates import COO
 from agnesi.optim.decay import Decaying
 from agnesi.optim.groups import Parameters
 from agnesi.optim.hyper import Hyper
@@ -23,7 +24,8 @@ class SGD(Decaying):
     lr : float
         Learning rate.
     momentum : float
-        Share of the last step's direction that is kept.
+        Share of the last step's direction that is kept.  Steps for sparse gradients change the rows
+        in use only without it: momentum moves rows that were in use before.
     dampening : float
         Share of the gradient that does not enter the momentum, but for the first.
     weight_decay : float
@@ -79,6 +81,28 @@ class SGD(Decaying):
             return ()
         steps: Any = self._steps
         return (1 - self.dampening * (steps.add_(1) != 1).astype("float64"),)
+
+    def update_rows(self, p: Any, g: COO, *rest: Any) -> None:
+        """Change rows; with momentum all rows that ever had a gradient, as in PyTorch.
+
+        Parameters
+        ----------
+        p : Tensor
+            The parameter, changed in place.
+        g : COO
+            Its gradient.
+        *rest : object
+            The momentum and the share of the gradient that enters it, if there are.
+        """
+        rows, slopes = self.row_slopes(g, total=False)
+        if self.slot_names:
+            v, *share = rest
+            v.mul_(self.momentum).index_add_(
+                0, rows, slopes * share[0].astype(p.dtype) if share else slopes)
+            p.sub_(self.lr * (self.momentum * v if self.nesterov else v))
+            if not self.nesterov:
+                return
+        p.index_add_(0, rows, -self.lr * slopes)
 
     def update(self, p: Any, g: Any, *rest: Any) -> None:
         g = self.slope(p, g)

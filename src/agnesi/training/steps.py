@@ -15,6 +15,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.utils import clip_grad_norm_
 from agnesi.ops.arrays.loading import write_all
 from agnesi.ops.base.convert import cast
+from agnesi.ops.sparse.coordinates import dense
 
 
 class Steps:
@@ -55,7 +56,7 @@ class Steps:
         self._backward(batch)
         for p, held in zip(self.trainer.optimizer.parameters, self.sums, strict=True):
             if p.grad is not None:
-                held.add_(p.grad)
+                held.add_(dense(p.grad))
         self.trainer.optimizer.zero_grad()
 
     def _backward(self, batch: Any) -> None:

@@ -15,6 +15,7 @@ Examples
 tensor([1., 1.])
 """
 
+from agnesi.api.sparse.coordinates import mm as mm
 from agnesi.api.sparse.functions import add as add
 from agnesi.api.sparse.functions import col_scale as col_scale
 from agnesi.api.sparse.functions import coo as coo
@@ -54,6 +55,7 @@ from agnesi.api.sparse.variables import csc_matrix as csc_matrix
 from agnesi.api.sparse.variables import csr_matrix as csr_matrix
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.exports import shown as _shown
+from agnesi.ops.sparse.coordinates import COO as COO
 
 
 def __dir__() -> list[str]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.api.sparse.layout import lined_up
 from agnesi.api.sparse.tensors import CSC, CSR, SparseTensor
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
@@ -22,7 +21,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast, pair
 from agnesi.ops.base.creation import filled, made, sizes_of
 from agnesi.ops.indexing.ranges import Arange
-from agnesi.ops.sparse.patterns import Solve, check_square
+from agnesi.ops.sparse.patterns import Solve, check_square, lined_up
 from agnesi.ops.sparse.products import SAMPLED
 
 

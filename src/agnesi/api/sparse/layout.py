@@ -19,11 +19,9 @@ from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.core.valuedims import size_of
 from agnesi.ops.base.convert import cast, pair
-from agnesi.ops.base.creation import made
 from agnesi.ops.base.gather_scatter import within
 from agnesi.ops.indexing.join import concat
-from agnesi.ops.indexing.ranges import Arange
-from agnesi.ops.sorting.sort import argsort, searchsorted
+from agnesi.ops.sorting.sort import argsort
 from agnesi.ops.sparse.patterns import (
     MaskedProduct,
     ProductCount,
@@ -242,15 +240,3 @@ def _axis(entry: Any, n: int) -> np.ndarray:
             raise IndexError(f"index {entry} is out of range for {n} places")
         return np.array([entry % n])
     return np.arange(n)[entry if isinstance(entry, slice) else np.asarray(entry)]
-
-
-def lined_up(lines: Tensor, places: Tensor, count: Any) -> Parts:
-    """Entries given one by one, line by line: (order, indices, indptr)."""
-    if is_known(lines, places):
-        order = np.argsort(_array(lines), kind="stable")
-        starts = np.searchsorted(_array(lines)[order], np.arange(count + 1))
-        return fixed(order), compact(_array(places)[order]), compact(starts)
-    numbers = argsort(lines)
-    bounds = made(Arange(0, 1, count + 1, dtypes.int64), count + 1)
-    found = searchsorted(cast(lines, dtypes.int64)[numbers], bounds)
-    return numbers, places[numbers], found

@@ -20,6 +20,7 @@ from agnesi.ops.base import arith
 from agnesi.ops.base.sizes import with_tensors
 from agnesi.ops.indexing.index import getitem
 from agnesi.ops.indexing.scatter import setitem
+from agnesi.ops.sparse.coordinates import COO
 
 Method = Callable[..., Any]
 
@@ -107,8 +108,8 @@ LATE = """
 #: Methods of PyTorch's that are no functions, by the module under ``agnesi.api.torch``.
 TORCH = {
     "methods": """
-        cpu cuda detach_ dim fill_diagonal_ get_device polygamma put_ stride sum_to_size type
-        view_as
+        cpu cuda detach_ dim fill_diagonal_ get_device polygamma put_ stride sum_to_size
+        to_dense to_sparse type view_as
     """,
     "draws_in_place": """
         bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_
@@ -129,7 +130,7 @@ AWAY = """
     is_cuda is_meta is_mkldnn is_mps is_nested is_quantized is_sparse is_sparse_csr is_xla is_xpu
 """
 #: Types that binary operators leave to the other operand.
-FOREIGN: set[type] = {type(None), str, bytes, dict, set}
+FOREIGN: set[type] = {type(None), str, bytes, dict, set, COO}
 
 
 def _operator(function: Method) -> Method:

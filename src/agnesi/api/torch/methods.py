@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any, NoReturn
 
+import numpy as np
+
 from agnesi.api import functions as F
 from agnesi.api.torch import kinds
 from agnesi.autodiff.recording import is_leaf
@@ -21,6 +23,7 @@ from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays import triangles
 from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.sparse.coordinates import COO
 
 
 # -- devices ----------------------------------------------------------------------------------
@@ -159,6 +162,47 @@ def view_as(self: Tensor, other: TensorLike) -> Tensor:
         If there is another number of elements.
     """
     return F.reshape(self, as_tensor(other).shape)
+
+
+@strict
+def to_dense(self: Tensor) -> Tensor:
+    """The tensor itself, which is dense; of a sparse one all its elements.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+    """
+    return self
+
+
+@strict
+def to_sparse(self: Tensor, sparse_dim: int | None = None) -> COO:
+    """The elements that are not 0, by their places.
+
+    Parameters
+    ----------
+    sparse_dim : int, optional
+        How many of the first axes have places; all by default.
+
+    Returns
+    -------
+    COO
+        Gradients flow from its values to the tensor.
+
+    Raises
+    ------
+    ValueError
+        If there are not so many axes.
+    """
+    count = self.ndim if sparse_dim is None else sparse_dim
+    if not 1 <= count <= self.ndim:
+        raise ValueError(at(f"to_sparse: sparse_dim must be between 1 and {self.ndim}, not "
+                            f"{sparse_dim}"))
+    array = np.asarray(self.detach().numpy())
+    there = array != 0
+    places = np.stack(np.nonzero(there.any(tuple(range(count, self.ndim))))).astype(np.int64)
+    return COO(places, self[tuple(places)], self.shape, is_coalesced=True)
 
 
 @public

@@ -45,6 +45,7 @@ from agnesi.core.support.errors import call_user
 from agnesi.core.support.gc_pause import no_gc
 from agnesi.core.support.tree import Tree, flatten
 from agnesi.core.tensor import CONSUMED, Tensor
+from agnesi.ops.sparse.coordinates import dense
 from agnesi.runtime.support import still_seen
 from agnesi.runtime.watched import Watched
 
@@ -292,7 +293,7 @@ class Version:
             elif record.used and not (self.owner.keep_grads or record.needs_before):
                 self.consumed.append(record.owner)
             else:
-                self.kept.append((record.owner, record.now))
+                self.kept.append((record.owner, dense(record.now)))
 
     def _guards(self) -> list[Any]:
         from agnesi.runtime.entry import Guard

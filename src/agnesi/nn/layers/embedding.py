@@ -50,6 +50,9 @@ class Embedding(Module):
         The greatest norm of a vector; longer ones are made as short when they are used.
     norm_type : float
         Which norm.
+    sparse : bool
+        Whether the gradient of the vectors is sparse: it has the rows in use only, and so have
+        steps of ``optim.SparseAdam``, ``SGD`` and ``Adagrad``, whatever the size of the table.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
@@ -77,13 +80,15 @@ class Embedding(Module):
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
                  max_norm: float | None = None, norm_type: float = 2.0, *,
-                 dtype: DTypeLike = None) -> None:
+                 sparse: bool = False, dtype: DTypeLike = None) -> None:
         self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
+        self.sparse = sparse
         self.weight = _vectors(self, num_embeddings, embedding_dim, padding_idx, dtype)
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None,
-                        max_norm: float | None = None, norm_type: float = 2.0) -> Embedding:
+                        max_norm: float | None = None, norm_type: float = 2.0, *,
+                        sparse: bool = False) -> Embedding:
         """A layer with given vectors, of shape (num_embeddings, embedding_dim).
 
         They are shared if they are a Tensor, copied otherwise; ``freeze`` them to get no gradient.
@@ -100,6 +105,8 @@ class Embedding(Module):
             The greatest norm of a vector; longer ones are made as short when they are used.
         norm_type : float
             Which norm.
+        sparse : bool
+            Whether the gradient of the vectors is sparse.
 
         Returns
         -------
@@ -124,7 +131,8 @@ class Embedding(Module):
                 f"Embedding.from_pretrained: vectors must be (number, length), not {typed(weight)}"
             ))
         count, length = map(int, weight.shape)
-        layer = cls(count, length, padding_idx, max_norm, norm_type, dtype=weight.dtype)
+        layer = cls(count, length, padding_idx, max_norm, norm_type, sparse=sparse,
+                    dtype=weight.dtype)
         layer.weight = weight.requires_grad_()
         weight.requires_grad_(not freeze)
         return layer
@@ -132,7 +140,7 @@ class Embedding(Module):
     def forward(self, indices: Tensor) -> Tensor:
         if self.max_norm is not None:
             self._shorten(as_tensor(indices), self.max_norm)
-        return embedding(indices, self.weight, self.padding_idx)
+        return embedding(indices, self.weight, self.padding_idx, sparse=self.sparse)
 
     def _shorten(self, indices: Tensor, most: float) -> None:
         """Make vectors that are used and too long as short as they may be, in place."""
@@ -143,7 +151,8 @@ class Embedding(Module):
 
     def extra_repr(self) -> str:
         sizes = ", ".join(map(str, self.weight.shape))
-        return sizes if self.padding_idx is None else f"{sizes}, padding_idx={self.padding_idx}"
+        sizes += "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return sizes + ", sparse=True" * self.sparse
 
 
 class EmbeddingBag(Module):
@@ -157,6 +166,8 @@ class EmbeddingBag(Module):
         What becomes of the vectors of a bag.
     padding_idx : int, optional
         A vector that does not count, starts as zeros and gets no gradient.
+    sparse : bool
+        Whether the gradient of the vectors is sparse, as :class:`Embedding`'s.
     dtype : dtype, optional
         Float type; ``config.default_float`` by default.
 
@@ -181,10 +192,11 @@ class EmbeddingBag(Module):
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, mode: str = "mean",
-                 padding_idx: int | None = None, *, dtype: DTypeLike = None) -> None:
+                 padding_idx: int | None = None, *, sparse: bool = False,
+                 dtype: DTypeLike = None) -> None:
         if mode not in MODES:
             raise ValueError(at(f"mode must be 'mean', 'sum' or 'max', not {mode!r}"))
-        self.mode, self.padding_idx = mode, padding_idx
+        self.mode, self.padding_idx, self.sparse = mode, padding_idx, sparse
         self.weight = _vectors(self, num_embeddings, embedding_dim, padding_idx, dtype)
 
     def forward(self, indices: Tensor, offsets: Any = None,
@@ -207,11 +219,12 @@ class EmbeddingBag(Module):
         """
         return embedding_bag(
             indices, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
-            padding_idx=self.padding_idx,
+            padding_idx=self.padding_idx, sparse=self.sparse,
         )
 
     def extra_repr(self) -> str:
-        return ", ".join(map(str, self.weight.shape)) + f", mode={self.mode!r}"
+        return ", ".join(map(str, self.weight.shape)) + (
+            f", mode={self.mode!r}" + ", sparse=True" * self.sparse)
 
 
 class SparseLinear(Module):

@@ -14,6 +14,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.random.generators import Generator
 from agnesi.ops.random.random import normal
+from agnesi.ops.sparse.coordinates import COO, dense
 
 
 def _listed(parameters: Iterable[Tensor] | Tensor) -> list[Tensor]:
@@ -54,7 +55,8 @@ def get_total_norm(tensors: Iterable[Tensor] | Tensor, norm_type: float = 2.0,
     tensor(5.)
     """
     with no_grad():
-        norms = [vector_norm(F.reshape(t, (-1,)), ord=norm_type) for t in _listed(tensors)]
+        norms = [vector_norm(F.reshape(_elements(t), (-1,)), ord=norm_type)
+                 for t in _listed(tensors)]
         total = vector_norm(F.stack(norms), ord=norm_type) if norms else as_tensor(0.0)
         if error_if_nonfinite and not bool(F.isfinite(total)):
             raise RuntimeError(at(f"the norm of the gradients is {float(total)}"))
@@ -172,7 +174,7 @@ def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float) -
     with no_grad():
         for p in _listed(parameters):
             if p.grad is not None:
-                p.grad = F.clip(p.grad, -clip_value, clip_value)
+                p.grad = _clipped(p.grad, clip_value)
 
 
 def add_grad_noise_(parameters: Iterable[Tensor] | Tensor, std: Any, *,
@@ -206,6 +208,7 @@ def add_grad_noise_(parameters: Iterable[Tensor] | Tensor, std: Any, *,
     with no_grad():
         for p in _listed(parameters):
             if p.grad is not None:
+                p.grad = dense(p.grad)
                 noise = normal(p.grad.shape, dtype=p.grad.dtype, generator=generator)
                 p.grad = p.grad + F.astype(as_tensor(std), p.grad.dtype) * noise
 
@@ -273,3 +276,15 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         for p in held:
             p.copy_(F.reshape(vec[begin: begin + p.size], p.shape))
             begin += p.size
+
+
+def _elements(g: Any) -> Tensor:
+    """What may differ from 0 in a gradient."""
+    return g.coalesce().values() if isinstance(g, COO) else g
+
+
+def _clipped(g: Any, most: float) -> Any:
+    if isinstance(g, COO):
+        whole = g.coalesce()
+        return whole.with_values(F.clip(whole.values(), -most, most))
+    return F.clip(g, -most, most)

@@ -30,7 +30,8 @@ MODES = ("mean", "sum", "max")
 @public
 def embedding_bag(ids: TensorLike, weight: TensorLike, offsets: TensorLike | None = None, *,
                   mode: str = "mean", per_sample_weights: TensorLike | None = None,
-                  padding_idx: int | None = None, out: Tensor | None = None) -> Tensor:
+                  padding_idx: int | None = None, sparse: bool = False,
+                  out: Tensor | None = None) -> Tensor:
     """The mean, sum or maximum of the rows of ``weight`` in each bag (PyTorch's).
 
     Parameters
@@ -47,6 +48,9 @@ def embedding_bag(ids: TensorLike, weight: TensorLike, offsets: TensorLike | Non
         With "sum", a factor for each of ``ids``.
     padding_idx : int, optional
         A row that does not count, with which bags of unequal sizes are filled up.
+    sparse : bool
+        Whether ``backward`` gives the table a sparse gradient, as in
+        :func:`agnesi.nn.functional.embedding`.
     out : Tensor, optional
         Takes the result: a tensor of its shape, of a dtype that holds it.
 
@@ -79,7 +83,7 @@ def embedding_bag(ids: TensorLike, weight: TensorLike, offsets: TensorLike | Non
     """
     ids, weight = as_index(ids), as_tensor(weight)
     _refuse(ids, offsets, mode, per_sample_weights)
-    found = embedding(ids, weight, padding_idx)
+    found = embedding(ids, weight, padding_idx, sparse=sparse)
     if per_sample_weights is not None:
         found = found * expand_dims(as_tensor(per_sample_weights, found.dtype), -1)
     if offsets is None and padding_idx is None and mode == "mean":

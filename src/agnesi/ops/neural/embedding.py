@@ -8,24 +8,32 @@ import numpy as np
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply
+from agnesi.core.ir.dims import product
 from agnesi.core.op import Op, called, typed
 from agnesi.core.public import public
+from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
-from agnesi.core.tensor import Tensor
-from agnesi.ops.base.convert import as_tensor
+from agnesi.core.support.tracing import is_tracing
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.elements import IndexSum
 from agnesi.ops.base.gather_scatter import Gather, within
-from agnesi.ops.base.movement import expand_dims
+from agnesi.ops.base.movement import expand_dims, reshape
 from agnesi.ops.base.select import where
 from agnesi.ops.indexing.index import as_index
+from agnesi.ops.sparse.coordinates import COO
 
 
 @record
 class Lookup(Op):
-    """Rows of the first operand by number; the row ``padding`` gets no gradient."""
+    """Rows of the first operand by number; the row ``padding`` gets no gradient.
+
+    The gradient of a table that is ``sparse`` names the rows in use, where ``backward`` takes it.
+    """
 
     padding: int | None = None
+    sparse: bool = False
     name = "embedding"
     keep_inputs = (1,)
 
@@ -40,7 +48,21 @@ class Lookup(Op):
         return weight.take(ids, 0)
 
     def vjp(self, g: Tensor, y: Tensor, weight: Tensor, ids: Tensor) -> tuple[Any, ...]:
+        if self.sparse and not STATE.recording:
+            return self._rows(g, weight, ids), None
         return apply(IndexSum((0,), 0, weight.shape), self._without_padding(g, ids), ids), None
+
+    def _rows(self, g: Tensor, weight: Tensor, ids: Tensor) -> COO:
+        """The gradient by rows in use."""
+        if self.padding is not None and not is_tracing():
+            assert g.data is not None and ids.data is not None
+            kept = ids.data != self.padding
+            g, ids = wrap(g.data[kept]), wrap(ids.data[kept])
+        else:
+            g = self._without_padding(g, ids)
+        count = product(ids.shape)
+        return COO._made(reshape(cast(ids, np.dtype("int64")), (1, count)),
+                        reshape(g, (count, *weight.shape[1:])), weight.shape)
 
     def jvp(self, ts: Any, y: Tensor, weight: Tensor, ids: Tensor) -> Any:
         return self._without_padding(apply(self, ts[0], ids), ids)
@@ -58,7 +80,7 @@ class Lookup(Op):
 
 @public
 def embedding(ids: TensorLike, weight: TensorLike, padding_idx: int | None = None, *,
-              out: Tensor | None = None) -> Tensor:
+              sparse: bool = False, out: Tensor | None = None) -> Tensor:
     """Rows of ``weight`` by number (PyTorch's); its gradient adds up in the rows that were used.
 
     Parameters
@@ -69,6 +91,9 @@ def embedding(ids: TensorLike, weight: TensorLike, padding_idx: int | None = Non
         The table, of shape (rows, features).
     padding_idx : int, optional
         A row that gets no gradient.
+    sparse : bool
+        Whether ``backward`` gives the table a sparse gradient, of the rows in use, which
+        :class:`agnesi.optim.SparseAdam`, ``SGD`` and ``Adagrad`` take.
     out : Tensor, optional
         Takes the result: a tensor of its shape, of a dtype that holds it.
 
@@ -104,4 +129,4 @@ def embedding(ids: TensorLike, weight: TensorLike, padding_idx: int | None = Non
         raise ShapeError(f"the table must be a matrix, not {typed(weight)}")
     if padding_idx is not None and padding_idx < 0:
         padding_idx += weight.shape[0]
-    return apply(Lookup(padding_idx), weight, ids)
+    return apply(Lookup(padding_idx, sparse), weight, ids)

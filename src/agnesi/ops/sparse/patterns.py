@@ -78,6 +78,18 @@ def transposed_pattern(
     return numbers, rows[numbers], starts
 
 
+def lined_up(lines: Tensor, places: Tensor, count: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """Entries given one by one, line by line: (order, indices, indptr)."""
+    if is_known(lines, places):
+        order = np.argsort(np.asarray(lines.data), kind="stable")
+        starts = np.searchsorted(np.asarray(lines.data)[order], np.arange(count + 1))
+        return fixed(order), compact(np.asarray(places.data)[order]), compact(starts)
+    numbers = argsort(lines)
+    bounds = made(Arange(0, 1, count + 1, dtypes.int64), count + 1)
+    found = searchsorted(cast(lines, dtypes.int64)[numbers], bounds)
+    return numbers, places[numbers], found
+
+
 def _places(indices: np.ndarray, indptr: np.ndarray, columns: int) -> np.ndarray:
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     return rows * max(columns, 1) + indices

@@ -57,6 +57,8 @@ _MAX_CHEAP_EVALUATIONS = 4
 _MAX_RECOMPUTED_OPS = 4
 #: How many times smaller than such a value an operand of it must be to be at hand.
 _MIN_SIZE_RATIO = 8
+#: Nodes behind what is written into a value that are searched for that value.
+_MAX_SEARCHED_NODES = 500
 #: Instructions from which a large value with several uses is materialized.
 _LARGE_VALUE_INSTRUCTIONS = 15
 #: Uses up to which that holds.
@@ -274,6 +276,8 @@ class Clustering:
             if op.parts is None:
                 control = "control" in op.traits
                 self._must.update(id(self._source(i) if control else i) for i in node.inputs)
+            elif op.changes:
+                self._demand_unread(node)
         elif op.rereads or "ordering" in op.traits:
             self._must.update(id(self._source(operand)) for operand in node.inputs)
         elif op.flat and not splits_evenly(node.inputs[0].shape, node.shape):
@@ -285,6 +289,29 @@ class Clustering:
                 many = self._facts[id(base)].weight
                 if 2 * many <= size and self._is_expensive(base, many, size):
                     self._must.add(id(base))
+
+    def _demand_unread(self, node: Node) -> None:
+        """Materialize what is written into a few elements of a large value and is computed from
+        others of it: in one kernel with the writes it would need a copy of the large value."""
+        base, new, *_ = node.inputs
+        if new.op is None or self._facts[id(new)].weight * _MIN_SIZE_RATIO > (
+                self._facts[id(base)].weight):
+            return
+        places = {id(base)}
+        while base.op is not None and (base.op.changes or base.op.view):
+            base = base.inputs[0]
+            places.add(id(base))
+        stack, seen = [new], {id(new)}
+        while stack:
+            maker = stack.pop()
+            if not places.isdisjoint(map(id, maker.inputs)) or len(seen) > _MAX_SEARCHED_NODES:
+                self._must.add(id(new))
+                return
+            facts = self._facts[id(maker)]
+            if facts.lowers and not facts.product:  # else its operands are materialized
+                waiting = [i for i in maker.inputs if i.op is not None and id(i) not in seen]
+                seen.update(map(id, waiting))
+                stack += waiting
 
     def _is_expensive(self, base: Node, many: int, size: int) -> bool:
         """Return whether an operand that is broadcast is expensive enough to be materialized: a

@@ -1,0 +1,107 @@
+"""Sparse tensors by coordinates, made as in PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
+from agnesi.core.public import explain_errors, on_host
+from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.sparse.coordinates import COO
+
+__all__ = ["mm", "sparse_coo_tensor"]
+
+
+@explain_errors
+def sparse_coo_tensor(indices: TensorLike, values: TensorLike, size: ShapeLike | None = None, *,
+                      dtype: DTypeLike = None, device: str | None = None,
+                      requires_grad: bool = False, is_coalesced: bool = False) -> COO:
+    """A sparse tensor from values and the place of each (PyTorch's).
+
+    Parameters
+    ----------
+    indices : array_like of int
+        Of shape (axes with places, values): where each value is.  Values at one place count
+        together.
+    values : array_like
+        Of shape (values, *other axes).
+    size : tuple of int, optional
+        The shape; by default the least that has all places.
+    dtype : dtype, optional
+        Of the values; theirs by default.
+    device : str, optional
+        "cpu".
+    requires_grad : bool
+        Whether the values are a leaf of their own that gets a gradient.
+    is_coalesced : bool
+        Whether places are in order, none twice.
+
+    Returns
+    -------
+    COO
+        Gradients flow to ``values``.
+
+    Raises
+    ------
+    ShapeError, DTypeError, IndexError
+        Where they do not make a tensor of this shape.
+
+    See Also
+    --------
+    sparse.csr, sparse.coo
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> A = ag.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
+    >>> A.to_dense()
+    tensor([[0., 0., 3.],
+            [4., 0., 5.]])
+    """
+    on_host(device)
+    found = as_tensor(values)
+    if dtype is not None:
+        found = found.astype(dtype)
+    if requires_grad:
+        found = found.detach().clone().requires_grad_()
+    if size is None:
+        places = np.asarray(as_tensor(indices).data)
+        least = [int(row.max()) + 1 if row.size else 0 for row in places]
+        size = (*least, *found.shape[1:])
+    return COO(indices, found, size, is_coalesced)
+
+
+def mm(a: Any, b: Any) -> Any:
+    """The product of a sparse matrix with a dense one (PyTorch's ``sparse.mm``).
+
+    Parameters
+    ----------
+    a : COO or SparseTensor
+        The matrix.
+    b : array_like
+        A matrix or vector.
+
+    Returns
+    -------
+    Tensor
+        Dense.
+
+    Raises
+    ------
+    ShapeError
+        If inner sizes differ.
+
+    See Also
+    --------
+    sparse.dot
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.sparse.mm(ag.sparse_coo_tensor([[0], [1]], [2.0], (2, 2)), ag.eye(2))
+    tensor([[0., 2.],
+            [0., 0.]])
+    """
+    return a @ b

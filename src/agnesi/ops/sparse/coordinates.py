@@ -1,0 +1,530 @@
+"""Sparse tensors by coordinates: what is at places that are named one by one.
+
+They are PyTorch's COO tensors, and the gradients of tables of which a step uses a few rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.dispatch import apply
+from agnesi.core.op import renamed_error, typed
+from agnesi.core.public import explain_errors
+from agnesi.core.support import tree
+from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.tracing import is_tracing
+from agnesi.core.tensor import Tensor, wrap
+from agnesi.ops.base.compare import not_equal
+from agnesi.ops.base.convert import as_tensor, cast, pair
+from agnesi.ops.base.creation import zeros
+from agnesi.ops.base.elements import IndexSum
+from agnesi.ops.base.gather_scatter import within
+from agnesi.ops.base.movement import expand_dims, permute_dims, reshape
+from agnesi.ops.indexing.join import concat
+from agnesi.ops.indexing.scatter import index_add
+from agnesi.ops.reductions.running import cumsum
+from agnesi.ops.sorting.sort import argsort
+from agnesi.ops.sparse.patterns import fixed, is_known, lined_up
+from agnesi.ops.sparse.products import ROWS
+
+
+class COO:
+    """A sparse tensor: values, and the place of each on the first axes.
+
+    Values at one place count together, in any order.  Gradients are structured: there is one for
+    every value, none for other places.  It is a container of its two tensors, which ``jit`` and
+    ``ag.tree`` take and give.
+
+    Parameters
+    ----------
+    indices : array_like of int
+        Of shape (axes with places, values): where each value is.
+    values : array_like
+        Of shape (values, *other axes).
+    shape : tuple of int
+        All sizes.
+    is_coalesced : bool
+        Whether places are known to be in order, none twice.
+
+    Raises
+    ------
+    ShapeError, DTypeError, IndexError
+        Where they do not make a tensor of this shape.
+
+    See Also
+    --------
+    sparse_coo_tensor, sparse.CSR
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> A = ag.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
+    >>> A
+    COO(float32, shape=(2, 3), nnz=3)
+    >>> A @ ag.ones(3)
+    tensor([3., 9.])
+    """
+
+    __slots__ = ("_coalesced", "_indices", "_lines", "_values", "shape")
+    __array_ufunc__ = None
+    is_sparse = True
+    layout = "sparse_coo"
+
+    def __init__(self, indices: Any, values: Any, shape: Any, is_coalesced: bool = False) -> None:
+        given = (indices, values, shape)
+        indices, self._values, self.shape = as_tensor(indices), as_tensor(values), tuple(shape)
+        self._coalesced = is_coalesced
+        self._lines: tuple[Tensor, Tensor, Tensor] | None = None
+        try:
+            self._indices = self._checked(indices)
+        except (ValueError, TypeError, IndexError) as error:
+            raise renamed_error(error, "sparse_coo_tensor", given) from None
+
+    def _checked(self, indices: Tensor) -> Tensor:
+        if indices.ndim != 2 or indices.shape[1:] != self._values.shape[:1]:
+            raise ShapeError(f"indices must be (axes, values) beside values (values, ...), but are "
+                             f"{typed(indices)} and {typed(self._values)}")
+        places, rest = self.shape[: indices.shape[0]], self.shape[indices.shape[0]:]
+        if len(places) < indices.shape[0] or rest != self._values.shape[1:]:
+            raise ShapeError(f"{typed(indices)} and {typed(self._values)} do not make a tensor of "
+                             f"shape {self.shape}")
+        if indices.dtype.kind not in "iu":
+            if not indices.shape[1]:
+                return cast(indices, np.dtype("int64"))
+            raise DTypeError(f"indices must be integers, not {typed(indices)}")
+        rows = [within(indices[k], n, "sparse_coo_tensor", least=0) if indices.data is None
+                else indices[k] for k, n in enumerate(places)]
+        for row, n in zip(rows, places, strict=True):
+            if row.data is not None and row.data.size and not 0 <= row.data.min() <= (
+                    row.data.max()) < n:
+                raise IndexError(f"indices run from {row.data.min()} to {row.data.max()} on an "
+                                 f"axis of size {n}")
+        return indices if indices.data is None or is_tracing() else fixed(indices.data.copy())
+
+    @classmethod
+    def _made(cls, indices: Tensor, values: Tensor, shape: Any, coalesced: bool = False) -> COO:
+        """A tensor of parts that are known to fit."""
+        new = object.__new__(cls)
+        new._indices, new._values, new.shape = indices, values, tuple(shape)
+        new._coalesced, new._lines = coalesced, None
+        return new
+
+    def __reduce__(self) -> Any:
+        return COO._made, (self._indices, self._values, self.shape, self._coalesced)
+
+    def with_values(self, values: Tensor) -> COO:
+        """The same places with other values.
+
+        Parameters
+        ----------
+        values : Tensor
+            As many as there are.
+
+        Returns
+        -------
+        COO
+            Of their dtype, and of their sizes behind the first axis.
+        """
+        shape = (*self.shape[: self.sparse_dim()], *values.shape[1:])
+        new = COO._made(self._indices, values, shape, self._coalesced)
+        new._lines = self._lines
+        return new
+
+    # -- what it is -----------------------------------------------------------------------
+    def indices(self) -> Tensor:
+        """The places, of shape (axes with places, values).
+
+        Returns
+        -------
+        Tensor
+            Of integers.
+        """
+        return self._indices
+
+    def values(self) -> Tensor:
+        """The values, of shape (values, *other axes).
+
+        Returns
+        -------
+        Tensor
+            Gradients flow to it.
+        """
+        return self._values
+
+    def sparse_dim(self) -> int:
+        """How many axes have places.
+
+        Returns
+        -------
+        int
+            The first ones.
+        """
+        return int(self._indices.shape[0])
+
+    def dense_dim(self) -> int:
+        """How many axes have none.
+
+        Returns
+        -------
+        int
+            Those of each value.
+        """
+        return len(self.shape) - self.sparse_dim()
+
+    def is_coalesced(self) -> bool:
+        """Whether places are known to be in order, none twice.
+
+        Returns
+        -------
+        bool
+            True behind :meth:`coalesce`.
+        """
+        return self._coalesced
+
+    @property
+    def nnz(self) -> Any:
+        """How many values there are."""
+        return self._values.shape[0]
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self._values.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._values.requires_grad
+
+    @property
+    def grad(self) -> COO | None:
+        """The gradient of the values, at their places; None before ``backward``."""
+        g = self._values.grad
+        return None if g is None else self.with_values(g)
+
+    def __repr__(self) -> str:
+        return f"COO({self.dtype}, shape=({', '.join(map(str, self.shape))}), nnz={self.nnz})"
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        raise TypeError("a sparse tensor is neither true nor false; compare its values()")
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    # -- conversions ----------------------------------------------------------------------
+    def to_dense(self) -> Tensor:
+        """The tensor with all its zeros.
+
+        Returns
+        -------
+        Tensor
+            Of its shape and dtype.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> ag.sparse_coo_tensor([[0, 0]], [1.0, 2.0], (2,)).to_dense()
+        tensor([3., 0.])
+        """
+        places = [self._indices[k] for k in range(self.sparse_dim())]
+        if not places:
+            return self._values.sum(0)
+        op = IndexSum(tuple(range(len(places))), 0, self.shape)
+        found: Tensor = apply(op, self._values, *places)
+        return found
+
+    todense = to_dense
+
+    def coalesce(self) -> COO:
+        """The same tensor with one value for each place, places in order.
+
+        In compiled code, where nobody knows how many places there are, there are as many values as
+        before: each the sum for its place at the first, 0 at others.
+
+        Returns
+        -------
+        COO
+            The tensor itself where it is so.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> ag.sparse_coo_tensor([[1, 0, 1]], [1.0, 2.0, 3.0], (2,)).coalesce().values()
+        tensor([2., 4.])
+        """
+        if self._coalesced:
+            return self
+        order, number, first = self._grouped()
+        if is_tracing() or not is_known(self._indices):
+            total = _added(self._values, number, self.nnz)[number]
+            shown = reshape(first, (-1,) + (1,) * (self._values.ndim - 1))
+            return self.with_values(total * cast(shown, total.dtype))
+        starts = order.data[np.flatnonzero(first.data[order.data])]
+        indices = wrap(np.ascontiguousarray(self._indices.data[:, starts]))
+        return COO._made(indices, _added(self._values, number, len(starts)), self.shape, True)
+
+    def totals(self) -> Tensor:
+        """For each value the sum of all that are at its place.
+
+        Returns
+        -------
+        Tensor
+            Of the shape of the values.
+        """
+        if self._coalesced:
+            return self._values
+        _, number, _ = self._grouped()
+        return _added(self._values, number, self.nnz)[number]
+
+    def _grouped(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The order of places, the number of each value's place in it, and whether it is the first
+        one there."""
+        place: Any = cast(self._indices[0], np.dtype("int64"))
+        for k in range(1, self.sparse_dim()):
+            place = place * self.shape[k] + self._indices[k]
+        order = argsort(place)
+        there = place[order]
+        steps = cast(not_equal(there[1:], there[:-1]), there.dtype)
+        new = concat([there[:1] * 0, steps])
+        ones = concat([there[:1] * 0 + 1, steps])
+        nothing = zeros(place.shape, dtype=there.dtype)
+        return order, index_add(nothing, 0, order, cumsum(new, 0)), index_add(
+            nothing, 0, order, ones)
+
+    def astype(self, dtype: Any) -> COO:
+        """The same tensor with values of another dtype.
+
+        Parameters
+        ----------
+        dtype : dtype
+            Their type.
+
+        Returns
+        -------
+        COO
+            At the same places.
+        """
+        return self.with_values(self._values.astype(dtype))
+
+    def detach(self) -> COO:
+        """The same tensor without a history.
+
+        Returns
+        -------
+        COO
+            On the same memory.
+        """
+        return self.with_values(self._values.detach())
+
+    def clone(self) -> COO:
+        """A copy.
+
+        Returns
+        -------
+        COO
+            In other memory.
+        """
+        return self.with_values(self._values.clone())
+
+    def zero_(self) -> COO:
+        """Let all values be 0, in place.
+
+        Returns
+        -------
+        COO
+            The tensor itself.
+        """
+        self._values.zero_()
+        return self
+
+    @property
+    def T(self) -> COO:  # noqa: N802 - NumPy's name
+        """The transpose of a matrix."""
+        return self.transpose(0, 1)
+
+    def t(self) -> COO:
+        """The transpose of a matrix.
+
+        Returns
+        -------
+        COO
+            On the same values.
+        """
+        return self.transpose(0, 1)
+
+    def transpose(self, dim0: int, dim1: int) -> COO:
+        """The tensor with two of the axes that have places exchanged.
+
+        Parameters
+        ----------
+        dim0, dim1 : int
+            The axes.
+
+        Returns
+        -------
+        COO
+            On the same values.
+
+        Raises
+        ------
+        IndexError
+            If an axis has no places.
+        """
+        order, count = list(range(self.ndim)), self.sparse_dim()
+        one, two = (d + self.ndim if d < 0 else d for d in (dim0, dim1))
+        if not (0 <= one < count and 0 <= two < count):
+            raise IndexError(f"axes {dim0} and {dim1} are not both among the {count} that have "
+                             f"places, of shape {self.shape}")
+        order[one], order[two] = order[two], order[one]
+        indices = self._indices[order[:count]]
+        return COO._made(indices, self._values, [self.shape[k] for k in order])
+
+    # -- arithmetic -----------------------------------------------------------------------
+    def __neg__(self) -> COO:
+        return self.with_values(-self._values)
+
+    def _scaled(self, other: Any, by: Any) -> COO:
+        x = as_tensor(other)
+        if x.ndim:
+            if x.shape != self.shape:
+                raise ShapeError(f"multiply: {typed(x)} beside a sparse tensor of shape "
+                                 f"{self.shape}: shapes must be equal, or it a number")
+            other = x[tuple(self._indices[k] for k in range(self.sparse_dim()))]
+        return self.with_values(by(self._values, other))
+
+    def __mul__(self, other: Any) -> COO:
+        if isinstance(other, COO):
+            raise TypeError("multiply: two sparse tensors have no product here; use "
+                            "a * b.to_dense()")
+        return self._scaled(other, lambda v, x: v * x)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> COO:
+        return self._scaled(other, lambda v, x: v / x)
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, COO):
+            return self.to_dense() + as_tensor(other)
+        if self.shape != other.shape or self.sparse_dim() != other.sparse_dim():
+            raise ShapeError(f"add: sparse tensors of shapes {self.shape} and {other.shape} with "
+                             f"{self.sparse_dim()} and {other.sparse_dim()} axes of places")
+        values = concat(list(pair(self._values, other._values)))
+        indices = concat(list(pair(self._indices, other._indices)), 1)
+        return COO._made(indices, values, self.shape)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self + (-other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    @explain_errors
+    def matmul(self, other: Any) -> Tensor:
+        """The product of a sparse matrix with a dense vector or matrix (dense).
+
+        Parameters
+        ----------
+        other : array_like
+            A vector or matrix.
+
+        Returns
+        -------
+        Tensor
+            Of the promoted dtype.
+
+        Raises
+        ------
+        ShapeError
+            If the inner sizes differ, or one is no matrix.
+
+        Examples
+        --------
+        >>> import agnesi as ag
+        >>> ag.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2)).matmul(ag.eye(2))
+        tensor([[0., 2.],
+                [3., 0.]])
+        """
+        x = as_tensor(other)
+        if self.sparse_dim() != 2 or self.dense_dim() or x.ndim not in (1, 2):
+            raise ShapeError(f"a sparse matrix is multiplied by a vector or matrix, not "
+                             f"{self.shape} by {typed(x)}")
+        if self.shape[1] != x.shape[0]:
+            raise ShapeError(f"inner sizes differ: {self.shape[1]} (last axis of {self.shape}) and "
+                             f"{x.shape[0]} (first axis of {x.shape})")
+        values, x = pair(self._values, x)
+        order, columns, starts = self._by_rows()
+        found: Tensor = apply(ROWS, values[order], x if x.ndim == 2 else expand_dims(x, 1),
+                              columns, starts)
+        return found if x.ndim == 2 else reshape(found, found.shape[:1])
+
+    __matmul__ = mm = mv = matmul
+
+    def __rmatmul__(self, other: Any) -> Tensor:
+        x = as_tensor(other)
+        flipped = permute_dims(x, (1, 0)) if x.ndim == 2 else x
+        found = self.t().matmul(flipped)
+        return permute_dims(found, (1, 0)) if x.ndim == 2 else found
+
+    def _by_rows(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The values' order by rows, their columns, and where rows begin; kept where known."""
+        if self._lines is not None:
+            return self._lines
+        rows, columns = self._indices[0], self._indices[1]
+        found = lined_up(rows, columns, self.shape[0])
+        if is_known(self._indices):
+            self._lines = found
+        return found
+
+    def sum(self, dim: int | None = None) -> Any:
+        """The sum of all, or along an axis with places (sparse).
+
+        Parameters
+        ----------
+        dim : int, optional
+            Which axis; all by default.
+
+        Returns
+        -------
+        Tensor or COO
+            A number, or a sparse tensor without the axis.
+
+        Raises
+        ------
+        IndexError
+            If the axis has no places.
+        """
+        if dim is None:
+            return self._values.sum()
+        axis = dim + self.ndim if dim < 0 else dim
+        if not 0 <= axis < self.sparse_dim():
+            raise IndexError(f"axis {dim} has no places in a sparse tensor of shape {self.shape} "
+                             f"with {self.sparse_dim()} axes of places")
+        kept = [k for k in range(self.sparse_dim()) if k != axis]
+        shape = [n for k, n in enumerate(self.shape) if k != axis]
+        if not kept:
+            return self._values.sum(0)
+        return COO._made(self._indices[kept], self._values, shape)
+
+
+def _added(values: Tensor, number: Tensor, count: Any) -> Tensor:
+    """Sums of the values that have the same number."""
+    nothing = zeros((count, *values.shape[1:]), dtype=values.dtype)
+    return index_add(nothing, 0, number, values)
+
+
+def dense(x: Any) -> Any:
+    """A gradient with all its zeros."""
+    return x.to_dense() if isinstance(x, COO) else x
+
+
+tree.register(COO, lambda a: ((a._indices, a._values), (a.shape, a._coalesced)),
+              lambda extra, parts: COO._made(*parts, *extra))
