@@ -15,6 +15,7 @@ functions, loops and branches whose bodies are programs) over buffers that have 
   read in place, rows written where they belong, small carries stay in registers.
 - ``split_filter_gradients.py`` sums gradients of few filters in parts that follow from sizes
   alone, so that threads have work and results do not depend on their number.
+- ``successors.py`` tells which writes into a value happen where it lies.
 - ``library_products.py`` chooses the products that a BLAS evaluates under ``fast_compile``.
 
 What must hold: every buffer is written before it is read, by one kernel; groups of equal structure

@@ -51,6 +51,7 @@ from agnesi.schedule.lowering.library_calls import called, loaded
 from agnesi.schedule.lowering.library_products import in_library, taps_in_library
 from agnesi.schedule.lowering.piecewise import filled, finished, only_at
 from agnesi.schedule.lowering.split_filter_gradients import split_filter_gradients
+from agnesi.schedule.lowering.successors import Successors
 from agnesi.schedule.program import Program, Request
 
 
@@ -126,12 +127,12 @@ class _Lowering:
     # -- buffers --------------------------------------------------------------------------
     def _continue_bases(self, order: Sequence[Node]) -> None:
         """Let what is written into a value that nobody else needs be written where it is."""
-        uses = self.plan.uses
-        for node in order:
-            if node.op is None or not node.op.changes:
-                continue
+        writes = [node for node in order if node.op is not None and node.op.changes]
+        successors = Successors(order, self.plan.root) if writes else None
+        for node in writes:
             base = node.inputs[0]
-            if uses[id(base)] == 1 and id(base) in self.plan.root and id(base) not in self.taken:
+            if id(base) in self.plan.root and id(base) not in self.taken and (
+                    successors is not None and successors.is_last(node)):
                 self._continued[id(base)] = node
 
     def _new(self, node: Node, role: str, strides: tuple[int, ...] | None = None) -> Buffer:
