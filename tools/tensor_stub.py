@@ -29,7 +29,6 @@ from agnesi.core import devices
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.ir.dims import Shape, Size
 from agnesi.core.ir.node import Node
-from agnesi.ops.sparse.coordinates import COO
 
 Axis = builtins.int | Sequence[builtins.int] | None
 

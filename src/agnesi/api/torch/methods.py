@@ -177,7 +177,7 @@ def to_dense(self: Tensor) -> Tensor:
 
 
 @strict
-def to_sparse(self: Tensor, sparse_dim: int | None = None) -> COO:
+def to_sparse(self: Tensor, sparse_dim: int | None = None) -> Any:
     """The elements that are not 0, by their places.
 
     Parameters
