@@ -85,6 +85,8 @@ class BodyTrace:
     Nodes that are older than the trace come from outside, and get a stand-in at their first use.
     """
 
+    keeps_nodes = False
+
     def __init__(self, around: Any) -> None:
         self.around = around
         self.depth: int = around.depth + 1 if isinstance(around, BodyTrace) else 1

@@ -280,30 +280,50 @@ def symbolic(op: Op, xs: tuple[Tensor, ...]) -> Tensor:
             share(t, op, xs[0])
         if op.flat:
             note(xs[0], t)
-    elif op.lie is not None:
-        note_memory_order(t, op, xs)
-    if MODE.get().trace is not None and t.requires_grad:
-        MODE.get().trace.reads.kept[t.node] = *xs, t
+    trace = MODE.get().trace
+    if trace is not None:
+        if op.lie is not None and not op.view:
+            note_memory_order(t, op, xs)
+        if t.requires_grad:
+            trace.reads.kept[t.node] = *xs, t
     return t
 
 
 def make_node(op: Op, xs: tuple[Tensor, ...]) -> Node:
     """A checked node for an operation on tensors."""
-    if True in [x.weak for x in xs]:
+    mode = MODE.get()
+    as_held = mode.examples is None and (mode.trace is None or mode.trace.keeps_nodes)
+    known = _known_nodes(xs) if as_held else None
+    if known is None and True in [x.weak for x in xs]:
         xs = LENT.strong(op, xs)
     try:
-        types = _checked_types(op, xs)
+        types = _checked_types(op, xs if known is None or not op.of_types else known)
     except (ValueError, TypeError, IndexError) as error:
         raise explain(error, op.name, xs) from None
-    inputs = tuple([graph_node(x) for x in xs])
-    return node_of_type(op, inputs, types, user_where(3) if MODE.get().placing else None)
+    inputs = tuple([graph_node(x) for x in xs] if known is None else known)
+    return node_of_type(op, inputs, types, user_where(3) if mode.placing else None)
+
+
+def _known_nodes(xs: tuple[Tensor, ...]) -> list[Node] | None:
+    """The nodes of symbols, as ``graph_node`` gives them; None where one has to be looked for."""
+    found = []
+    for x in xs:
+        node = x.node
+        if x.data is not None or x._view is not None or node is None or node.weak or (
+                x.requires_grad and not node.requires_grad):
+            return None
+        found.append(node)
+    return found
 
 
 def _checked_types(op: Op, xs: Any) -> Any:
     """The types of an operation's results, which have no more axes than arrays may have."""
     types = op.infer(*xs)
-    for shape, _ in types if op.outputs > 1 else (types,):
-        check_axes(shape)
+    if op.outputs > 1:
+        for shape, _ in types:
+            check_axes(shape)
+    elif len(types[0]) > MOST_AXES:
+        check_axes(types[0])
     return types
 
 

@@ -245,7 +245,8 @@ class FunctionGraph:
             t = live_tensor(old) if old.op is None else None
             if t is not None:
                 tensors.setdefault(id(t), new)
-        for node in toposort(outputs, lambda n: n in done):
+        order = toposort(outputs, done.__contains__)
+        for node in order:
             if node in done:
                 continue
             if node.op is not None:
@@ -263,6 +264,7 @@ class FunctionGraph:
                 done[node] = found if found is not None else interner.add(_closed_leaf(node))
         self.inputs = own
         self.outputs = tuple(done[n] for n in outputs)
+        self.__dict__["nodes"] = tuple(dict.fromkeys([done[n] for n in order]))
 
     @classmethod
     def of(cls, inputs: Iterable[Node], outputs: Iterable[Node]) -> FunctionGraph:

@@ -60,6 +60,8 @@ class Op:
     flat: ClassVar[bool] = False
     #: Whether ``decompose`` asks for nothing but the operands' types.
     by_types: ClassVar[bool] = False
+    #: Whether ``infer`` asks for nothing but shapes and dtypes, which nodes have, too.
+    of_types: ClassVar[bool] = False
     #: What to do without a derivative rule, where gradients flow all the same.
     no_rule: ClassVar[str] = ""
     #: Whether a user wrote it, so that what its rules and ``perform`` give is checked.

@@ -38,6 +38,8 @@ def begins_program(args: Iterable[Any]) -> bool:
         if (x.data is None and not x._placed if isinstance(x, Tensor)
                 else isinstance(x, Dim) and is_open(x)):
             mode = MODE.get()
+            if mode.trace is not None and mode.trace.of_values:
+                return False
             return mode.symbolic in (None, NAMED) and mode.placing and is_declaring()
     return False
 

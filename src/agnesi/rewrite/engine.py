@@ -191,7 +191,12 @@ class Settler:
         settled = self.settled
         for node in graph.nodes:
             if node not in settled:
-                self._settle(node)
+                # Operands come first: most nodes are settled in one step.
+                following = None if node in self.became else self._step(node, [])
+                if following is node:
+                    settled[node] = node
+                else:
+                    self._settle(node)
         return tuple([settled[n] for n in graph.outputs])
 
     def _settle(self, node: Node) -> None:
@@ -224,7 +229,10 @@ class Settler:
             waiting = [n for n in node.inputs if n not in settled]
             stack.extend([n for n in waiting if not self._circular(n)])
             return None
-        one = self.interner.rebuilt(node, inputs)
+        if inputs == node.inputs and node in self.interner.known:
+            one = node
+        else:
+            one = self.interner.rebuilt(node, inputs)
         if one is not node:
             self.became[node] = one
             if one in self.became:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.compiler.tracing.places import HOOKED
-from agnesi.core.support.config import STATE
+from agnesi.core.support.config import MODE
 
 _LOCK = threading.RLock()
 _ABSENT: Any = object()
@@ -56,7 +56,7 @@ def unhook(user: object) -> None:
 
 def _reading(plainly: Any) -> Callable[[Any, str], Any]:
     def read(self: Any, name: str) -> Any:
-        reads = STATE.reads
+        reads = MODE.get().reads
         return plainly(self, name) if reads is None else reads.attribute(self, name, plainly)
 
     return read
@@ -64,8 +64,9 @@ def _reading(plainly: Any) -> Callable[[Any, str], Any]:
 
 def _setting(plainly: Any) -> Callable[[Any, str, Any], None]:
     def write(self: Any, name: str, value: Any) -> None:
-        if STATE.reads is not None:
-            STATE.reads.written(self, name)
+        reads = MODE.get().reads
+        if reads is not None:
+            reads.written(self, name)
         plainly(self, name, value)
 
     return write
@@ -73,8 +74,9 @@ def _setting(plainly: Any) -> Callable[[Any, str, Any], None]:
 
 def _deleting(plainly: Any) -> Callable[[Any, str], None]:
     def delete(self: Any, name: str) -> None:
-        if STATE.reads is not None:
-            STATE.reads.written(self, name)
+        reads = MODE.get().reads
+        if reads is not None:
+            reads.written(self, name)
         plainly(self, name)
 
     return delete

@@ -112,6 +112,8 @@ class Reads:
         self._met: dict[int, Any] = {}
         self._paths: dict[int, str] = {}
         self._told: set[tuple[int, str]] = set()
+        #: Things, by identity, of which another read tells nothing new.
+        self._quiet: set[int] = set()
         #: Small arrays, whose elements Python may read or change.
         self.arrays: dict[int, Elements] = {}
         #: Classes that code reads itself, and names of attributes in code.
@@ -326,7 +328,10 @@ class Reads:
             with switched(reads=None):
                 self._took(owner, name)
         value = plainly(owner, name)
-        if type(value) in _ATOMS or self._is_known(value):
+        if type(value) in _ATOMS or id(value) in self._quiet:
+            return value
+        if self._is_known(value):
+            self._quiet.add(id(value))
             return value
         path = f"{self._paths.get(id(owner), type(owner).__name__)}.{name}"
         reader = sys._getframe(2)

@@ -44,6 +44,8 @@ class Trace:
     exclude: tuple[str, ...] | None = ()
     #: It stands for a run on values, which leaves no graph of its gradients.
     of_values = True
+    #: The node of a symbol is the one that it holds.
+    keeps_nodes = True
 
     def __init__(self, arguments: Iterable[Tensor] = (), title: str = "the function") -> None:
         #: The function that is traced, for errors.

@@ -196,6 +196,7 @@ class Elementwise(Op):
     """
 
     pointwise = True
+    of_types = True
 
     def __init__(self, name: str, function: Any, rules: tuple[Rule | None, ...], *,
                  result: str = "same", kinds: str = "biufc",
@@ -226,6 +227,9 @@ class Elementwise(Op):
         self.arity = len(rules)
         self._operands = ("x",) if self.arity == 1 else _OPERANDS[: self.arity]
         self._reads = tuple(_names(r) if r else () for r in rules)
+        places = (*self._operands, "g", "y")
+        #: For each rule, where it finds what it reads among operands, cotangent and result.
+        self._found_at = tuple([tuple(map(places.index, names)) for names in self._reads])
         used = {n for names in self._reads for n in names}
         self.keep_inputs = tuple(i for i, n in enumerate(self._operands) if n in used)  # type: ignore[misc]
         self.keep_output = "y" in used  # type: ignore[misc]
@@ -244,7 +248,7 @@ class Elementwise(Op):
         return _row, (self.name, self.home)
 
     def infer(self, *xs: Any) -> Any:
-        shape = shapes.broadcast(*[x.shape for x in xs])
+        shape = xs[0].shape if len(xs) == 1 else shapes.broadcast(*[x.shape for x in xs])
         dtype = xs[-1].dtype
         for x in xs[1:] if self.name == "where" else xs[self.whole:]:
             if x.dtype != dtype:
@@ -252,6 +256,8 @@ class Elementwise(Op):
         return shape, self._result(dtype)
 
     def _result(self, dtype: np.dtype) -> np.dtype:
+        if self.result == "same":
+            return dtype
         if self.result == "bool":
             return dtypes.bool_
         return dtypes.real_of(dtype) if self.result == "real" else dtype
@@ -301,10 +307,9 @@ class Elementwise(Op):
 
     def product(self, i: int, g: Tensor, y: Tensor, xs: tuple[Tensor, ...]) -> Any:
         """``g`` times the derivative to operand ``i``; None where that is zero."""
-        known = dict(zip(self._operands, xs, strict=True))
-        known["g"], known["y"] = g, y
+        known = (*xs, g, y)
         rule: Any = self.rules[i]
-        return rule(*[known[n] for n in self._reads[i]])
+        return rule(*[known[k] for k in self._found_at[i]])
 
     def needs(self, i: int, inputs: Any) -> bool:
         name = self._operands[i]
