@@ -349,8 +349,10 @@ def jit(
     Where Python decides by a computed value (``if loss > 1``, ``while``, ``int(x.max())``,
     ``x.item()``), each way that it goes is a version of its own, with its gradients.  A version
     checks first what was decided, and hands the call on where that differs; until then nothing is
-    changed.  More than 8 ways from one line are run eagerly, with a warning.  A number that the
-    function only returns (``return loss.item()``) is a result, and decides nothing.
+    changed.  More than 8 ways from one line are run eagerly, with a warning.  Python's numbers
+    (``loss.item()``, ``float(loss)``) are computed by each call: they may be added up, compared,
+    appended, kept and returned without a version for each value.  A function that makes text of one
+    or prints it runs eagerly, with a warning that names the line.
 
     Results lie in memory of their own, also where the function returns an argument, or a view of
     one or of other state, which share memory when it runs eagerly.

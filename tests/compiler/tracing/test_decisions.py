@@ -74,7 +74,7 @@ def indexed(x):
 
 
 def scaled(x):
-    return x * math.sqrt(x.sum().item())
+    return x * math.erf(x.sum().item())
 
 
 def listed(x):
@@ -102,7 +102,7 @@ CASES = [
     (listed, [(1, -1), (1, 2), (-1, 2), (3, -2)], 4),
     (joined, [(1, 1), (2, 0), (3, 3), (-1, 0), (1, 1)], 4),
     (chained, [(2, 3), (3, 2), (5, 4), (1, 5)], 3),
-    (element, [(1, 2), (1, 2), (2, 2)], 2),
+    (element, [(1, 2), (1, 2), (2, 2)], 1),
 ]
 
 
@@ -117,7 +117,7 @@ def test_python_decides(function, rows, versions):
                                    "complex64"])
 def test_values_of_all_types_arrive_exactly(dtype):
     def told(x):
-        return repr(x.item()), bool(x), x * 1
+        return complex(x.item()), bool(x), x * 1
 
     rows = [0, 1, 0] if dtype == "bool" else [0, 3, 100, 3]
     called(told, [(ag.tensor(v).astype(dtype),) for v in rows], len(set(rows)))
@@ -125,7 +125,7 @@ def test_values_of_all_types_arrive_exactly(dtype):
 
 def test_zeros_of_both_signs_no_numbers_and_long_integers():
     def told(x, n):
-        return repr(float(x.sum())), repr(int(n * 1)), bool(x.sum()), x * 1
+        return complex(float(x.sum())), hash(int(n * 1)), bool(x.sum()), x * 1
 
     large = ag.tensor(2**62 + 1)
     rows = [0.0, -0.0, float("nan"), 0.0, float("nan"), float("inf")]
@@ -172,7 +172,7 @@ def added(x):
 
 
 def rooted(x):
-    return math.sqrt(x.prod())
+    return math.cbrt(x.prod())
 
 
 def compared(x):
@@ -193,10 +193,15 @@ def shown(x):
     return [v for v in locals().values() if type(v) is float]
 
 
-@pytest.mark.parametrize("function", [largest, ordered, added, rooted, compared, keyed, helped,
-                                      shown])
-def test_numbers_that_anybody_looks_at_decide(function):
-    called(function, [(double(*r),) for r in ((4, 9), (9, 16), (1, 4), (4, 9))], 3)
+def cubed(x):
+    return x.sum().item() ** 3
+
+
+@pytest.mark.parametrize(("function", "versions"), [
+    (largest, 1), (ordered, 1), (added, 1), (compared, 2), (helped, 1), (shown, 1),
+    (rooted, 3), (keyed, 3), (cubed, 3)])
+def test_numbers_decide_where_python_needs_their_values(function, versions):
+    called(function, [(double(*r),) for r in ((4, 9), (9, 16), (1, 4), (4, 9))], versions)
 
 
 def test_gradients_flow_beside_numbers_that_are_returned():
@@ -433,8 +438,8 @@ def line_of(function, text):
 
 def test_many_ways_from_one_line_run_eagerly():
     compiled = ag.jit(scaled)
-    place = re.escape(f"{__file__}:{line_of(scaled, 'sqrt')}")
-    with pytest.warns(RuntimeWarning, match=f"item.. at {place}.*ag.cond.*ag.while_loop") as seen:
+    place = re.escape(f"{__file__}:{line_of(scaled, 'erf')}")
+    with pytest.warns(RuntimeWarning, match=f"float.. at {place}.*ag.cond.*ag.while_loop") as seen:
         for i in range(14):
             agree(compiled(double(i, 1)), scaled(double(i, 1)))
     assert len(seen) == 1 and len(compiled.specialisations) == 9

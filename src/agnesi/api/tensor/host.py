@@ -53,12 +53,15 @@ def _one(x: Tensor, use: str, read: Callable[[Tensor, str], np.ndarray] = _decid
     if dims.is_static(x.shape) and dims.product(x.shape) != 1:
         hint = of_many(use)
         raise ValueError(at(f"{use} takes a tensor of one element, not {typed(x)}{hint}"))
-    if read is _decided and not is_known(x):
-        defer = getattr(current_trace(), "defer", None)
-        number = None if defer is None else defer(x, use)
-        if number is not None:
-            return number
     return read(x, use).item()
+
+
+def _deferred(x: Tensor) -> Any:
+    """The only element: while a function is traced for ``jit``, a number that each call computes.
+    """
+    defer = None if is_known(x) else getattr(current_trace(), "defer", None)
+    number = None if defer is None else defer(x, "item()")
+    return _one(x, "item()") if number is None else number
 
 
 def item(self: Tensor, *index: Any) -> Any:
@@ -91,8 +94,8 @@ def item(self: Tensor, *index: Any) -> Any:
         if is_known(self):
             return self.data.item(*index)
         rows: Any = self.reshape(-1) if len(index) == 1 else self
-        return _one(rows[index], "item()")
-    return _one(self, "item()")
+        return _deferred(rows[index])
+    return _deferred(self)
 
 
 def tolist(self: Tensor) -> Any:

@@ -32,13 +32,14 @@ from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
 from agnesi.compiler.tracing.effects import Effects, Hidden, refuse_symbols, undone
 from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, requires_grad, symbol_of
+from agnesi.compiler.tracing.numbers import Number
 from agnesi.compiler.tracing.places import Place
 from agnesi.compiler.tracing.reads import Reads, taking
 from agnesi.compiler.tracing.trace import Trace, tracing
 from agnesi.core.dispatch import current, touch
 from agnesi.core.graph import FunctionGraph, live_tensor
 from agnesi.core.ir.extents import Extent, UnknownSizeError
-from agnesi.core.ir.node import next_serial, toposort
+from agnesi.core.ir.node import next_serial
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.config import STATE, WITNESSES, config
 from agnesi.core.support.errors import call_user
@@ -151,14 +152,14 @@ class Version:
         sizes = {} if pattern is None else named_in(pattern, sizes_of(shapes_of(leaves)))
         numbers = [n for n, i in zip(inputs, self.arrays, strict=True)
                    if i >= self.argument_tree.leaves and type(leaves[i]) in (float, int)]
-        return Decisions(known, sizes, numbers, self.owner.function)
+        return Decisions(known, sizes, numbers, self.owner.versions.deferral)
 
     def _traced(self, trace: Trace, symbols: Sequence[Any]) -> tuple[list[Any], Reads, Any]:
         """Trace and return the results, what was read, and what exists if the same is decided
         again.
         """
         with tracing(trace):
-            reads = self._run(symbols, trace.decisions)
+            reads = self._run(symbols)
             self._take_gradients(trace)
             return [current(t) for t in (
                 *self.tensors, *(g for _, g in self.kept), *self.effects.tensors)], reads, (
@@ -171,7 +172,7 @@ class Version:
             if isinstance(value, Extent):
                 raise UnknownSizeError(f"the size {value} is returned as a number")
 
-    def _run(self, symbols: Sequence[Any], decisions: Decisions) -> Reads:
+    def _run(self, symbols: Sequence[Any]) -> Reads:
         """Run the function on symbols; what it does besides is taken down, and undone."""
         reads = self._reads(symbols)
         given = self.argument_tree.build(symbols)
@@ -185,7 +186,6 @@ class Version:
                 self._meet(reads, symbols)
                 self.outputs, self.tree = flatten(
                     call_user(self.owner.function, args, keywords, "jit"))
-            self.outputs = decisions.settled(self.outputs)
             reads.settle()
             refuse_symbols(reads)
             self.effects = Effects(reads, hidden, self.argument_tree, symbols, given)
@@ -198,12 +198,8 @@ class Version:
                 h.undo()
         warn_of_draws(self.owner.name, drawn)
         self.tensors = [v for v in self.outputs if isinstance(v, Tensor)]
-        given_nodes = {s.node for s in symbols[:self.argument_tree.leaves] if isinstance(s, Tensor)}
-        #: Results that are numbers of Python's: they are computed of such that are hidden.
-        self.numbers = {id(v) for v in self.tensors if hidden and v.node is not None
-                        and v.data is None and v.weak and not v.shape
-                        and given_nodes.isdisjoint(toposort([v.node]))}
-        self.numbers |= {id(v) for _, v in decisions.later.values()}
+        #: Results that are numbers of Python's.
+        self.numbers = {id(v) for v in self.tensors if type(v) is Number}
         return reads
 
     def _reads(self, symbols: Sequence[Any]) -> Reads:

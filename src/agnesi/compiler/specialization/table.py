@@ -19,8 +19,9 @@ from agnesi.compiler.specialization.dynamic_sizes import (
 )
 from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeWanted, behind
 from agnesi.compiler.specialization.specialization import Version
-from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision
+from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision, Deferral
 from agnesi.compiler.tracing.leaves import Handed, is_small, requires_grad
+from agnesi.compiler.tracing.numbers import LookedAtError
 from agnesi.compiler.tracing.places import Attribute, Cell, Name, Place, Slot
 from agnesi.compiler.tracing.reads import OnlyEagerError, tells
 from agnesi.compiler.tracing.trace import TRACING
@@ -66,6 +67,7 @@ class Versions:
         self.owner = owner
         self.ready: list[Version] = []
         self.hidden: dict[Any, Place] = {}
+        self.deferral = Deferral()
         self._changed: dict[Any, int] = {}
         self._steering: set[Any] = set()
         self._made: dict[Any, list[Version]] = {}
@@ -110,8 +112,8 @@ class Versions:
                 return self._make(key, taken, computed, left), taken
             except SizeWanted as wanted:
                 self._compute(key, taken, computed, wanted, chosen)
-            except Exception:
-                if not self._demote():
+            except (Exception, LookedAtError) as error:
+                if not self._demote() and not self._look_at_numbers(error):
                     raise
 
     def _found(self, taken: Sequence[Any], tree: Tree, computed: tuple[Computed, ...],
@@ -380,6 +382,14 @@ class Versions:
         self._steering.update(self.hidden)
         found = bool(self.hidden)
         self.hidden = {}
+        return found
+
+    def _look_at_numbers(self, error: BaseException) -> bool:
+        """Let Python decide by computed numbers from now on, for code failed that got others."""
+        deferral = self.deferral
+        found = deferral.allowed and (deferral.used or isinstance(error, LookedAtError))
+        deferral.allowed = deferral.allowed and not found
+        deferral.used = False
         return found
 
     def _turn(self, key: Any, change: str, weight: int) -> None:

@@ -15,8 +15,10 @@ way (names, attributes, elements of containers), and what it changed.
 - Where Python decides by a value (``if``, ``int``, ``item``), it gets that of the present call,
   computed by the operations' own NumPy code. The decision becomes a check
   (``ops/control/decided.py``, collected by ``decisions.py``) on a result that nobody gets, and
-  each outcome is a specialization. A scalar that the function only returns, as its bytecode shows,
-  is a result (``returned.py``).
+  each outcome is a specialization.
+- What ``item()``, ``float`` and ``int`` give is a number that each call computes (``numbers.py``):
+  arithmetic goes on with it, comparisons of it decide, and it may be kept or returned. Code calls
+  stand-ins of ``float``, ``isinstance``, ``math.isnan`` meanwhile (``builtin_calls.py``).
 - A number or tensor that was equal to another one twice is an argument that users do not see
   (``Versions.hidden`` in ``compiler/specialization/table.py``).
 - Meanwhile the garbage collector is paused, within a bound (``core/support/gc_pause.py``).

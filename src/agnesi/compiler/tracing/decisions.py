@@ -8,26 +8,25 @@ now, the call goes to another version (``Versions``), which was traced for that 
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.tracing.numbers import Number, number_of
 from agnesi.compiler.tracing.reads import OnlyEagerError
-from agnesi.compiler.tracing.returned import only_returned
 from agnesi.core.dispatch import apply
 from agnesi.core.graph import constant_value, live_tensor
 from agnesi.core.interpret import computed
+from agnesi.core.ir.dims import is_static, product
 from agnesi.core.ir.extents import Extent
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.substitution import inferred
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import switched
-from agnesi.core.support.errors import Where, call_user, location, ours, user_where
+from agnesi.core.support.errors import Where, location, ours, user_where
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import imag, real
@@ -40,7 +39,7 @@ from agnesi.ops.base.compare import (
     not_equal,
     signbit,
 )
-from agnesi.ops.base.convert import Cast, cast
+from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import constant
 from agnesi.ops.base.reduce import reducer
 from agnesi.ops.base.select import trunc
@@ -49,18 +48,28 @@ from agnesi.ops.control.decided import Decided
 #: The dtype of the result that a use of a tensor gives, if a result is a number like it.
 _NUMBERS: dict[str, Callable[[np.dtype], np.dtype | None]] = {
     "float()": lambda d: dtypes.float64 if d.kind in "biufV" else None,
-    "int()": lambda d: dtypes.int64 if d.kind in "bi" else d if d.kind == "u" else None,
-    "item()": lambda d: d if d.kind in "iu" else dtypes.float64 if d.kind in "fV" else None,
+    "int()": lambda d: dtypes.int64 if d.kind in "bi" or (d.kind == "u" and d.itemsize < 8)
+    else None,
+    "item()": lambda d: dtypes.float64 if d.kind in "fV" else None if d.kind in "bc" else
+    _NUMBERS["int()"](d),
 }
 #: So often one line may decide in one trace: beyond, its turns are better run than written down.
 _MAX_DECISIONS_PER_LINE = 100
 #: So many ways may lead on from one line.
 MAX_BRANCHES = 8
-#: What calls functions that are traced, or derived.
-_ROOTS = ("Version._run", "pullback_of.<locals>.pull")
+#: Functions between a use of a tensor and ``Decisions``.
+_ASKING = ("Trace.defer", "_deferred", "item", "_converted.<locals>.call")
 _WHOLE = ("int()", "use as an index")
 INSTEAD = ("Choose with ag.cond or ag.where, loop with ag.while_loop, and return a value that is "
            "only reported as a tensor")
+
+
+class Deferral:
+    """Whether a function's computed numbers are results (``numbers.py``), or values by which Python
+    decides, and whether a trace had such."""
+
+    def __init__(self) -> None:
+        self.allowed, self.used = True, False
 
 
 class OtherWayError(BaseException):
@@ -91,18 +100,16 @@ class Decisions:
         What run-time sizes are in it.
     numbers : collection of Node
         Arguments that stand for numbers which Python keeps somewhere.
-    function : callable
-        What is traced.
+    used : Deferral
+        Whether results may stand for Python's numbers.
     """
 
     def __init__(self, known: Mapping[Node, Any], sizes: Mapping[Any, int],
-                 numbers: Sequence[Node], function: Any) -> None:
-        self._code = _code_of(getattr(function, "derived", function))
+                 numbers: Sequence[Node], used: Deferral) -> None:
         self.made: list[Decision] = []
-        #: Numbers that stand for results, by their identities.
-        self.later: dict[int, tuple[Any, Tensor]] = {}
+        self.numbers = used
         self._values = _Values(known, sizes)
-        self._numbers = frozenset(numbers)
+        self._given = frozenset(numbers)
         self._tests: list[tuple[Node, str, Any]] = []
         self._known: dict[Any, np.ndarray] = {}
         self._turns: Counter[str] = Counter()
@@ -113,7 +120,7 @@ class Decisions:
         if (node, kind) in self._known:
             return self._known[node, kind]
         behind = toposort([node])
-        if kind != "truth" and weak and not self._numbers.isdisjoint(behind):
+        if kind != "truth" and weak and not self._given.isdisjoint(behind):
             return None  # Python's own number: a version for each value tells which it is
         where = user_where(3)
         if any(_has_effect(n) for n in behind):
@@ -126,42 +133,13 @@ class Decisions:
         self._known[node, kind] = value
         return value
 
-    def defer(self, node: Node, use: str) -> Any:
-        """A number that stands for a result, where code only returns it; None where it may decide.
-
-        Nobody looks at it: what it stands for is computed by each call.
-        """
-        dtype = _NUMBERS[use](node.dtype) if use in _NUMBERS else None
-        if dtype is None or not self._is_result(use.removesuffix("()")):
+    def defer(self, x: Tensor, use: str) -> Number | None:
+        """The number that stands for what a use gives; None where Python gets the value."""
+        dtype = _NUMBERS[use](x.dtype)
+        if not self.numbers.allowed or dtype is None or not _is_one(x) or not _asked_by_user():
             return None
-        with switched(recording=False):
-            x = symbol(node).reshape(())
-            result = apply(Cast(dtype), x)
-        assert result.node is not None
-        result.node.weak = True
-        number: Any = float("nan") if dtype.kind == "f" else int("9" * 40)
-        self.later[id(number)] = number, result
-        return number
-
-    def _is_result(self, name: str) -> bool:
-        """Return whether the function that is traced, called by nobody else, only returns what a
-        function of this name gives."""
-        frame: FrameType | None = sys._getframe(2)
-        while frame is not None and ours(frame.f_code.co_filename):
-            frame = frame.f_back
-        if frame is None or frame.f_code is not self._code:
-            return False
-        around: Any = frame.f_back
-        if around.f_code is call_user.__code__:
-            around = around.f_back
-        root = around.f_code.co_qualname in _ROOTS and ours(around.f_code.co_filename)
-        return root and only_returned(frame, name)
-
-    def settled(self, outputs: Sequence[Any]) -> list[Any]:
-        """Return the results, with nodes in the place of numbers that stand for them."""
-        found = [self.later.get(id(v), (v, v)) for v in outputs]
-        return [result if number is v else v
-                for v, (number, result) in zip(outputs, found, strict=True)]
+        self.numbers.used = True
+        return number_of(x, dtype)
 
     def _note(self, node: Node, kind: str, use: str, value: np.ndarray, where: Where) -> None:
         told: Any = value
@@ -245,11 +223,17 @@ def _leaf(node: Node) -> np.ndarray | None:
     return constant_value(node) if t is None else t.data
 
 
-def _code_of(function: Any) -> CodeType | None:
-    """The code that a call of a function runs; None where that is not Python's, or not clear."""
-    while isinstance(function, (functools.partial, MethodType)):
-        function = function.func if isinstance(function, functools.partial) else function.__func__
-    return function.__code__ if isinstance(function, FunctionType) else None
+def _is_one(x: Tensor) -> bool:
+    return is_static(x.shape) and product(x.shape) == 1
+
+
+def _asked_by_user() -> bool:
+    """Return whether the innermost code that is not of this file, of ``Trace`` or of ``host`` is
+    the user's: ours wants Python's numbers."""
+    frame: Any = sys._getframe(3)
+    while frame is not None and frame.f_code.co_qualname in _ASKING:
+        frame = frame.f_back
+    return frame is not None and not ours(frame.f_code.co_filename)
 
 
 def _has_effect(node: Node) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.tracing.numbers import standing_for
 from agnesi.compiler.tracing.trace import stand_in
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
@@ -29,9 +30,10 @@ def symbol_of(value: Any, i: int, shape: Any, hidden: bool = False) -> Any:
         return stand_in(shape, dtypes.as_dtype(value.dtype), requires_grad=requires_grad(value),
                         name=name or f"argument {i}")
     if type(value) is float:
-        return stand_in((), dtypes.float64, weak=True, name=f"argument {i}")
+        number = stand_in((), dtypes.float64, weak=True, name=f"argument {i}")
+        return standing_for(number.node) if hidden else number
     if hidden and type(value) is int and is_small(value):
-        return stand_in((), dtypes.int64, weak=True, name=f"argument {i}")
+        return standing_for(stand_in((), dtypes.int64, weak=True, name=f"argument {i}").node)
     return value
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.tracing.builtin_calls import own_code
 from agnesi.core.support.tree import exact, nested_beyond
 from agnesi.runtime.watched import (
     CELL_AT,
@@ -323,7 +324,7 @@ class Function(Place):
 
     def now(self) -> Any:
         f = self.function
-        return f.__code__, f.__defaults__, f.__kwdefaults__
+        return own_code(f), f.__defaults__, f.__kwdefaults__
 
     def put(self, value: Any) -> None:
         self.function.__code__, self.function.__defaults__, self.function.__kwdefaults__ = value

@@ -23,6 +23,7 @@ import numpy as np
 
 from agnesi.compiler.binding.call_stub import Direct
 from agnesi.compiler.tracing import hooks
+from agnesi.compiler.tracing.builtin_calls import Replaced, own_code
 from agnesi.compiler.tracing.bytecode import (
     appends_only,
     appends_to,
@@ -96,6 +97,7 @@ class taking(Block):  # noqa: N801 - used as a function
         if mode is not None:
             mode.undo()
         hooks.unhook(self._reads)
+        self._reads.replaced.undo()
 
 
 class Reads:
@@ -109,6 +111,8 @@ class Reads:
         self.given: dict[Any, Place] = {}
         #: What the body of a loop or branch changes, the last of it; empty where there is none.
         self.repeated = ""
+        #: Functions that call what stands for builtins meanwhile.
+        self.replaced = Replaced()
         self._met: dict[int, Any] = {}
         self._paths: dict[int, str] = {}
         self._told: set[tuple[int, str]] = set()
@@ -268,7 +272,8 @@ class Reads:
 
     # -- what functions name ----------------------------------------------------------------
     def _function(self, function: FunctionType, path: str) -> None:
-        code, library = function.__code__, _is_library(function.__code__.co_filename)
+        code = own_code(function)
+        library = _is_library(code.co_filename)
         if not library:
             self._learn(attributes_of(code))
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
@@ -283,6 +288,7 @@ class Reads:
         if library:
             return
         self._add(("function", id(function)), lambda: Function(path, function))
+        self.replaced.replace(function)
         for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self.meet(value, f"a default of {path}")
         self.meet(function.__kwdefaults__, f"the keyword defaults of {path}")
@@ -375,7 +381,10 @@ class Reads:
 
     def settle(self) -> None:
         """Forget what was read of objects that the function made itself; note results that
-        functions keep."""
+        functions keep.  What was assigned and is what it was before counts as read."""
+        for key, place in self.given.items():
+            if place.holds():
+                self._add(key, lambda p=place: p)  # type: ignore
         for kept in [v for v in self._met.values() if isinstance(v, functools._lru_cache_wrapper)]:
             self._add((id(kept), "kept"), lambda f=kept: Kept(self._paths[id(f)], f))  # type: ignore
         for key, place in list(self.places.items()):

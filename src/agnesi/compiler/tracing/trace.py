@@ -96,8 +96,8 @@ class Trace:
             self.node_of(x), x.weak, use)
 
     def defer(self, x: Tensor, use: str) -> Any:
-        """A number that stands for what a use gives, where that is only returned; else None."""
-        return None if self.decisions is None else self.decisions.defer(self.node_of(x), use)
+        """A number that stands for what a use gives; None where Python gets the value."""
+        return None if self.decisions is None else self.decisions.defer(x, use)
 
     def node_of(self, x: Tensor) -> Node:
         """The node of a tensor's present value."""

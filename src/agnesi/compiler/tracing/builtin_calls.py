@@ -1,0 +1,127 @@
+"""Code whose calls of ``float``, ``isinstance``, ``math.isnan`` ... know numbers of a trace.
+
+A class that is called cannot tell Python to return anything but its own objects, so the code of the
+user's functions has other callees while it is traced, and its own again afterwards.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import sys
+import weakref
+from collections.abc import Mapping
+from opcode import opmap
+from types import CodeType, FunctionType
+from typing import Any
+
+from agnesi.compiler.tracing.bytecode import codes
+
+_GLOBAL, _NULL, _CONST, _NOP = (opmap[n] for n in ("LOAD_GLOBAL", "PUSH_NULL", "LOAD_CONST", "NOP"))
+_EXTENDED, _CACHE, _ATTRIBUTE = (opmap[n] for n in ("EXTENDED_ARG", "CACHE", "LOAD_ATTR"))
+#: Whether a callee lies above the NULL that belongs to it.
+_NULL_FIRST = sys.version_info < (3, 13)
+_MAX_CONSTANTS = 256
+#: What stands for functions while they are called, and for modules, by identity (``numbers.py``).
+STAND_INS: dict[int, Any] = {}
+_OWN: weakref.WeakKeyDictionary[CodeType, CodeType] = weakref.WeakKeyDictionary()
+
+
+def own_code(function: FunctionType) -> CodeType:
+    """A function's code, also while it is another one."""
+    return _OWN.get(function.__code__, function.__code__)
+
+
+class Module:
+    """A module in which some functions are others."""
+
+    def __init__(self, module: Any, functions: Mapping[str, Any]) -> None:
+        self.__dict__.update(vars(module))
+        self.__dict__.update(functions)
+
+
+class Replaced:
+    """Functions whose code is another one meanwhile."""
+
+    def __init__(self) -> None:
+        self._functions: dict[int, tuple[FunctionType, CodeType]] = {}
+
+    def replace(self, function: FunctionType) -> None:
+        """Let a function call what stands for builtins."""
+        own, names = function.__code__, function.__globals__
+        found = {n: _value(names, n) for inner in codes(own) for n in inner.co_names}
+        code = with_calls(own, frozenset(
+            (n, id(v)) for n, v in found.items() if id(v) in STAND_INS))
+        if code is not own and id(function) not in self._functions:
+            self._functions[id(function)] = function, own
+            _OWN[code] = own
+            function.__code__ = code
+
+    def undo(self) -> None:
+        """Give all functions their own code again."""
+        while self._functions:
+            _, (function, own) = self._functions.popitem()
+            function.__code__ = own
+
+
+def _value(names: Mapping[str, Any], name: str) -> Any:
+    """What a name of a module is, or of the builtins."""
+    if name in names:
+        return names[name]
+    found = names.get("__builtins__", builtins)
+    return found.get(name) if isinstance(found, dict) else getattr(found, name, None)
+
+
+@functools.lru_cache(maxsize=4096)
+def with_calls(code: CodeType, names: frozenset[tuple[str, int]]) -> CodeType:
+    """Code, and that of functions made in it, with stand-ins for what names are.
+
+    Examples
+    --------
+    >>> from agnesi.compiler.tracing.builtin_calls import with_calls
+    >>> import agnesi.compiler.tracing.numbers
+    >>> def f(x):
+    ...     return float(x), float, isinstance(x, float)
+    >>> names = frozenset({("float", id(float)), ("isinstance", id(isinstance))})
+    >>> f.__code__ = with_calls(f.__code__, names)
+    >>> f("2")
+    (2.0, <class 'float'>, False)
+    """
+    constants = [with_calls(c, names) if isinstance(c, CodeType) else c for c in code.co_consts]
+    raw, known = bytearray(code.co_code), dict(names)
+    for i in range(0, len(raw), 2):
+        if raw[i] == _GLOBAL and not (i and raw[i - 2] == _EXTENDED):
+            found = STAND_INS.get(known.get(code.co_names[raw[i + 1] >> 1], 0))
+            if isinstance(found, Module) or (found is not None and _is_callee(raw, i)):
+                _load(raw, i, constants, found)
+    if bytes(raw) == code.co_code and all(
+            a is b for a, b in zip(constants, code.co_consts, strict=True)):
+        return code
+    return code.replace(co_code=bytes(raw), co_consts=tuple(constants))
+
+
+def _end(raw: bytearray, i: int) -> int:
+    """Where the next instruction begins."""
+    i += 2
+    while i < len(raw) and raw[i] == _CACHE:
+        i += 2
+    return i
+
+
+def _is_callee(raw: bytearray, i: int) -> bool:
+    """Return whether what a global is gets called, and not an attribute of it."""
+    end = _end(raw, i)
+    return bool(raw[i + 1] & 1) and not (end < len(raw) and raw[end] == _ATTRIBUTE)
+
+
+def _load(raw: bytearray, i: int, constants: list[Any], value: Any) -> None:
+    """Load a constant in the place of a global; what is left of its caches does nothing."""
+    place = next((n for n, c in enumerate(constants) if c is value), len(constants))
+    if place >= _MAX_CONSTANTS:
+        return
+    constants[place:] = constants[place:] or [value]
+    end, called = _end(raw, i), raw[i + 1] & 1
+    raw[i:end] = bytes([_NOP, 0]) * ((end - i) // 2)
+    pair = [(_NULL, 0), (_CONST, place)] if called else [(_CONST, place)]
+    for n, words in enumerate(pair if _NULL_FIRST else reversed(pair)):
+        raw[i + 2 * n : i + 2 * n + 2] = bytes(words)

@@ -1,0 +1,252 @@
+"""Python's numbers that a traced function computes: each call of the compiled code gives them.
+
+``loss.item()`` and ``float(loss)`` return a ``Number``. Arithmetic with numbers gives another one,
+a comparison decides (a specialization for each outcome, not for each value), and one that is put
+somewhere or returned is a result, which arrives there as Python's own. Whoever looks at the value
+itself (``math.erf``, an index) decides by it. What Python does with numbers and this does not
+raises ``LookedAtError``: the function is traced again with numbers of Python's.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from agnesi.compiler.tracing.builtin_calls import STAND_INS, Module
+from agnesi.compiler.tracing.reads import OnlyEagerError
+from agnesi.core.dispatch import apply
+from agnesi.core.ir.node import Node
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import switched
+from agnesi.core.support.errors import location, user_where
+from agnesi.core.support.tracing import current_trace
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.ops.base.arith import sqrt
+from agnesi.ops.base.compare import isfinite, isinf, isnan
+from agnesi.ops.base.convert import Cast, cast
+from agnesi.ops.elementwise.explog import exp, log
+
+_new = Tensor.__new__
+_SLOTS = tuple(n for n in vars(Tensor)["__slots__"] if n != "__weakref__")
+_PLAIN = (int, float, bool)
+#: Beyond, ``math.exp`` raises.
+_LARGEST_EXPONENT = 709.0
+TEXT_INSTEAD = ("Return the number, or append it to a list, and make the text outside; ag.print "
+                "prints from compiled code")
+
+
+class LookedAtError(BaseException):
+    """Code does with a computed number what only Python can: it needs the value."""
+
+
+class Number(Tensor):
+    """A Python int or float that is known when the compiled code runs."""
+
+    __slots__ = ()
+
+    @property
+    def python_type(self) -> type:
+        """The type that ``type`` gives for the number."""
+        return float if self.dtype.kind == "f" else int
+
+    def __format__(self, spec: str) -> str:
+        return self._text()
+
+    def __repr__(self) -> str:
+        return self._text()
+
+    __str__ = __repr__
+
+    def _text(self) -> NoReturn:
+        """Text is made outside of compiled code: of whole numbers, which are few, for each."""
+        if self.python_type is int:
+            raise LookedAtError
+        raise OnlyEagerError("Python makes text of a computed number at "
+                             f"{location(user_where(3))}", TEXT_INSTEAD)
+
+    def _look(self, *args: Any, **keywords: Any) -> NoReturn:
+        raise LookedAtError
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *xs: Any, **keywords: Any) -> Any:
+        ask = _IN_MATH.get(ufunc.__name__)
+        if ufunc not in (np.isnan, np.isinf, np.isfinite) or keywords or ask is None:
+            raise LookedAtError
+        return np.bool_(ask(*xs))
+
+    __hash__ = __round__ = __array__ = __array_function__ = _look
+    __reduce__ = __reduce_ex__ = __iter__ = __len__ = __getitem__ = _look
+    __deepcopy__ = __floor__ = __ceil__ = __trunc__ = _look
+    __pow__ = __rpow__ = __divmod__ = __rdivmod__ = _look
+
+    def __copy__(self) -> Number:
+        return self
+
+
+def number_of(x: Tensor, dtype: Any) -> Number:
+    """A tensor of one element as the number that Python gets of it; no gradient flows."""
+    with switched(recording=False):
+        node = apply(Cast(dtype), x.reshape(()) if x.shape else x).node
+    assert node is not None
+    node.weak = True
+    return standing_for(node)
+
+
+def standing_for(node: Node | None) -> Number:
+    """The number that a node computes."""
+    assert node is not None
+    t = symbol(node)
+    found = _new(Number)
+    for name in _SLOTS:
+        setattr(found, name, getattr(t, name))
+    return found
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value is one of Python's numbers, or stands for one."""
+    return type(value) in _PLAIN or (isinstance(value, Tensor) and value.weak
+                                     and not value.shape)
+
+
+def _plainly(value: Any) -> Any:
+    """The same number as a plain tensor."""
+    return symbol(value.node) if isinstance(value, Number) and value.node else value
+
+
+def _arithmetic(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
+    """An operator of two numbers, or of a number and a tensor."""
+    apply_, divides = getattr(operator, name), "div" in name or name == "mod"
+
+    def method(self: Number, other: Any) -> Any:
+        if not isinstance(other, (Tensor, *_PLAIN)):
+            return _foreign(other)
+        a, b = (other, self) if reflected else (self, other)
+        if not _is_number(other):
+            return apply_(_plainly(a), _plainly(b))
+        if divides and b == 0:
+            raise ZeroDivisionError("division by zero")
+        kinds = {float if isinstance(v, Tensor) and v.dtype.kind == "f" else type(v)
+                 for v in (a, b)}
+        dtype = dtypes.float64 if float in kinds or name == "truediv" else dtypes.int64
+        with switched(recording=False):
+            if name == "truediv":
+                a, b = (number_of(v, dtypes.float64) if isinstance(v, Tensor) else float(v)
+                        for v in (a, b))
+            return number_of(apply_(_plainly(a), _plainly(b)), dtype)
+
+    return method
+
+
+def _foreign(other: Any) -> Any:
+    """The answer to an operand that is no number of Python's nor a tensor."""
+    if isinstance(other, complex) or type(other).__module__ == "numpy":
+        raise LookedAtError
+    return NotImplemented
+
+
+def _comparison(name: str) -> Callable[[Any, Any], Any]:
+    compare = getattr(operator, name)
+
+    def method(self: Number, other: Any) -> Any:
+        if not isinstance(other, (Tensor, *_PLAIN)):
+            return _foreign(other)
+        found = compare(_plainly(self), _plainly(other))
+        return bool(found) if _is_number(other) else found
+
+    return method
+
+
+def _unary(name: str) -> Callable[[Any], Number]:
+    function = getattr(operator, name)
+
+    def method(self: Number) -> Number:
+        return number_of(function(_plainly(self)), self.dtype)
+
+    return method
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod"):
+    setattr(Number, f"__{_name}__", _arithmetic(_name, False))
+    setattr(Number, f"__r{_name}__", _arithmetic(_name, True))
+    setattr(Number, f"__i{_name}__", _arithmetic(_name, False))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Number, f"__{_name}__", _comparison(_name))
+for _name in ("neg", "pos", "abs"):
+    setattr(Number, f"__{_name}__", _unary(_name))
+
+
+# -- what calls of builtins become while a function is traced ---------------------------------
+def _is_symbol(args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
+    return len(args) == 1 and not keywords and isinstance(args[0], Tensor) and args[0].data is None
+
+
+def _converted(kind: Callable[..., Any], use: str) -> Callable[..., Any]:
+    def call(*args: Any, **keywords: Any) -> Any:
+        if _is_symbol(args, keywords):
+            defer = getattr(current_trace(), "defer", None)
+            found = None if defer is None else defer(args[0], use)
+            if found is not None:
+                return found
+        return kind(*args, **keywords)
+
+    return call
+
+
+def _isinstance(value: Any, kinds: Any) -> bool:
+    if type(value) is Number:
+        return issubclass(value.python_type, kinds)
+    return isinstance(value, kinds)
+
+
+def _type(*args: Any, **keywords: Any) -> Any:
+    if len(args) == 1 and type(args[0]) is Number:
+        return args[0].python_type
+    return type(*args, **keywords)
+
+
+def _print(*args: Any, **keywords: Any) -> None:
+    """Print what is known; a computed value is known when the code has run."""
+    if any(isinstance(v, Tensor) and v.data is None for v in args):
+        raise OnlyEagerError(f"Python prints a computed value at {location(user_where(2))}",
+                             "Return the value and print it outside; ag.print prints from "
+                             "compiled code")
+    print(*args, **keywords)
+
+
+def _asked(function: Callable[..., Any], test: Callable[[Any], Any]) -> Callable[[Any], bool]:
+    """A question about a number, whose answer decides."""
+    def ask(x: Any, /) -> Any:
+        return bool(test(_plainly(x))) if isinstance(x, Number) else function(x)
+
+    return ask
+
+
+def _within(function: Callable[..., Any], computed: Callable[[Any], Any],
+            holds: Callable[[Any], bool]) -> Callable[..., Any]:
+    """A function of a number where that is in its domain; Python raises its error elsewhere."""
+    def call(x: Any, /, *others: Any) -> Any:
+        if not isinstance(x, Number) or others:
+            return function(x, *others)
+        if not holds(x):
+            raise LookedAtError
+        y = number_of(x, dtypes.float64)
+        with switched(recording=False):
+            return number_of(computed(cast(_plainly(y), dtypes.float64)), dtypes.float64)
+
+    return call
+
+
+_IN_MATH: dict[str, Callable[..., Any]] = {
+    "isnan": _asked(math.isnan, isnan), "isinf": _asked(math.isinf, isinf),
+    "isfinite": _asked(math.isfinite, isfinite),
+    "sqrt": _within(math.sqrt, sqrt, lambda x: x >= 0),
+    "exp": _within(math.exp, exp, lambda x: x < _LARGEST_EXPONENT),
+    "log": _within(math.log, log, lambda x: x > 0),
+}
+STAND_INS.update({id(f): found for f, found in (
+    (float, _converted(float, "float()")), (int, _converted(int, "int()")),
+    (isinstance, _isinstance), (type, _type), (print, _print), (math, Module(math, _IN_MATH)),
+    *((getattr(math, name), f) for name, f in _IN_MATH.items()))})

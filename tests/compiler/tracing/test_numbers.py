@@ -1,0 +1,178 @@
+"""Python's numbers that a jitted function computes: users' loops agree with eager runs, with a
+version for each way of Python and none for each value."""
+
+import contextlib
+import io
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import optim
+
+
+class Run:
+    """What loops keep."""
+
+    def __init__(self):
+        self.losses, self.rows, self.total, self.count, self.stale = [], [], 0.0, 0, 0
+        self.best, self.average, self.state = float("inf"), None, "cold"
+        self.w = ag.tensor([1.0, 2.0], dtype="float64", requires_grad=True)
+        self.optimizer = optim.SGD([self.w], lr=0.1)
+
+    def kept(self):
+        return (self.losses, self.rows, self.total, self.count, self.stale, self.best, self.average,
+                self.state, self.w.tolist())
+
+    def log(self, value):
+        self.losses.append(float(value))
+
+
+def appended(run, x):
+    run.losses.append(float(x.sum()))
+    run.rows.append((x.max().item(), "a"))
+    run.log(x.min())
+    return x * 2
+
+
+def best(run, x):
+    value = x.sum().item()
+    if value < run.best:
+        run.best, run.stale = value, 0
+    else:
+        run.stale += 1
+    return x
+
+
+def totals(run, x):
+    run.total += x.sum().item() * len(x)
+    run.count += int((x > 0.5).sum())
+    return run.total / (run.count + 1), run.count // 2, run.count % 3
+
+
+def averaged(run, x):
+    value = x.sum().item()
+    run.average = value if run.average is None else 0.9 * run.average + 0.1 * value
+    return {"loss": value, "scaled": x * value, "share": 1 / (value + 1)}
+
+
+def trained(run, x):
+    run.optimizer.zero_grad()
+    loss = ((run.w * x).sum() - 1) ** 2
+    loss.backward()
+    run.optimizer.step()
+    run.losses.append(loss.item())
+
+
+def checked(run, x):
+    loss = x.mean()
+    if math.isnan(loss.item()) or not np.isfinite(loss.item()):
+        raise ValueError("no number")
+    run.state = "hot" if loss.item() > 0.5 else "cold"
+    return math.exp(loss.item()), math.sqrt(float(loss)), loss
+
+
+def typed(run, x):
+    v, n = x.sum().item(), int((x > 0.5).sum())
+    return (type(v).__name__, type(n).__name__, isinstance(v, float), isinstance(n, (int, str)),
+            isinstance(v, ag.Tensor), abs(-v), min(v, 9.0), sum([v, n]), v == "a", n is None)
+
+
+def divided(run, x):
+    try:
+        return 1.0 / float((x * (x[0] > 0.4)).sum())
+    except ZeroDivisionError:
+        return -1.0
+
+
+def clipped(run, x):
+    norm = float((x * x).sum().sqrt())
+    return x * (1.0 / norm) if norm > 1.0 else x
+
+
+LOOPS = [(appended, 1), (best, 8), (totals, 4), (averaged, 4), (trained, 1), (checked, 4),
+         (typed, 3), (divided, 2), (clipped, 2)]
+
+
+@pytest.mark.parametrize(("function", "versions"), LOOPS, ids=lambda v: getattr(v, "__name__", ""))
+def test_loops_of_users_make_no_version_for_each_value(function, versions):
+    rng = np.random.default_rng(0)
+    xs = [ag.tensor(rng.random(2)) for _ in range(20)]
+    eager, run = Run(), Run()
+    compiled = ag.jit(lambda x: function(run, x))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for x in xs:
+            wanted, found = function(eager, x), compiled(x)
+            _agree((found, run.kept()), (wanted, eager.kept()))
+    assert len(compiled.specialisations) <= versions, compiled.explain()
+
+
+def _agree(found, wanted):
+    (a, tree), (b, other) = map(ag.tree.flatten, (found, wanted))
+    assert tree == other
+    for u, v in zip(a, b, strict=True):
+        assert type(u) is type(v)
+        if isinstance(u, str):
+            assert u == v
+        else:
+            np.testing.assert_allclose(ag.asarray(u).numpy(), ag.asarray(v).numpy(), 1e-12)
+
+
+def test_what_prints_or_makes_text_runs_eagerly_with_one_warning_that_names_the_line():
+    def printed(x):
+        print("loss", x.sum())
+        return x
+
+    def number(x):
+        print(f"loss {x.sum().item():.3f}", float(x[0]))
+        return x
+
+    def text(x):
+        return f"{float(x.sum()):.2f}"
+
+    for function in (printed, number, text):
+        outputs = []
+        for call in (function, ag.jit(function)):
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said), warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                results = [call(ag.tensor([float(i), 1.0])) for i in range(12)]
+            outputs.append((said.getvalue(), [v if isinstance(v, str) else v.tolist()
+                                              for v in results]))
+        assert outputs[0] == outputs[1] and len(seen) == 1
+        line = function.__code__.co_firstlineno + 1
+        assert f"{__file__}:{line}" in str(seen[0].message)
+
+
+def test_texts_of_whole_numbers_keys_and_rounding_have_a_version_for_each():
+    table = {"e0": 1.0, "e1": 2.0}
+
+    def chosen(x):
+        return x * table[f"e{int(x.argmax())}"], round(float(x.max()), 1), {x.argmax().item(): 1}
+
+    compiled = ag.jit(chosen)
+    for row in ([1.0, 2.0], [2.0, 1.0], [1.0, 2.0]):
+        _agree(compiled(ag.tensor(row)), chosen(ag.tensor(row)))
+    assert len(compiled.specialisations) == 2
+
+
+def test_no_gradient_flows_through_numbers_and_code_is_its_own_again():
+    def loss(x):
+        return (x * x.sum().item()).sum() * float(x[0])
+
+    x, code = ag.tensor([1.0, 2.0], requires_grad=True), loss.__code__
+    assert ag.jit(ag.grad(loss))(x).tolist() == ag.grad(loss)(x).tolist() == [3.0, 3.0]
+    assert loss.__code__ is code
+    with pytest.raises(ValueError, match="user"):
+        ag.jit(_failing)(x)
+    assert "float" in _failing.__code__.co_names and _failing.__code__ is _CODE
+
+
+def _failing(x):
+    raise ValueError(f"user {float(1)}")
+
+
+_CODE = _failing.__code__
