@@ -1,4 +1,7 @@
-"""Collectives through MPI, whose C functions compiled code calls: values, gradients, errors."""
+"""Collectives through MPI, whose C functions compiled code calls: values, gradients, errors.
+
+Once between processes that know that they are on one machine, and once as if they were not.
+"""
 
 import subprocess
 import sys
@@ -9,19 +12,26 @@ import pytest
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PATH": "/usr/bin:/bin",
+               "AGNESI_NUM_THREADS": "1"}
 PROGRAM = """
 import sys
 import numpy as np
 import agnesi as ag
 from agnesi import distributed as dist
+from agnesi.distributed import mpi
 from tests.distributed import beside as beside_, programs, sharded, training
 
-dist.init(timeout=20)
+near = sys.argv[2] == "near"
+if not near:
+    mpi._board = lambda *_: None
+assert dist.init(timeout=20)._near == near
 rank, shape = dist.rank(), (4, 3)
 found = programs.values("float32", shape, tuple(programs.KINDS))
 large = programs.values("float64", (2, 70_001), ("sum", "gather", "scatter"))
 grads = programs.gradients(shape, ("sum", "max", "gather", "scatter", "exchange", "broadcast"))
-errors = [programs.differ(how) for how in ("shape", "dtype", "order")]
+errors = [programs.differ(how) for how in ("shape", "dtype", "op", "root", "order")]
+model = training.other_model()[:2]
 letters = programs.letters(1000)
 beside = beside_.differ()[0]
 overlapped, hidden, _ = beside_.train(True)
@@ -31,7 +41,8 @@ losses, weights = training.train("mlp", "sgd", [6, 5, 1], True)
 grid = sharded.mesh()
 letter = programs.other_letter(dist.new_group([0, 1]))
 missing = programs.late(0.5)
-texts = dict(beside=np.array(beside), late=np.array(missing[0]), letter=np.array(str(letter)))
+texts = dict(model=np.array(model), beside=np.array(beside), late=np.array(missing[0]),
+             letter=np.array(str(letter)))
 np.savez(f"{sys.argv[1]}/{rank}.npz", **texts, errors=np.array(errors), losses=losses, grid=grid[1],
          letters=np.array(0.0) if letters[1] is None else letters[1],
          **{f"value {k}": np.stack(v) for k, v in {**found, **{f"{k} large": v for k, v in
@@ -40,19 +51,18 @@ np.savez(f"{sys.argv[1]}/{rank}.npz", **texts, errors=np.array(errors), losses=l
 """
 
 
-@pytest.fixture(scope="module")
-def both(tmp_path_factory):
+@pytest.fixture(scope="module", params=["near", "far"])
+def both(request, tmp_path_factory):
     """What two processes found, that mpiexec has started."""
     folder = tmp_path_factory.mktemp("mpi")
     program = folder / "program.py"
     program.write_text(PROGRAM)
     run = subprocess.run(
-        [str(MPIEXEC), "-n", "2", sys.executable, str(program), str(folder)], cwd=ROOT,
-        env={"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PATH": "/usr/bin:/bin",
-             "AGNESI_NUM_THREADS": "1"},
-        capture_output=True, text=True, timeout=240, stdin=subprocess.DEVNULL)
+        [str(MPIEXEC), "-n", "2", sys.executable, str(program), str(folder), request.param],
+        cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, timeout=90,
+        stdin=subprocess.DEVNULL)
     assert run.returncode == 0, run.stderr[-3000:]
-    return [np.load(folder / f"{rank}.npz") for rank in range(2)]
+    return request.param, [np.load(folder / f"{rank}.npz") for rank in range(2)]
 
 
 def test_values_and_gradients_are_those_of_one_process(both):
@@ -61,6 +71,7 @@ def test_values_and_gradients_are_those_of_one_process(both):
     from tests.distributed.test_collectives import serial
 
     stack = ag.tensor(np.stack([programs.given("float64", (4, 3), r) + 0.25 * r for r in range(2)]))
+    _, both = both
     for rank, found in enumerate(both):
         for name in (n for n in found if n.startswith("value ")):
             kind, shape = name[6:].removesuffix(" large"), ("float32", (4, 3))
@@ -77,15 +88,18 @@ def test_values_and_gradients_are_those_of_one_process(both):
 
 
 def test_processes_that_differ_are_told_so_and_go_on(both):
-    for found in both:
-        for text in found["errors"].ravel():
+    for found in both[1]:
+        for text in (*found["errors"].ravel(), *found["model"]):
             assert "do not agree" in text and "rank 0: " in text and "rank 1: " in text
 
 
 def test_who_is_late_is_named_with_both_lines(both):
-    assert "rank 1 did not come within 0.5 seconds" in str(both[0]["late"])
-    assert "rank 0 waits in all_reduce[sum] float32[3] at" in str(both[0]["late"])
-    assert str(both[0]["late"]).count("programs.py:") >= 2
+    how, both = both
+    late = str(both[0]["late"])
+    who = "rank 1" if how == "near" else "a process"  # of other machines nothing is known
+    assert f"{who} did not come within 0.5 seconds" in late
+    assert "rank 0 waits in all_reduce[sum] float32[3] at" in late
+    assert late.count("programs.py:") >= (2 if how == "near" else 1)
     assert "rank 0: send float32[2, 3] at" in str(both[1]["letter"])
     assert "rank 1: recv float32[6] at" in str(both[1]["letter"])
     for found in both:
@@ -96,7 +110,48 @@ def test_data_parallel_training_is_that_of_one_process(both):
     from tests.distributed import training
 
     losses, weights = training.train("mlp", "sgd", [6, 5, 1], False)
-    for found in both:
+    for found in both[1]:
         np.testing.assert_allclose(found["losses"], losses, rtol=1e-5)
         for name, value in weights.items():
             np.testing.assert_allclose(found[f"weight {name}"], value, atol=1e-6)
+
+
+FAILING = """
+import os, signal, sys, time
+import agnesi as ag
+from agnesi import distributed as dist
+
+dist.init(timeout=20)
+dist.barrier()
+try:
+    if dist.rank() == 1 and sys.argv[1] == "raise":
+        raise KeyError("not here")
+    if dist.rank() == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    dist.all_reduce(ag.ones(3))
+except dist.CollectiveError as error:
+    print("told:", error, flush=True)
+    raise
+"""
+
+
+@pytest.mark.parametrize("how", ["raise", "kill"])
+def test_a_job_ends_where_one_raises_or_is_killed(tmp_path, how):
+    program = tmp_path / "failing.py"
+    program.write_text(FAILING)
+    run = subprocess.run(
+        [str(MPIEXEC), "-n", "2", sys.executable, str(program), how], cwd=ROOT, env=ENVIRONMENT,
+        capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    assert run.returncode != 0
+    if how == "raise":
+        assert "KeyError: 'not here'" in run.stderr
+        assert "told: rank 1 has left the group" in run.stdout
+
+
+def test_without_mpi4py_it_is_said_what_to_install(tmp_path):
+    (tmp_path / "mpi4py.py").write_text("raise ImportError('no mpi4py')")
+    program = "from agnesi import distributed as dist; dist.init()"
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
+        env={**ENVIRONMENT, "PMI_SIZE": "2", "PYTHONPATH": f"{tmp_path}:{ROOT / 'src'}"})
+    assert run.returncode == 1 and "pip install mpi4py" in run.stderr

@@ -5,6 +5,7 @@ import ray
 
 import agnesi as ag
 from agnesi import distributed as dist
+from tests.distributed import programs
 
 
 def total(x):
@@ -24,6 +25,10 @@ def raises():
     if dist.rank() == 1:
         raise KeyError("not here")
     dist.all_reduce(ag.ones(3))
+
+
+def other_parameters(server):
+    dist.RayCentral([ag.ones(3)], server, timeout=60)
 
 
 class Average(dist.Rule):
@@ -47,37 +52,51 @@ def converge(server, every, steps):
     return central.values()[0], met
 
 
-def test_rules_meet_in_an_actor():
+@pytest.fixture(scope="module")
+def workers():
+    """Two actors that all tests share, as starting Ray takes seconds."""
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
-        with dist.RayWorkers(2, timeout=30.0) as workers:
-            for rule, every in ((dist.ASGD(), 5), (dist.EASGD(0.3), 1), (Average(), 2)):
-                server = dist.RayCentral.serve(rule)
-                for centre, met in workers.run(converge, server, every, 150):
-                    assert abs(centre - [1.0, 2.0]).max() < 1.05  # between both halves' goals
-                    assert met == 150 // every
-                ray.kill(server)
-            server = dist.RayCentral.serve(dist.ASGD())
-            ray.kill(server)
-            with pytest.raises(dist.CollectiveError, match="parameter server of Ray has died"):
-                workers.run(converge, server, 1, 1)
-        with pytest.raises(TypeError, match=r"must be a dist\.Rule"):
-            dist.RayCentral.serve(3)
+        with dist.RayWorkers(2, timeout=30.0) as found:
+            yield found
     finally:
         ray.shutdown()
 
 
-def test_actors_are_ranks_and_are_started_again():
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    try:
-        with dist.RayWorkers(2, timeout=30.0) as workers:
-            assert workers.run(total, 2.0) == [5.0, 5.0]
-            assert workers.map(abs, [-1, 2, -3]) == [1, 2, 3]
-            with pytest.raises(dist.CollectiveError, match="actor of rank 1 died"):
-                workers.run(dies)
-            assert workers.run(total, 2.0) == [5.0, 5.0]
-            with pytest.raises((KeyError, dist.CollectiveError), match="not here"):
-                workers.run(raises)
-            assert workers.run(total, 2.0) == [5.0, 5.0]
-    finally:
-        ray.shutdown()
+def test_rules_meet_in_an_actor(workers):
+    for rule, every in ((dist.ASGD(), 5), (dist.EASGD(0.3), 1), (Average(), 2)):
+        server = dist.RayCentral.serve(rule)
+        for centre, met in workers.run(converge, server, every, 150):
+            assert abs(centre - [1.0, 2.0]).max() < 1.05  # between both halves' goals
+            assert met == 150 // every
+        with pytest.raises((ValueError, dist.CollectiveError), match=r"float32\[2\].*float32\[3\]"):
+            workers.run(other_parameters, server)
+        ray.kill(server)
+    server = dist.RayCentral.serve(dist.ASGD())
+    ray.kill(server)
+    with pytest.raises(dist.CollectiveError, match="parameter server of Ray has died"):
+        workers.run(converge, server, 1, 1)
+    with pytest.raises(TypeError, match=r"must be a dist\.Rule"):
+        dist.RayCentral.serve(3)
+
+
+def test_actors_that_differ_are_told_so_and_go_on(workers):
+    for how in ("shape", "dtype", "op", "root", "order"):
+        for texts in workers.run(programs.differ, how):
+            assert len(texts) == 2  # eager and compiled
+            for text in texts:
+                assert "do not agree" in text and "rank 0: " in text and "rank 1: " in text
+    for text, _ in workers.run(programs.blocked, "recv"):
+        assert "ranks 0, 1 wait for each other" in text
+    assert workers.run(programs.counted, ag.ones(5))[0][0] == 4.375
+
+
+def test_actors_are_ranks_and_are_started_again(workers):
+    assert workers.run(total, 2.0) == [5.0, 5.0]
+    assert workers.map(abs, [-1, 2, -3]) == [1, 2, 3]
+    with pytest.raises(dist.CollectiveError, match="actor of rank 1 died"):
+        workers.run(dies)
+    assert workers.run(total, 2.0) == [5.0, 5.0]
+    with pytest.raises((KeyError, dist.CollectiveError), match="not here"):
+        workers.run(raises)
+    assert workers.run(total, 2.0) == [5.0, 5.0]

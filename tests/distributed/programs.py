@@ -1,6 +1,7 @@
 """What the processes of the tests run."""
 
 import os
+import sys
 import time
 
 import numpy as np
@@ -149,6 +150,16 @@ def differ(how):
     return found
 
 
+def counted(x):
+    """A result, and whether LLVM had to be loaded for it."""
+    return float(squared(x)), "agnesi.runtime.capi" in sys.modules
+
+
+@ag.jit
+def squared(x):
+    return (x * x - 0.125).sum()
+
+
 def other_letter(group=None):
     """What is sent is not what is expected."""
     try:
@@ -158,6 +169,26 @@ def other_letter(group=None):
             dist.recv(ag.ones(6), source=0, group=group)
     except dist.CollectiveError as error:
         return str(error)
+
+
+def blocked(how):
+    """Processes that wait for each other, for things that neither will do."""
+    x, rank = ag.ones(3), dist.rank()
+
+    def sends(x):
+        for _ in range(3):  # two letters can lie unread
+            dist.send(x, to=1)
+
+    began = time.monotonic()
+    sides = {
+        "recv": (lambda x: dist.recv(x, 1), lambda x: dist.all_reduce(x)),
+        "send": (sends, lambda x: dist.barrier()),
+        "both": (lambda x: dist.recv(x, 1), lambda x: dist.recv(x, 0)),
+    }[how]
+    try:
+        ag.jit(sides[rank])(x)
+    except dist.CollectiveError as error:
+        return str(error), time.monotonic() - began
 
 
 def raises():

@@ -29,6 +29,7 @@ def serial(name, dtype, shape, rank):
     ("float16", (2, 7), ("sum", "mean", "max", "scatter", "exchange")),
     ("uint8", (2, 7), ("sum", "max", "gather")),
     ("float32", (2, 0), ("sum", "gather")),
+    ("float32", (2, 1_050_003), ("sum", "max")),  # results go past the caches
     ("float32", (2, 70_001), FEW),  # more than a slot holds, and no multiple of a vector
     ("float64", (6, 33_333), FEW),
 ])
@@ -100,6 +101,16 @@ def test_all_are_told_what_differs_and_go_on(workers, how):
     assert all(part in text for part in parts for pair in texts for text in pair)
 
 
+@pytest.mark.parametrize("how, first, second", [
+    ("recv", "recv float32[3]", "all_reduce[sum] float32[3]"),
+    ("send", "send float32[3]", "barrier"), ("both", "recv float32[3]", "recv float32[3]")])
+def test_processes_that_wait_for_each_other_are_told(workers, how, first, second):
+    for text, seconds in workers.run(programs.blocked, how):
+        assert "ranks 0, 1 wait for each other" in text and seconds < 8
+        assert f"rank 0: {first} at" in text and f"rank 1: {second}" in text
+        assert text.count("programs.py:") >= 3
+
+
 def test_a_missing_process_is_named_with_both_lines(workers):
     (text, seconds), (other, _) = workers.run(programs.late, 0.4)
     assert "rank 1 did not come within 0.4 seconds" in text
@@ -116,8 +127,11 @@ def test_who_waits_for_one_that_does_not_come_is_told(workers, program):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal")
-def test_a_killed_process_is_reported():
+def test_code_comes_from_the_cache_and_a_killed_process_is_reported():
     with dist.Workers(2, timeout=10.0) as two:
+        programs.squared(ag.ones(5))
+        found = two.run(programs.counted, ag.ones(5))
+        assert found == [(4.375, False)] * 2  # its code is in the cache
         pid = two._processes[1].pid
         with pytest.raises(dist.CollectiveError, match=rf"worker 1 \(process {pid}\) was killed"):
             two.run(programs.killed, signal.SIGKILL)

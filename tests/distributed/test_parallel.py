@@ -53,6 +53,13 @@ def test_options(workers, options, atol):
     check(found, _options(options, compiled), atol)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_decorated_step_is_that_of_all(workers, compiled):
+    serial = training.train("mlp", "sgd", UNEVEN, compiled)
+    check(workers.run(training.decorated, compiled), serial)
+    check([training.decorated(compiled)] * 2, serial)
+
+
 def test_shards_of_their_own(workers):
     _, serial = training.train("mlp", "sgd", [7], False)
     for state in workers.run(training.shards):
@@ -61,7 +68,11 @@ def test_shards_of_their_own(workers):
 
 
 def test_another_model_is_refused_in_all(workers):
-    for text in workers.run(training.other_model):
-        assert "[1, 3]" in text and "[1, 4]" in text
+    for texts in workers.run(training.other_model):
+        assert len(texts) == 4 and all("do not agree" in text for text in texts)
+        assert "weight float32[1, 3]" in texts[0] and "weight float32[1, 4]" in texts[0]
+        for text, what in zip(texts[1:], ("data_parallel", "same_state", "Central"), strict=True):
+            assert f"rank 0: {what}" in text and f"rank 1: {what}" in text
+            assert "of 4 tensors, 12 elements" in text and "of 6 tensors, 18 elements" in text
     with pytest.raises(TypeError, match="takes a module and its optimizer"):
         dist.data_parallel(3, 4)

@@ -65,11 +65,37 @@ def train(kind, name, sizes, compiled, clip=False, accumulate=1, **options):
 
 
 def other_model():
-    model = nn.Linear(3 + dist.rank(), 1)
-    try:
-        dist.data_parallel(model, ag.optim.SGD(model.parameters(), lr=0.1))
-    except dist.CollectiveError as error:
-        return str(error)
+    """Models of other shapes, of other lengths, and other parameters of a centre."""
+    rank, found = dist.rank(), []
+    longer = nn.Sequential(*[nn.Linear(2, 2) for _ in range(2 + rank)])
+    wide = nn.Linear(3 + rank, 1)
+    for make in (lambda: dist.data_parallel(wide, ag.optim.SGD(wide.parameters(), lr=0.1)),
+                 lambda: dist.data_parallel(longer, ag.optim.SGD(longer.parameters(), lr=0.1)),
+                 lambda: dist.Zero(longer, lambda ps: ag.optim.SGD(ps, lr=0.1)),
+                 lambda: dist.Central(longer, dist.ASGD())):
+        try:
+            make()
+        except dist.CollectiveError as error:
+            found.append(str(error))
+    return found
+
+
+def decorated(compiled):
+    """A step that knows nothing of other processes."""
+    model = net("mlp")
+    opt = optimizer("sgd", model)
+
+    @dist.data_parallel(model, opt)
+    def step(x, y):
+        opt.zero_grad()
+        loss = ((model(x) - y) ** 2).sum(axis=1).mean()
+        loss.backward()
+        opt.step()
+        return loss
+
+    run = ag.jit(step) if compiled else step
+    losses = [float(run(x, y)) for x, y in batches("mlp", [6, 5, 1, 6])]
+    return losses, {k: v.numpy() for k, v in model.state_dict().items()}
 
 
 def shards():

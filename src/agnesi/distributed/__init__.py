@@ -2,6 +2,7 @@
 
 from agnesi.core.support.errors import CollectiveError as CollectiveError
 from agnesi.core.support.exports import shown as _shown
+from agnesi.distributed.agreement import same_state as same_state
 from agnesi.distributed.batches import ShardedBatches as ShardedBatches
 from agnesi.distributed.blocks import map_blocks as map_blocks
 from agnesi.distributed.central import ASGD as ASGD
@@ -34,7 +35,6 @@ from agnesi.distributed.store import KVStore as KVStore
 from agnesi.distributed.tensor_parallel import ColumnLinear as ColumnLinear
 from agnesi.distributed.tensor_parallel import RowLinear as RowLinear
 from agnesi.distributed.tensor_parallel import ShardedEmbedding as ShardedEmbedding
-from agnesi.distributed.tensor_parallel import same_state as same_state
 from agnesi.distributed.workers import Workers as Workers
 from agnesi.distributed.world import init as init
 from agnesi.distributed.world import make_group as make_group

@@ -15,6 +15,7 @@ import numpy as np
 from agnesi.core.support.errors import CollectiveError, at
 from agnesi.core.tensor import Tensor
 from agnesi.distributed import locks, memory
+from agnesi.distributed.agreement import compare_tensors
 from agnesi.distributed.flat import Flat, checked
 from agnesi.distributed.group import TIMEOUT, Group
 from agnesi.distributed.world import world
@@ -137,6 +138,11 @@ class Central:
     timeout : float
         Seconds after which waiting for another worker's exchange is an error.
 
+    Raises
+    ------
+    CollectiveError
+        If a process has other parameters.
+
     See Also
     --------
     distributed.ASGD, distributed.EASGD, distributed.launch
@@ -166,6 +172,7 @@ class Central:
         self.rule, self.every, self.timeout = rule, every, timeout
         self._calls = 0
         group = world(group)
+        compare_tensors("Central", (("", p) for p in self.parameters), group)
         self._half = sum(p.data.nbytes for p in self.parameters)
         size = _HALVES + 2 * self._half
         if group.rank == 0:

@@ -30,6 +30,10 @@ class Flat:
             found.setdefault(p.dtype, []).append(p.data.ravel())
         return {dtype: np.concatenate(parts) for dtype, parts in found.items()}
 
+    def types(self) -> list[str]:
+        """Dtype and shape of each parameter, to be compared."""
+        return [f"{p.dtype}{list(p.shape)}" for p in self.parameters]
+
     def split(self, rows: Rows) -> list[np.ndarray]:
         """An array for each parameter."""
         starts = dict.fromkeys(rows, 0)

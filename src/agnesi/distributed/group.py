@@ -20,6 +20,7 @@ from agnesi.core.support.forks import at_fork
 from agnesi.core.support.host import cores
 from agnesi.distributed import locks, memory
 from agnesi.distributed.memory import Segment
+from agnesi.distributed.signatures import circle, doing, shown_text, signature
 
 #: Seconds that a process waits for another one, unless ``init`` says otherwise.
 TIMEOUT = 300.0
@@ -132,10 +133,10 @@ class Group:
         self._native.spent = self._native.blocked = 0
         return max(0.0, 1 - blocked / spent) if spent else math.nan
 
-    def barrier(self, name: str = "barrier") -> None:
-        """Wait until all processes are here."""
-        text = f"{name}\n{location(user_where(3))}".encode()[: native.TEXT_BYTES - 1]
-        self.run("barrier", 0, 0, 0, 1, 0, 0, 0, (), text.ljust(native.TEXT_BYTES, b"\0"))
+    def barrier(self, name: str = "barrier", agreed: int = 0) -> None:
+        """Wait until all processes are here, which must have the same number to compare."""
+        text = shown_text(name, location(user_where(3))).ljust(native.TEXT_BYTES, b"\0")
+        self.run("barrier", 0, agreed, 0, 1, 0, 0, 0, (), text)
 
     def share(self, data: bytes, root: int = 0) -> bytes:
         """The bytes that process ``root`` has, of any length."""
@@ -146,10 +147,10 @@ class Group:
         return self._spread(room, root).tobytes()
 
     def _spread(self, x: np.ndarray, root: int) -> np.ndarray:
-        text = f"broadcast {x.dtype}\n{location(user_where(3))}".encode()
+        text = shown_text(f"broadcast {x.dtype}", location(user_where(3)))
         found = np.empty_like(x)
         self.run("broadcast", 0, x.dtype.num, root, x.itemsize, x.ctypes.data, found.ctypes.data,
-                 x.nbytes, x.shape, text[: native.TEXT_BYTES - 1].ljust(native.TEXT_BYTES, b"\0"))
+                 x.nbytes, x.shape, text.ljust(native.TEXT_BYTES, b"\0"))
         return found
 
     def part(self, ranks: Sequence[int]) -> Group | None:
@@ -220,6 +221,10 @@ class Group:
             pid = s.word(s.control(peer) + memory.PID)
             return (f"rank {peer} (process {pid}) has ended, {self._last(peer)}, while "
                     f"{self._here()}")
+        if waiting := sorted(circle(s, self.rank, peer)):
+            sides = (f"\n  rank {q}: {doing(s, q)}" for q in waiting)
+            return (f"ranks {', '.join(map(str, waiting))} wait for each other, each for "
+                    f"what the next does not do before:{''.join(sides)}")
         return self._late(peer, f"rank {peer}", f", {self._last(peer)}")
 
     def _late(self, peer: int, who: str, last: str = "") -> str:
@@ -241,30 +246,17 @@ class Group:
         locks.release(file, _LIFE_OFFSET + peer)
         return True
 
-    def _signature(self, place: int) -> tuple[int, str]:
-        """The number of a collective and what a process says of it."""
-        s = self.segment
-        ndim = s.word(place + 32)
-        shape = ", ".join(str(s.word(place + 40 + 8 * i)) for i in range(ndim))
-        name, _, line = s.text(place + native.TEXT, native.TEXT_BYTES).partition("\n")
-        return s.word(place), f"{name}[{shape}] at {line}" if name else ""
-
-    def doing(self, rank: int) -> str:
-        """The last collective that a process has begun, and its line."""
-        control = self.segment.control(rank)
-        found = max(self._signature(control + place) for place in native.SIGNATURES)
-        return found[1]
-
     def _here(self) -> str:
-        return f"rank {self.rank} waits in {self.doing(self.rank) or 'its first collective'}"
+        mine = doing(self.segment, self.rank) or "its first collective"
+        return f"rank {self.rank} waits in {mine}"
 
     def _last(self, peer: int) -> str:
-        found = self.doing(peer)
+        found = doing(self.segment, peer)
         return f"last seen in {found}" if found else "before its first collective"
 
     def _differ(self) -> str:
         place = native.SIGNATURES[self._native.calls & 1]
-        return self._sides([self._signature(self.segment.control(q) + place)[1]
+        return self._sides([signature(self.segment, self.segment.control(q) + place)
                             for q in range(self.size)])
 
     def _sides(self, texts: Sequence[str]) -> str:
@@ -276,7 +268,7 @@ class Group:
 
     def _differ_from(self, peer: int) -> str:
         s = self.segment
-        mine = self._signature(s.control(self.rank) + native.RECEIVING)[1]
+        mine = signature(s, s.control(self.rank) + native.RECEIVING)
         reason = (f"what rank {peer} sent is not what rank {self.rank} receives:"
                   f"\n  rank {peer}: {self._theirs(peer)}\n  rank {self.rank}: {mine}")
         self.give_up(reason)
@@ -288,7 +280,7 @@ class Group:
         number = s.word(s.control(self.rank) + native.RECEIVING)
         room = 2 * (s.letter + native.LETTER) + native.BOX
         box = s.mails + (peer * self.size + self.rank) * room + native.BOX
-        return self._signature(box + (number & 1) * (s.letter + native.LETTER))[1]
+        return signature(s, box + (number & 1) * (s.letter + native.LETTER))
 
     # -- failing ----------------------------------------------------------------------------
     def _tell(self, reason: Any) -> None:

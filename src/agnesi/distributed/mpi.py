@@ -13,16 +13,20 @@ from agnesi.core.support.forks import unforked
 from agnesi.distributed import memory
 from agnesi.distributed.group import Group, skip_number
 from agnesi.distributed.memory import Segment
+from agnesi.distributed.signatures import signature
 
 #: C functions by kind, as ``KINDS`` has them; those with ``_c`` count in 64 bits (MPI 4).
 _FUNCTIONS = ("MPI_Ibarrier", "MPI_Iallreduce_c", "MPI_Iallgather_c",
               "MPI_Ireduce_scatter_block_c", "MPI_Ibcast_c", "MPI_Ialltoall_c", "MPI_Isend_c",
               "MPI_Irecv_c")
 _TYPES = {"int32": "INT32_T", "int64": "INT64_T", "float32": "FLOAT", "float64": "DOUBLE"}
+#: The same that return when it is done, where nobody has to be waited for; a barrier has been met.
+_AT_ONCE = ("MPI_Allreduce_c", "MPI_Allgather_c", "MPI_Reduce_scatter_block_c", "MPI_Bcast_c",
+            "MPI_Alltoall_c")
 #: Within a control block: what another process said that it sends.
 _HEARD = 6144
 #: Where the table has functions, types, operations (``runtime/native/mpi.ll``), and its words.
-_BY_KIND, _BY_TYPE, _BY_OP, _WORDS = 8, 16, 32, 48
+_BY_KIND, _BY_TYPE, _BY_OP, _AT_ONCE_BY_KIND, _WORDS = 8, 16, 32, 48, 54
 
 
 def world_group(timeout: float, check: bool) -> Group:
@@ -45,14 +49,16 @@ def world_group(timeout: float, check: bool) -> Group:
 class MPIGroup(Group):
     """Processes of a communicator of mpi4py.
 
-    Those of one machine also share the memory in which each says what it is about to do, so that
-    errors name who is late, or has ended, and its line.
+    Those of one machine also share the memory in which each says what it is about to do, and wait
+    there for each other, so that errors name who is late, or has ended, and its line.
     """
 
     def __init__(self, mpi: Any, comm: Any, timeout: float, check: bool) -> None:
         self.mpi, self.comm, self.check = mpi, comm, check
-        super().__init__(comm.Get_rank(), comm.Get_size(), _board(mpi, comm), timeout,
-                         _table(mpi, comm, check))
+        board = _board(mpi, comm)
+        self._near = board is not None  # all processes are on this machine
+        super().__init__(comm.Get_rank(), comm.Get_size(), board, timeout,
+                         _table(mpi, comm, check, self._near))
 
     def part(self, ranks: Sequence[int]) -> Group | None:
         """A group of some of the processes, by a communicator of its own."""
@@ -68,35 +74,18 @@ class MPIGroup(Group):
         """Whether the library lets a thread beside the program call it."""
         return bool(self.mpi.Query_thread() >= self.mpi.THREAD_MULTIPLE)
 
-    @property
-    def _seen(self) -> bool:
-        """Whether all processes are on this machine."""
-        return bool(self.segment.size == self.size)
-
     def _over(self, peer: int) -> str:
-        if not self._seen:
-            return self._late(0, "a process")
-        behind = self._behind()
-        for q in behind:
-            if reason := super()._over(q):
-                return reason
-        s = self.segment
-        return s.text(memory.REASON, memory.REASON_BYTES) if s.word(memory.GIVEN_UP) else ""
-
-    def _behind(self) -> list[int]:
-        """Who has begun fewer collectives than this process, or has what it waits for to send."""
-        s = self.segment
-        begun = [max(s.word(s.control(q) + place) for place in native.SIGNATURES)
-                 for q in range(self.size)]
-        found = [q for q in range(self.size) if begun[q] < begun[self.rank]]
-        return found or [q for q in range(self.size) if q != self.rank]
+        known = self._near or self.segment.word(memory.GIVEN_UP)
+        return super()._over(peer) if known else self._late(0, "a process")
 
     def _theirs(self, peer: int) -> str:
-        return self._signature(self.segment.control(self.rank) + _HEARD)[1]
+        return signature(self.segment, self.segment.control(self.rank) + _HEARD)
 
     def _differ(self) -> str:
+        if self._near:
+            return super()._differ()
         place = native.SIGNATURES[self._native.calls & 1]
-        mine = self._signature(self.segment.control(self.rank) + place)[1]
+        mine = signature(self.segment, self.segment.control(self.rank) + place)
         return self._sides(self.comm.allgather(mine))
 
 
@@ -116,7 +105,7 @@ def _board(mpi: Any, comm: Any) -> Segment | None:
 
 
 @unforked()
-def _table(mpi: Any, comm: Any, check: bool) -> Any:
+def _table(mpi: Any, comm: Any, check: bool, near: bool) -> Any:
     """Handles and addresses, which native code reads."""
     library = ctypes.CDLL(mpi.__file__)  # the C library is among what it has loaded
     table = (ctypes.c_int64 * _WORDS)()
@@ -128,6 +117,9 @@ def _table(mpi: Any, comm: Any, check: bool) -> Any:
                  mpi._handleof(mpi.INT64_T), mpi._handleof(mpi.MAX), int(check)]
     for i, name in enumerate(_FUNCTIONS):
         table[_BY_KIND + i] = function(name)
+    table[_AT_ONCE_BY_KIND] = int(near)
+    for i, name in enumerate(_AT_ONCE, 1):
+        table[_AT_ONCE_BY_KIND + i] = function(name)
     for i, name in enumerate(native.REDUCTIONS):
         op, dtype = name.split()
         table[_BY_TYPE + i] = mpi._handleof(getattr(mpi, _TYPES[dtype]))

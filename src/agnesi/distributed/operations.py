@@ -17,6 +17,7 @@ from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.group import GROUPS, KINDS, Group
+from agnesi.distributed.signatures import shown_text
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import zeros_like
 from agnesi.ops.base.movement import moveaxis
@@ -162,13 +163,6 @@ class Collective(Op):
         """Where this process has the extreme, and how many have it."""
         mine = cast(x == y, x.dtype)
         return mine, self._also("all_reduce", mine, "sum")
-
-
-def shown_text(first: str, line: str) -> bytes:
-    """What others are shown: an operation, then a line; its end, where it is long."""
-    head, tail = f"{first}\n".encode(), line.encode()
-    room = native.TEXT_BYTES - 1 - len(head)
-    return head + (tail if len(tail) <= room else b"..." + tail[3 - room:])
 
 
 def issue(op: Collective, x: Tensor) -> Tensor:

@@ -23,7 +23,8 @@ from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.distributed.group import GROUPS, KINDS, Group
-from agnesi.distributed.operations import collective, shown_text
+from agnesi.distributed.operations import collective
+from agnesi.distributed.signatures import shown_text
 
 
 @record

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 import numpy as np
 
 from agnesi.api.functions import sum as _sum
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.support.errors import at, typed
+from agnesi.core.support.tree import map_leaves
 from agnesi.core.tensor import Tensor
+from agnesi.distributed.agreement import compare_tensors
 from agnesi.distributed.collectives import all_reduce, broadcast
 from agnesi.distributed.group import Group
 from agnesi.distributed.overlap import Pending
@@ -41,14 +45,38 @@ class DataParallel(Shares):
         self.model, self.optimizer = model, optimizer
         self.bucket_bytes, self.compress = bucket_bytes, compress
         self._reduced = False
+        state = _state(model, optimizer)
+        compare_tensors(f"data_parallel({type(model).__name__})", state, group)
         with no_grad():
-            for t in _state(model, optimizer):
+            for _, t in state:
                 t.copy_(broadcast(t, 0, group))
         if share_batch_norm:
             for module in model.modules():
                 if isinstance(module, BatchNorm1d):
                     module.totals = self._total
         optimizer.before_update.append(self._before)
+
+    def __call__(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        """Let a step that was written for one process be that of all: a decorator.
+
+        Parameters
+        ----------
+        step : callable
+            Takes tensors with an example per row, trains, and returns means over the examples,
+            such as the loss, or a nest of them.
+
+        Returns
+        -------
+        callable
+            Takes the whole batch in all processes, of which ``step`` gets this process's part, and
+            returns the means over the whole batch.
+        """
+        @wraps(step)
+        def parallel_step(*batch: Any) -> Any:
+            parts = self.split(*batch)
+            return map_leaves(self.mean, step(*(parts if len(batch) > 1 else (parts,))))
+
+        return parallel_step
 
     # -- gradients ----------------------------------------------------------------------------
     def reduce(self) -> None:
@@ -110,12 +138,13 @@ class DataParallel(Shares):
                 module.totals = None
 
 
-def _state(model: Module, optimizer: Optimizer) -> Iterable[Tensor]:
-    """All that must be the same in all processes, in one order."""
-    seen: dict[int, Tensor] = {}
-    for t in (*model.parameters(), *model.buffers(), *optimizer.parameters):
-        seen.setdefault(id(t), t)
-    return seen.values()
+def _state(model: Module, optimizer: Optimizer) -> list[tuple[str, Tensor]]:
+    """All that must be the same in all processes, with names, in one order."""
+    seen: dict[int, tuple[str, Tensor]] = {}
+    for name, t in (*model.named_parameters(), *model.named_buffers(),
+                    *(("", p) for p in optimizer.parameters)):
+        seen.setdefault(id(t), (name, t))
+    return list(seen.values())
 
 
 def _buckets(owners: list[Tensor], most: int) -> list[list[Tensor]]:
@@ -173,7 +202,8 @@ def data_parallel(model: Module, optimizer: Optimizer, group: Group | None = Non
     -------
     DataParallel
         With ``split`` for batches that all have, ``count`` for batches of each process's own,
-        ``mean`` for losses to be shown.
+        ``mean`` for losses to be shown.  As a decorator of a step it does what ``split`` and
+        ``mean`` do.
 
     Raises
     ------
@@ -201,6 +231,19 @@ def data_parallel(model: Module, optimizer: Optimizer, group: Group | None = Non
     ...     loss.backward()
     ...     optimizer.step()
     ...     return parallel.mean(loss)
+    >>> step(ag.ones((5, 3)), ag.ones((5, 1))).shape
+    ()
+
+    The same as a decorator of a step that knows nothing of other processes:
+
+    >>> @ag.jit
+    ... @parallel
+    ... def step(x, y):
+    ...     loss = ((net(x) - y) ** 2).mean()
+    ...     optimizer.zero_grad()
+    ...     loss.backward()
+    ...     optimizer.step()
+    ...     return loss
     >>> step(ag.ones((5, 3)), ag.ones((5, 1))).shape
     ()
     """

@@ -34,7 +34,7 @@ class RayCentral:
     Raises
     ------
     ValueError
-        If ``every`` is no number of batches.
+        If ``every`` is no number of batches, or the centre has other parameters.
     CollectiveError
         If the server is gone, or does not answer in time.
 
@@ -49,7 +49,12 @@ class RayCentral:
         self._ray: Any = import_module("ray")
         self.server, self.every, self.timeout = server, every, timeout
         self._flat, self._calls = Flat(model), 0
-        self._last: Rows = self._asked(server.begin.remote(self._flat.rows()))
+        mine = self._flat.types()
+        self._last: Rows
+        self._last, theirs = self._asked(server.begin.remote(self._flat.rows(), mine))
+        if mine != theirs:
+            raise ValueError(at(f"RayCentral: the centre has {', '.join(theirs)}, and this worker "
+                                f"{', '.join(mine)}"))
         self._flat.take(self._last)
 
     @staticmethod
@@ -121,10 +126,13 @@ class _Server:
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
         self.centre: Rows = {}
+        self.types: list[str] = []
 
-    def begin(self, rows: Rows) -> Rows:
-        self.centre = self.centre or rows
-        return self.centre
+    def begin(self, rows: Rows, types: list[str]) -> tuple[Rows, list[str]]:
+        """The centre, and what it is made of; both are the first worker's at first."""
+        if not self.centre:
+            self.centre, self.types = rows, types
+        return self.centre, self.types
 
     def values(self) -> Rows:
         return self.centre

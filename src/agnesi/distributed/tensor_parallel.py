@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.custom import custom_vjp
-from agnesi.autodiff.recording import no_grad
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.distributed.collectives import all_gather, all_reduce, broadcast
+from agnesi.distributed.collectives import all_gather, all_reduce
 from agnesi.distributed.group import Group
 from agnesi.distributed.world import world
 from agnesi.nn.base.module import Module
@@ -180,30 +179,3 @@ class ShardedEmbedding(Module):
         found = self.weight[where(mine, places, 0)] * cast(mine, self.weight.dtype)[..., None]
         total: Tensor = self._shared.summed(found)
         return total
-
-
-def same_state(module: Module, group: Group | None = None) -> Module:
-    """Give a module, before it is cut, the weights of rank 0 in all processes.
-
-    Parameters
-    ----------
-    module : Module
-        Its parameters and buffers change in place.
-    group : Group, optional
-        Which processes; all by default.
-
-    Returns
-    -------
-    Module
-        The same one.
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> from agnesi import distributed as dist
-    >>> layer = dist.same_state(ag.nn.Linear(2, 1))
-    """
-    with no_grad():
-        for t in (*module.parameters(), *module.buffers()):
-            t.copy_(broadcast(t, 0, group))
-    return module

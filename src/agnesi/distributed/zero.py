@@ -11,7 +11,8 @@ import numpy as np
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.support.errors import StateError, at, typed
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.distributed.collectives import all_gather, all_reduce, broadcast, reduce_scatter
+from agnesi.distributed.agreement import same_state
+from agnesi.distributed.collectives import all_gather, all_reduce, reduce_scatter
 from agnesi.distributed.group import Group
 from agnesi.distributed.shares import Shares, led_in
 from agnesi.distributed.world import world
@@ -83,9 +84,7 @@ class Zero(Shares):
         self.model, self.stage, found = model, stage, world(group)
         self._owners = dict(model.named_parameters())
         self._shapes = {name: tuple(p.shape) for name, p in self._owners.items()}
-        with no_grad():
-            for t in (*self._owners.values(), *model.buffers()):
-                t.copy_(broadcast(t, 0, found))
+        same_state(model, found)
         self.shards: dict[str, Any] = {
             name: wrap(_part(p.data, found)) for name, p in self._owners.items()}
         for shard in self.shards.values():

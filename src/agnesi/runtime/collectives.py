@@ -29,10 +29,16 @@ JOBS = 64 * 64 * 8
 #: Whom the checker is asked about where a thread of this process is waited for, which may want
 #: Python's lock; and where it was waited for too long.
 GIVE_WAY, GIVE_UP = -(1 << 40), -(1 << 40) - 1
+#: Bytes from which on results go past the caches.
+_STREAM_BYTES = 8 << 20
 #: Where control blocks begin, and bytes of one.
 CONTROLS, CONTROL = 4096, 8192
-#: Within a control block: what a process is about to do, in two places, and to receive; the text.
-SIGNATURES, RECEIVING, TEXT = (512, 2048), 4096, 130 * 8
+#: Within a control block: the word that a process waits for, what it is to become, whose it is;
+#: where it says what it does; what it is about to do with others, in two places, and to receive.
+WAITED, DOING = 80, 104
+SIGNATURES, RECEIVING = (512, 2048), 4096
+#: Within what it is about to do: the text.
+TEXT = 130 * 8
 #: Beside a letter's bytes, and beside the letters between two processes.
 LETTER, BOX = 2048, 128
 MOST_GROUPS, MOST_RANKS = 256, 256
@@ -79,38 +85,69 @@ def source() -> str:
     numbers.update({
         "yields": str(_YIELD_SPINS), "polling": str(_POLLING_YIELD_SPINS),
         "naps": str(_SLEEP_SPINS),
-        "text": str(TEXT_BYTES), "give.way": str(GIVE_WAY), "give.up": str(GIVE_UP),
+        "text": str(TEXT_BYTES), "stream": str(_STREAM_BYTES),
+        "give.way": str(GIVE_WAY), "give.up": str(GIVE_UP),
         "patience": str(_MAX_SLEEPS), "monotonic": "6" if host.SYSTEM == "darwin" else "1"})
     for name, number in numbers.items():
         text = text.replace("{" + name + "}", number)
-    table = ", ".join(f"ptr @reduce{i}" for i in range(len(REDUCTIONS)))
-    parts = [_reduction(i, *name.split()) for i, name in enumerate(REDUCTIONS)]
-    combines = f"@combines = internal constant [{len(REDUCTIONS)} x ptr] [{table}]\n"
-    return "\n".join((text, combines, *parts, support.dozing())) + support.relaxing()
+    parts = []
+    for table in ("combines", "streams"):
+        entries = ", ".join(f"ptr @{table}{i}" for i in range(len(REDUCTIONS)))
+        parts.append(f"@{table} = internal constant [{len(REDUCTIONS)} x ptr] [{entries}]\n")
+        parts += [_reduction(f"{table}{i}", *name.split(), table == "streams")
+                  for i, name in enumerate(REDUCTIONS)]
+    parts += sorted({_declared(op, dtype) for op, dtype in map(str.split, REDUCTIONS)})
+    return "\n".join((text, *parts, _STREAM, support.dozing())) + support.relaxing()
 
 
-def _reduction(number: int, op: str, dtype: str) -> str:
+#: Copies past the caches to where a line of them begins.
+_STREAM = """
+define internal void @stream(ptr %to, ptr %from, i64 %n) nounwind {
+entry:
+  %whole = and i64 %n, -64
+  br label %head
+head:
+  %i = phi i64 [0, %entry], [%i1, %body]
+  %more = icmp ult i64 %i, %whole
+  br i1 %more, label %body, label %rest
+body:
+  %a = getelementptr i8, ptr %from, i64 %i
+  %b = getelementptr i8, ptr %to, i64 %i
+  %x = load <16 x i32>, ptr %a, align 4
+  store <16 x i32> %x, ptr %b, align 64, !nontemporal !{i32 1}
+  %i1 = add i64 %i, 64
+  br label %head
+rest:
+  %left = and i64 %n, 63
+  %a1 = getelementptr i8, ptr %from, i64 %whole
+  %b1 = getelementptr i8, ptr %to, i64 %whole
+  call void @llvm.memcpy.p0.p0.i64(ptr %b1, ptr %a1, i64 %left, i1 false)
+  ret void
+}
+"""
+
+
+def _reduction(name: str, op: str, dtype: str, streaming: bool) -> str:
     """``void (to, table of sources, how many, elements)``: several vectors at once, then the rest.
 
-    Sources are taken in their order, so that all processes find the same.
+    Sources are taken in their order, so that all processes find the same.  One that streams has a
+    second target behind the first, which begins at a line of the caches.
     """
     one = _TYPES[dtype]
     width = _VECTOR_BYTES // int(dtype[-2:]) * 8
+    second = "ptr %second, " if streaming else ""
     return (
-        f"define internal void @reduce{number}(ptr %to, ptr %table, i64 %many, i64 %n) nounwind"
+        f"define internal void @{name}(ptr %to, {second}ptr %table, i64 %many, i64 %n) nounwind"
         f" {{\nentry:\n  %whole = and i64 %n, {-width * _VECTORS_IN_FLIGHT}\n  br label %v\n"
-        + _loop(
-            "v", f"<{width} x {one}>", one, _VECTORS_IN_FLIGHT, op, ("0", "entry"), "%whole", "s"
-        )
-        + _loop("s", one, one, 1, op, ("%v.i", "v"), "%n", "end")
+        + _loop("v", f"<{width} x {one}>", one, _VECTORS_IN_FLIGHT, op, ("0", "entry"), "%whole",
+                "s", streaming)
+        + _loop("s", one, one, 1, op, ("%v.i", "v"), "%n", "end", streaming)
         + "end:\n  ret void\n}\n"
-        + _declared(op, f"<{width} x {one}>")
-        + _declared(op, one)
     )
 
 
 def _loop(name: str, type_: str, one: str, lines: int, op: str, first: tuple[str, str], end: str,
-          after: str) -> str:
+          after: str, streaming: bool) -> str:
     """A loop over elements, within which one over sources, with so many values in flight."""
     def values(prefix: str, pointer: str) -> str:
         text = (f"  %{prefix}.p = load ptr, ptr {pointer}\n"
@@ -135,11 +172,14 @@ def _loop(name: str, type_: str, one: str, lines: int, op: str, first: tuple[str
              + values(f"{name}b", f"%{name}.at"))
     for j in range(lines):
         text += _combined(f"%{name}.t{j}", op, type_, f"%{name}.s{j}", f"%{name}b.x{j}")
-    text += (f"  %{name}.q1 = add i64 %{name}.q, 1\n  br label %{name}.head\n{name}.put:\n"
-             f"  %{name}.o = getelementptr {one}, ptr %to, i64 %{name}.i\n")
-    for j in range(lines):
-        text += (f"  %{name}.o{j} = getelementptr {type_}, ptr %{name}.o, i64 {j}\n"
-                 f"  store {type_} %{name}.s{j}, ptr %{name}.o{j}, align {_align(one)}\n")
+    text += f"  %{name}.q1 = add i64 %{name}.q, 1\n  br label %{name}.head\n{name}.put:\n"
+    past = ", align 64, !nontemporal !{i32 1}" if streaming and type_ != one else None
+    for target, how in (("to", past), ("second", None))[: 1 + streaming]:
+        text += f"  %{name}.{target} = getelementptr {one}, ptr %{target}, i64 %{name}.i\n"
+        for j in range(lines):
+            text += (f"  %{name}.{target}{j} = getelementptr {type_}, ptr %{name}.{target}, "
+                     f"i64 {j}\n  store {type_} %{name}.s{j}, ptr %{name}.{target}{j}"
+                     f"{how or f', align {_align(one)}'}\n")
     return text + f"  %{name}.i1 = add i64 %{name}.i, {step}\n  br label %{name}\n"
 
 
@@ -158,7 +198,9 @@ def _extreme(op: str, type_: str) -> str:
     return f"llvm.{op}imum.{lanes}{'f32' if 'float' in type_ else 'f64'}"
 
 
-def _declared(op: str, type_: str) -> str:
-    if op == "sum":
-        return ""
-    return f"declare {type_} @{_extreme(op, type_)}({type_}, {type_})\n"
+def _declared(op: str, dtype: str) -> str:
+    """Declarations of what reduces numbers and vectors."""
+    one = _TYPES[dtype]
+    vector = f"<{_VECTOR_BYTES // int(dtype[-2:]) * 8} x {one}>"
+    return "" if op == "sum" else "".join(
+        f"declare {type_} @{_extreme(op, type_)}({type_}, {type_})\n" for type_ in (one, vector))

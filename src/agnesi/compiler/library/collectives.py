@@ -11,6 +11,7 @@ from agnesi.runtime import collectives as native
 
 CONTROLS, CONTROL, SIGNATURES = native.CONTROLS, native.CONTROL, native.SIGNATURES
 RECEIVING, TEXT, TEXT_BYTES = native.RECEIVING, native.TEXT, native.TEXT_BYTES
+WAITED, DOING = native.WAITED, native.DOING
 LETTER, BOX = native.LETTER, native.BOX
 JOBS, GIVE_WAY, GIVE_UP = native.JOBS, native.GIVE_WAY, native.GIVE_UP
 MOST_GROUPS, MOST_RANKS = native.MOST_GROUPS, native.MOST_RANKS

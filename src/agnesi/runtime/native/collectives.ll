@@ -19,7 +19,8 @@
 ; The checker is asked about a process that is waited for; -1 says that processes differ, -2 - p
 ; that what process p sent does.  {waiter} is the same for the thread of the program, which waits for
 ; that of the group: {give.way} lets other threads of Python go on, {give.up} ends all.
-; Byte 64 of the memory is not zero where the group was given up.
+; Byte 64 of the memory is not zero where the group was given up.  At byte 128 is the last collective
+; that all are to finish by a function that waits without end (mpi.ll); -1: there will be no other.
 ; Results: 0 done; 1 no such group; 2 the processes differ; 3 another thread is in the group; else
 ; what the checker returned.
 
@@ -49,8 +50,9 @@ define internal i64 @least(i64 %a, i64 %b) nounwind alwaysinline {
   ret i64 %m
 }
 
-; The control block of process %q: @posted; from byte 512 on what it is about to do, in turns; from
-; byte 4096 on what it is about to receive.
+; The control block of process %q: @posted; from byte 80 on the word that it waits for, how large that
+; has to become, and whose it is; at byte 104 where it says what it does; from byte 512 on what it is
+; about to do together with others, in turns; from byte 4096 on what it is about to send or receive.
 define internal ptr @control(ptr %g, i64 %q) nounwind alwaysinline {
   %base = load ptr, ptr %g
   %skip = shl i64 %q, 13
@@ -89,7 +91,7 @@ entry:
   %sleepers = getelementptr i8, ptr %word, i64 8
   br label %look
 look:
-  %turn = phi i64 [0, %entry], [%next, %spin], [%next, %give], [%yields, %ask]
+  %turn = phi i64 [0, %entry], [%next, %spin], [%next, %give], [%yields, %consult]
   %now = load atomic i64, ptr %word acquire, align 8
   %there = icmp sge i64 %now, %least
   br i1 %there, label %done, label %tired
@@ -122,6 +124,11 @@ wake:
   br i1 %come, label %done, label %ask
 ask:
   %own = icmp eq i64 %peer, {give.way}
+  br i1 %own, label %consult, label %note
+note:
+  call void @note(ptr %g, ptr %word, i64 %least, i64 %peer)
+  br label %consult
+consult:
   %which = select i1 %own, i64 {waiter}, i64 {checker}
   %checker = call i64 @word(ptr %g, i64 %which)
   %function = inttoptr i64 %checker to ptr
@@ -132,6 +139,38 @@ failed:
   ret i32 %told
 done:
   ret i32 0
+}
+
+; Let others know what this process waits for, which is true until the word is as large.
+define internal void @note(ptr %g, ptr %word, i64 %least, i64 %peer) nounwind {
+  %base = call i64 @word(ptr %g, i64 0)
+  %address = ptrtoint ptr %word to i64
+  %far = sub i64 %address, %base
+  %rank = call i64 @word(ptr %g, i64 {rank})
+  %block = call ptr @control(ptr %g, i64 %rank)
+  %place = getelementptr i8, ptr %block, i64 80
+  store atomic i64 0, ptr %place seq_cst, align 8
+  call void @set(ptr %block, i64 11, i64 %least)
+  call void @set(ptr %block, i64 12, i64 %peer)
+  store atomic i64 %far, ptr %place seq_cst, align 8
+  ret void
+}
+
+; Where in the own control block it says what this process does now; zero: nowhere yet.
+define internal void @now(ptr %g, i64 %place) nounwind {
+  %rank = call i64 @word(ptr %g, i64 {rank})
+  %block = call ptr @control(ptr %g, i64 %rank)
+  call void @set(ptr %block, i64 13, i64 %place)
+  ret void
+}
+
+; The same, for collective number %number.
+define internal void @now_in(ptr %g, i64 %number) nounwind {
+  %odd = and i64 %number, 1
+  %skip = mul i64 %odd, 1536
+  %far = add i64 %skip, 512
+  call void @now(ptr %g, i64 %far)
+  ret void
 }
 
 ; Set a word for which others wait.
@@ -311,8 +350,9 @@ done:
   ret void
 }
 
-; Combine the own values with those in the others' slots, in the order of the processes.
-define internal void @merge(ptr %g, i64 %how, i64 %parity, i64 %from, ptr %own, ptr %to, i64 %count) nounwind {
+; Combine the own values with those in the others' slots, in the order of the processes.  Where
+; %second is not null, they go there too, and past the caches to %to.
+define internal void @merge(ptr %g, i64 %how, i64 %parity, i64 %from, ptr %own, ptr %to, ptr %second, i64 %count) nounwind {
 entry:
   %table = alloca [256 x ptr], align 16
   %rank = call i64 @word(ptr %g, i64 {rank})
@@ -332,9 +372,17 @@ body:
   %q1 = add i64 %q, 1
   br label %head
 run:
+  %one = icmp eq ptr %second, null
+  br i1 %one, label %once, label %twice
+once:
   %entry.at = getelementptr ptr, ptr @combines, i64 %how
   %function = load ptr, ptr %entry.at
   call void %function(ptr %to, ptr %table, i64 %size, i64 %count)
+  ret void
+twice:
+  %entry.at2 = getelementptr ptr, ptr @streams, i64 %how
+  %function2 = load ptr, ptr %entry.at2
+  call void %function2(ptr %to, ptr %second, ptr %table, i64 %size, i64 %count)
   ret void
 }
 
@@ -351,8 +399,9 @@ define internal i64 @part(ptr %g, i64 %n, i64 %q) nounwind {
   ret i64 %b
 }
 
-; The parts of a piece that other processes reduce (%out false), or have reduced (%out true).
-define internal void @parts(ptr %g, i64 %parity, ptr %piece, i64 %n, i1 %out) nounwind {
+; The parts of a piece that other processes reduce (%out false), or have reduced (%out true), these
+; past the caches where %streaming.
+define internal void @parts(ptr %g, i64 %parity, ptr %piece, i64 %n, i1 %out, i1 %streaming) nounwind {
 entry:
   %rank = call i64 @word(ptr %g, i64 {rank})
   %size = call i64 @word(ptr %g, i64 {size})
@@ -377,6 +426,11 @@ fetch:
   %slot = call ptr @slot_of(ptr %g, i64 %q, i64 %parity)
   %far = add i64 %half, %begin
   %source = getelementptr i8, ptr %slot, i64 %far
+  br i1 %streaming, label %past, label %through
+past:
+  call void @stream(ptr %private, ptr %source, i64 %length)
+  br label %next
+through:
   call void @llvm.memcpy.p0.p0.i64(ptr %private, ptr %source, i64 %length, i1 false)
   br label %next
 bring:
@@ -407,13 +461,21 @@ small:
   br i1 %bad, label %failed, label %finish
 finish:
   %count = udiv i64 %bytes, %item
-  call void @merge(ptr %g, i64 %how, i64 %p, i64 0, ptr %in, ptr %out, i64 %count)
+  call void @merge(ptr %g, i64 %how, i64 %p, i64 0, ptr %in, ptr %out, ptr null, i64 %count)
   ret i32 0
 failed:
   ret i32 %told
 large:
+  ; What is larger than the caches goes past them, which saves reading the memory before it is written.
+  %huge = icmp uge i64 %bytes, {stream}
+  %address = ptrtoint ptr %out to i64
+  %odd = and i64 %address, 63
+  %even = icmp eq i64 %odd, 0
+  %streaming = and i1 %huge, %even
+  br label %pieces
+pieces:
   ; Turn k posts the parts of piece k that others reduce, and the own part of piece k - 1.
-  %k = phi i64 [0, %entry], [%k1, %go.on]
+  %k = phi i64 [0, %large], [%k1, %go.on]
   %lo = mul i64 %k, %piece
   %there = icmp ult i64 %lo, %bytes
   %rest = sub i64 %bytes, %lo
@@ -423,7 +485,7 @@ large:
   %q = call i64 @parity(ptr %g)
   br i1 %there, label %post, label %turn
 post:
-  call void @parts(ptr %g, i64 %q, ptr %input, i64 %n, i1 false)
+  call void @parts(ptr %g, i64 %q, ptr %input, i64 %n, i1 false, i1 false)
   br label %turn
 turn:
   %said = call i32 @step(ptr %g)
@@ -438,11 +500,16 @@ reduce:
   %many = udiv i64 %length, %item
   %from = getelementptr i8, ptr %input, i64 %begin
   %to = getelementptr i8, ptr %output, i64 %begin
-  call void @merge(ptr %g, i64 %how, i64 %q, i64 %begin, ptr %from, ptr %to, i64 %many)
   %other = xor i64 %q, 1
   %next.slot = call ptr @slot_of(ptr %g, i64 %rank, i64 %other)
   %far = add i64 %piece, %begin
   %target = getelementptr i8, ptr %next.slot, i64 %far
+  br i1 %streaming, label %both, label %copied
+both:
+  call void @merge(ptr %g, i64 %how, i64 %q, i64 %begin, ptr %from, ptr %to, ptr %target, i64 %many)
+  br label %collect.if
+copied:
+  call void @merge(ptr %g, i64 %how, i64 %q, i64 %begin, ptr %from, ptr %to, ptr null, i64 %many)
   call void @llvm.memcpy.p0.p0.i64(ptr %target, ptr %to, i64 %length, i1 false)
   br label %collect.if
 collect.if:
@@ -453,16 +520,17 @@ collect:
   %rest0 = sub i64 %bytes, %lo0
   %n0 = call i64 @least(i64 %rest0, i64 %piece)
   %output0 = getelementptr i8, ptr %out, i64 %lo0
-  call void @parts(ptr %g, i64 %q, ptr %output0, i64 %n0, i1 true)
+  call void @parts(ptr %g, i64 %q, ptr %output0, i64 %n0, i1 true, i1 %streaming)
   br label %go.on.1
 go.on.1:
   %k1 = add i64 %k, 1
   br i1 %there, label %go.on, label %done
 go.on:
-  br label %large
+  br label %pieces
 fail:
   ret i32 %said
 done:
+  fence seq_cst ; what went past the caches is there before anybody is told
   ret i32 0
 }
 
@@ -529,7 +597,7 @@ move:
   br label %next
 reduce:
   %count = udiv i64 %n, %item
-  call void @merge(ptr %g, i64 %how, i64 %p, i64 %from, ptr %own, ptr %to, i64 %count)
+  call void @merge(ptr %g, i64 %how, i64 %p, i64 %from, ptr %own, ptr %to, ptr null, i64 %count)
   br label %next
 next:
   %lo1 = add i64 %lo, %n
@@ -604,6 +672,10 @@ entry:
   %mail = call i64 @word(ptr %g, i64 {mail})
   %box = call ptr @box(ptr %g, i64 %rank, i64 %peer)
   %taken = getelementptr i8, ptr %box, i64 64
+  %control = call ptr @control(ptr %g, i64 %rank)
+  %mine = getelementptr i8, ptr %control, i64 4096
+  call void @sign(ptr %mine, i64 0, i64 %kind, i64 %code, i64 0, ptr %sizes, i64 %ndim, ptr %text)
+  call void @now(ptr %g, i64 4096)
   br label %turn
 turn:
   %lo = phi i64 [0, %entry], [%lo1, %write]
@@ -645,6 +717,7 @@ turn:
   %number = load i64, ptr %taken
   %number1 = add i64 %number, 1
   call void @sign(ptr %mine, i64 %number, i64 %kind, i64 %code, i64 0, ptr %sizes, i64 %ndim, ptr %text)
+  call void @now(ptr %g, i64 4096)
   %told = call i32 @await(ptr %g, ptr %box, i64 %number1, i64 %peer)
   %bad = icmp ne i32 %told, 0
   br i1 %bad, label %end, label %compare
@@ -670,14 +743,6 @@ end:
 ; process %peer, and zero for others, or for all where %peer is negative.
 define internal i32 @one(ptr %g, i64 %kind, i64 %how, i64 %code, i64 %peer, i64 %item, ptr %in, ptr %out, i64 %bytes, ptr %sizes, i64 %ndim, ptr %text) nounwind {
 entry:
-  %mpi = call i64 @word(ptr %g, i64 {mpi})
-  %elsewhere = icmp ne i64 %mpi, 0
-  br i1 %elsewhere, label %library, label %here
-library:
-  %table = inttoptr i64 %mpi to ptr
-  %found = call i32 @through_mpi(ptr %g, ptr %table, i64 %kind, i64 %how, i64 %code, i64 %peer, i64 %item, ptr %in, ptr %out, i64 %bytes, ptr %sizes, i64 %ndim, ptr %text)
-  ret i32 %found
-here:
   %base = load ptr, ptr %g
   %given.up = getelementptr i8, ptr %base, i64 64
   %over = load atomic i64, ptr %given.up acquire, align 8
@@ -690,6 +755,14 @@ ask:
   %why = call i32 %asked(i64 %self)
   ret i32 %why
 go:
+  %mpi = call i64 @word(ptr %g, i64 {mpi})
+  %elsewhere = icmp ne i64 %mpi, 0
+  br i1 %elsewhere, label %library, label %here
+library:
+  %table = inttoptr i64 %mpi to ptr
+  %found = call i32 @through_mpi(ptr %g, ptr %table, i64 %kind, i64 %how, i64 %code, i64 %peer, i64 %item, ptr %in, ptr %out, i64 %bytes, ptr %sizes, i64 %ndim, ptr %text)
+  ret i32 %found
+here:
   %single = icmp uge i64 %kind, 6
   br i1 %single, label %letters, label %begin
 letters:
@@ -709,6 +782,7 @@ begin:
   %rank = call i64 @word(ptr %g, i64 {rank})
   %block = call ptr @signature(ptr %g, i64 %rank, i64 %number)
   call void @sign(ptr %block, i64 %number, i64 %kind, i64 %code, i64 %peer, ptr %sizes, i64 %ndim, ptr %text)
+  call void @now_in(ptr %g, i64 %number)
   switch i64 %kind, label %barrier [
     i64 1, label %reduce
     i64 2, label %gather

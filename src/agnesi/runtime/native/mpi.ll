@@ -1,14 +1,17 @@
 ; The same collectives by an MPI library, whose C functions are called by their addresses.
 ;
-; All are begun and then waited for, so that a wait has an end.  Handles are numbers in some libraries
+; Processes of one machine wait for each other in the memory that they share, where they compare what
+; they are about to do, and then call what takes its time but does not wait.  Others, and letters, are
+; begun and then waited for, so that a wait has an end.  Handles are numbers in some libraries
 ; and pointers in others: 64 bits hold both, and a number is read from the lower half.
 ;
 ; The table (64-bit words): 0 communicator, 1 MPI_Test, 2 the type of bytes, 3 that of 64-bit integers,
 ; 4 the greatest of some, 5 whether processes compare what they are about to do; from 8 on the
-; functions by kind; from 16 on the types, from 32 on the operations of reductions by their numbers.
+; functions by kind that begin; from 16 on the types, from 32 on the operations of reductions by their
+; numbers; from 48 on the functions by kind that do it, if all processes are on one machine.
 
-; Wait for what was begun; what the library says is bad is 4.
-define internal i32 @await_mpi(ptr %g, ptr %table, i32 %begun, ptr %request) nounwind {
+; Wait for what was begun, with process %peer; what the library says is bad is 4.
+define internal i32 @await_mpi(ptr %g, ptr %table, i32 %begun, ptr %request, i64 %peer) nounwind {
 entry:
   %status = alloca [256 x i8], align 16
   %flag = alloca i32
@@ -50,7 +53,7 @@ sleep:
 ask:
   %checker = call i64 @word(ptr %g, i64 {checker})
   %asked = inttoptr i64 %checker to ptr
-  %told = call i32 %asked(i64 0)
+  %told = call i32 %asked(i64 %peer)
   %useless = icmp ne i32 %told, 0
   br i1 %useless, label %failed, label %look
 failed:
@@ -59,6 +62,26 @@ bad:
   ret i32 4
 done:
   ret i32 0
+}
+
+; Whether all finish collective %number, which the first one decides that has seen all others, or has
+; given up: at least %number if they do, else -1.
+define internal i64 @decide(ptr %g, i64 %number, i64 %wanted) nounwind {
+entry:
+  %base = load ptr, ptr %g
+  %place = getelementptr i8, ptr %base, i64 128
+  br label %look
+look:
+  %now = load atomic i64, ptr %place seq_cst, align 8
+  %never = icmp slt i64 %now, 0
+  %already = icmp sge i64 %now, %number
+  %over = or i1 %never, %already
+  br i1 %over, label %done, label %try
+try:
+  %pair = cmpxchg ptr %place, i64 %now, i64 %wanted seq_cst seq_cst
+  br label %look
+done:
+  ret i64 %now
 }
 
 define internal ptr @function_of(ptr %table, i64 %i) nounwind alwaysinline {
@@ -70,8 +93,11 @@ define internal ptr @function_of(ptr %table, i64 %i) nounwind alwaysinline {
 ; Whether all processes are about to do the same: a digest is the greatest and the least of all.
 define internal i32 @compare(ptr %g, ptr %table, ptr %block) nounwind {
 entry:
-  %mine = alloca [2 x i64], align 16
-  %all = alloca [2 x i64], align 16
+  ; Not on the stack: the library may write there after a wait that was given up.
+  %rank = call i64 @word(ptr %g, i64 {rank})
+  %control = call ptr @control(ptr %g, i64 %rank)
+  %mine = getelementptr i8, ptr %control, i64 7680
+  %all = getelementptr i8, ptr %control, i64 7744
   %request = alloca i64
   store i64 0, ptr %request
   %ndim = call i64 @word(ptr %block, i64 4)
@@ -97,7 +123,7 @@ ask:
   %greatest = call i64 @word(ptr %table, i64 4)
   %reduce = call ptr @function_of(ptr %table, i64 9)
   %begun = call i32 %reduce(ptr %mine, ptr %all, i64 2, i64 %long, i64 %greatest, i64 %comm, ptr %request)
-  %told = call i32 @await_mpi(ptr %g, ptr %table, i32 %begun, ptr %request)
+  %told = call i32 @await_mpi(ptr %g, ptr %table, i32 %begun, ptr %request, i64 0)
   %bad = icmp ne i32 %told, 0
   br i1 %bad, label %failed, label %judge
 failed:
@@ -131,13 +157,14 @@ entry:
   %wanted = icmp ne i64 %comparing, 0
   br i1 %single, label %letter, label %say
 letter:
-  br i1 %wanted, label %head, label %begin
-head:
-  ; Before a letter goes what it is, which the receiver compares with what it expects.
   %control = call ptr @control(ptr %g, i64 %rank)
   %mine = getelementptr i8, ptr %control, i64 4096
   %theirs = getelementptr i8, ptr %control, i64 6144
   call void @sign(ptr %mine, i64 0, i64 6, i64 %code, i64 0, ptr %sizes, i64 %ndim, ptr %text)
+  call void @now(ptr %g, i64 4096)
+  br i1 %wanted, label %head, label %begin
+head:
+  ; Before a letter goes what it is, which the receiver compares with what it expects.
   %sending = icmp eq i64 %kind, 6
   br i1 %sending, label %head.send, label %head.get
 head.send:
@@ -148,7 +175,7 @@ head.get:
   br label %head.wait
 head.wait:
   %head.begun = phi i32 [%h6, %head.send], [%h7, %head.get]
-  %head.told = call i32 @await_mpi(ptr %g, ptr %table, i32 %head.begun, ptr %request)
+  %head.told = call i32 @await_mpi(ptr %g, ptr %table, i32 %head.begun, ptr %request, i64 %peer)
   %head.bad = icmp ne i32 %head.told, 0
   br i1 %head.bad, label %head.failed, label %head.look
 head.failed:
@@ -166,6 +193,66 @@ say:
   call void @set(ptr %g, i64 {calls}, i64 %number)
   %block = call ptr @signature(ptr %g, i64 %rank, i64 %number)
   call void @sign(ptr %block, i64 %number, i64 %kind, i64 %code, i64 %peer, ptr %sizes, i64 %ndim, ptr %text)
+  call void @now_in(ptr %g, i64 %number)
+  %near = call i64 @word(ptr %table, i64 48)
+  %far.apart = icmp eq i64 %near, 0
+  br i1 %far.apart, label %compare.if, label %meet
+meet:
+  call void @set(ptr %g, i64 {fresh}, i64 1)
+  %met = call i32 @step(ptr %g)
+  %differ.here = icmp eq i32 %met, 2
+  br i1 %differ.here, label %not.there, label %decide
+not.there:
+  ret i32 %met
+decide:
+  %going = icmp eq i32 %met, 0
+  %target = select i1 %going, i64 %number, i64 -1
+  %decided = call i64 @decide(ptr %g, i64 %number, i64 %target)
+  %on = icmp sge i64 %decided, %number
+  br i1 %on, label %call, label %stop
+stop:
+  br i1 %going, label %ask.why, label %not.there
+ask.why:
+  %checker = call i64 @word(ptr %g, i64 {checker})
+  %asked = inttoptr i64 %checker to ptr
+  %why = call i32 %asked(i64 %rank)
+  ret i32 %why
+call:
+  %do.at = add i64 %kind, 48
+  %d = call ptr @function_of(ptr %table, i64 %do.at)
+  switch i64 %kind, label %do.barrier [
+    i64 1, label %do.reduce
+    i64 2, label %do.gather
+    i64 3, label %do.scatter
+    i64 4, label %do.spread
+    i64 5, label %do.turn
+  ]
+do.barrier:
+  br label %called
+do.reduce:
+  %c1 = call i32 %d(ptr %in, ptr %out, i64 %n, i64 %type, i64 %op, i64 %comm)
+  br label %called
+do.gather:
+  %c2 = call i32 %d(ptr %in, i64 %bytes, i64 %byte, ptr %out, i64 %bytes, i64 %byte, i64 %comm)
+  br label %called
+do.scatter:
+  %c3 = call i32 %d(ptr %in, ptr %out, i64 %n, i64 %type, i64 %op, i64 %comm)
+  br label %called
+do.spread:
+  call void @llvm.memcpy.p0.p0.i64(ptr %out, ptr %in, i64 %bytes, i1 false)
+  %c4 = call i32 %d(ptr %out, i64 %bytes, i64 %byte, i64 %peer, i64 %comm)
+  br label %called
+do.turn:
+  %c5 = call i32 %d(ptr %in, i64 %bytes, i64 %byte, ptr %out, i64 %bytes, i64 %byte, i64 %comm)
+  br label %called
+called:
+  %said = phi i32 [0, %do.barrier], [%c1, %do.reduce], [%c2, %do.gather], [%c3, %do.scatter], [%c4, %do.spread], [%c5, %do.turn]
+  %good = icmp eq i32 %said, 0
+  br label %result.of
+result.of:
+  %at.once = select i1 %good, i32 %met, i32 4
+  br label %done.if
+compare.if:
   br i1 %wanted, label %compare, label %begin
 compare:
   %told = call i32 @compare(ptr %g, ptr %table, ptr %block)
@@ -210,7 +297,10 @@ get:
   br label %wait
 wait:
   %begun = phi i32 [%b0, %barrier], [%b1, %reduce], [%b2, %gather], [%b3, %scatter], [%b4, %spread], [%b5, %turn], [%b6, %send], [%b7, %get]
-  %end = call i32 @await_mpi(ptr %g, ptr %table, i32 %begun, ptr %request)
+  %end = call i32 @await_mpi(ptr %g, ptr %table, i32 %begun, ptr %request, i64 %peer)
+  br label %done.if
+done.if:
+  %result = phi i32 [%end, %wait], [%at.once, %result.of]
   %reducing = icmp eq i64 %kind, 1
   %for.one = icmp sge i64 %peer, 0
   %for.other = icmp ne i64 %peer, %rank
@@ -221,5 +311,5 @@ nothing:
   call void @llvm.memset.p0.i64(ptr %out, i8 0, i64 %bytes, i1 false)
   br label %done
 done:
-  ret i32 %end
+  ret i32 %result
 }

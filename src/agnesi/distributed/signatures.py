@@ -1,0 +1,52 @@
+"""What processes write down about what they do and wait for, where others read it."""
+
+from __future__ import annotations
+
+from agnesi.compiler.library import collectives as native
+from agnesi.distributed.memory import Segment
+
+
+def shown_text(first: str, line: str) -> bytes:
+    """What others are shown: an operation, then a line; its end, where it is long."""
+    head, tail = f"{first}\n".encode(), line.encode()
+    room = native.TEXT_BYTES - 1 - len(head)
+    return head + (tail if len(tail) <= room else b"..." + tail[3 - room:])
+
+
+def signature(s: Segment, place: int) -> str:
+    """What is written at a place: operation, dtype, shape and line; empty where nothing is."""
+    ndim = s.word(place + 32)
+    shape = ", ".join(str(s.word(place + 40 + 8 * i)) for i in range(ndim))
+    name, _, line = s.text(place + native.TEXT, native.TEXT_BYTES).partition("\n")
+    sizes = f"[{shape}]" if s.word(place + 8) else ""  # a barrier has none
+    return f"{name}{sizes} at {line}" if name else ""
+
+
+def doing(s: Segment, rank: int) -> str:
+    """The last collective, or letter, that a process has begun, and its line."""
+    place = s.word(s.control(rank) + native.DOING)
+    return signature(s, s.control(rank) + place) if place else ""
+
+
+def circle(s: Segment, rank: int, peer: int) -> list[int]:
+    """Processes of which each waits for the next, from ``rank`` and ``peer`` on to ``rank`` again.
+
+    What a process waits for is a word that only the next one can raise, so this is exact.  Empty
+    where there is no such circle.
+    """
+    found = [rank]
+    while peer not in found:
+        following = _waits_for(s, peer)
+        if following is None:
+            return []
+        found.append(peer)
+        peer = following
+    return found if peer == rank and _waits_for(s, rank) == found[1] else []
+
+
+def _waits_for(s: Segment, rank: int) -> int | None:
+    """Whom a process waits for, if it does."""
+    place = s.control(rank) + native.WAITED
+    word, least, peer = (s.word(place + 8 * i) for i in range(3))
+    blocked = word and s.word(word) < least and s.word(place) == word
+    return peer if blocked else None
