@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
+
+import numpy as np
 
 from agnesi.compiler.library import collectives as native
 from agnesi.core.support.errors import at
@@ -23,6 +26,8 @@ _TYPES = {"int32": "INT32_T", "int64": "INT64_T", "float32": "FLOAT", "float64":
 #: The same that return when it is done, where nobody has to be waited for; a barrier has been met.
 _AT_ONCE = ("MPI_Allreduce_c", "MPI_Allgather_c", "MPI_Reduce_scatter_block_c", "MPI_Bcast_c",
             "MPI_Alltoall_c")
+#: Bytes of what a process says of a collective; seconds between two looks whether others have.
+_SAID_BYTES, _POLL_SECONDS = 1536, 0.001
 #: Within a control block: what another process said that it sends.
 _HEARD = 6144
 #: Where the table has functions, types, operations (``runtime/native/mpi.ll``), and its words.
@@ -56,6 +61,7 @@ class MPIGroup(Group):
     def __init__(self, mpi: Any, comm: Any, timeout: float, check: bool) -> None:
         self.mpi, self.comm, self.check = mpi, comm, check
         board = _board(mpi, comm)
+        self._abandoned: list[Any] = []
         self._near = board is not None  # all processes are on this machine
         super().__init__(comm.Get_rank(), comm.Get_size(), board, timeout,
                          _table(mpi, comm, check, self._near))
@@ -86,7 +92,21 @@ class MPIGroup(Group):
             return super()._differ()
         place = native.SIGNATURES[self._native.calls & 1]
         mine = signature(self.segment, self.segment.control(self.rank) + place)
-        return self._sides(self.comm.allgather(mine))
+        return self._sides(self._from_all(mine))
+
+    def _from_all(self, text: str) -> list[str]:
+        """What each process says; who does not within the time for waiting has said nothing."""
+        mine = np.zeros(_SAID_BYTES, np.uint8)
+        data = text.encode()[:_SAID_BYTES]
+        mine[: len(data)] = np.frombuffer(data, np.uint8)
+        found = np.zeros((self.size, _SAID_BYTES), np.uint8)
+        request, end = self.comm.Iallgather(mine, found), time.monotonic() + self.timeout
+        while not request.Test():
+            if time.monotonic() > end:
+                self._abandoned.append((mine, found, request))  # the library may write there still
+                break
+            time.sleep(_POLL_SECONDS)
+        return [row.tobytes().rstrip(b"\0").decode(errors="replace") for row in found]
 
 
 def _board(mpi: Any, comm: Any) -> Segment | None:
