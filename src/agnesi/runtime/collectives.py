@@ -94,9 +94,9 @@ def source() -> str:
     for table in ("combines", "streams"):
         entries = ", ".join(f"ptr @{table}{i}" for i in range(len(REDUCTIONS)))
         parts.append(f"@{table} = internal constant [{len(REDUCTIONS)} x ptr] [{entries}]\n")
-        parts += [_reduction(f"{table}{i}", *name.split(), table == "streams")
-                  for i, name in enumerate(REDUCTIONS)]
-    parts += sorted({_declared(op, dtype) for op, dtype in map(str.split, REDUCTIONS)})
+        for i, (op, dtype) in enumerate(map(str.split, REDUCTIONS)):
+            parts.append(_reduction(f"{table}{i}", op, dtype, table == "streams"))
+    parts += [_declared(op, dtype) for op, dtype in map(str.split, REDUCTIONS)]
     return "\n".join((text, *parts, _STREAM, support.dozing())) + support.relaxing()
 
 
