@@ -1,5 +1,9 @@
 """Layers against their formulas, and the rules of the linear operation."""
 
+import copy
+import pickle
+from collections import OrderedDict
+
 import numpy as np
 import pytest
 
@@ -182,3 +186,46 @@ def test_sequences_side_by_side(batch_first):
     ):
         with pytest.raises(ag.ShapeError, match=words):
             call()
+
+
+def test_a_sequence_is_edited_as_a_list_and_by_names() -> None:
+    names = lambda m: [n for n, _ in m.named_children()]  # noqa: E731
+    model = nn.Sequential(OrderedDict(body=nn.Linear(4, 3), act=nn.Tanh()))
+    x = ag.ones((2, 4))
+    compiled = ag.jit(lambda x: model(x))
+    assert compiled(x).shape == (2, 3)
+    model.add_module("head", nn.Linear(3, 2))
+    assert names(model) == ["body", "act", "head"] and model.head is model[2]
+    assert compiled(x).shape == model(x).shape == (2, 2)
+    model.head = nn.Linear(3, 7)
+    assert names(model) == ["body", "act", "head"]
+    assert compiled(x).shape == model(x).shape == (2, 7)
+    assert model.append(nn.Linear(7, 1)) is model and names(model)[-1] == "3"
+    assert model.insert(0, nn.Identity()) is model and names(model)[0] == "0"
+    assert names(model[1:3]) == ["body", "act"]
+    assert isinstance(model.pop(-1), nn.Linear)
+    del model[0], model.head
+    assert names(model) == ["body", "act"] and not hasattr(model, "head")
+    assert names(copy.deepcopy(model)) == names(pickle.loads(pickle.dumps(model))) == names(model)
+    plain = nn.Sequential(nn.Linear(4, 3))
+    assert names(plain.extend([nn.ReLU(), nn.Linear(3, 1)])) == ["0", "1", "2"]
+    del plain[1]
+    assert names(plain + nn.Sequential(nn.ReLU())) == ["0", "1", "2"]
+    assert getattr(plain, "1") is plain[1]
+    assert "1.weight" in plain.state_dict() and plain(x).shape == (2, 1)
+    with pytest.raises(AttributeError, match="head"):
+        plain.head  # noqa: B018
+
+
+@pytest.mark.parametrize(("layer", "attributes"), [
+    (nn.Conv2d(4, 6, 3, groups=2), {"in_channels": 4, "out_channels": 6, "transposed": False}),
+    (nn.ConvTranspose2d(4, 6, 3), {"in_channels": 4, "out_channels": 6, "transposed": True}),
+    (nn.BatchNorm2d(3, affine=False), {"affine": False, "track_running_stats": True}),
+    (nn.LayerNorm(3), {"elementwise_affine": True, "normalized_shape": (3,)}),
+    (nn.Embedding(5, 3), {"num_embeddings": 5, "embedding_dim": 3}),
+    (nn.Bilinear(2, 3, 4), {"in1_features": 2, "in2_features": 3, "out_features": 4}),
+    (nn.Linear(2, 3), {"in_features": 2, "out_features": 3}),
+    (nn.MultiheadAttention(8, 2), {"head_dim": 4, "num_heads": 2}),
+])
+def test_layers_tell_what_they_were_made_with(layer, attributes) -> None:
+    assert {name: getattr(layer, name) for name in attributes} == attributes

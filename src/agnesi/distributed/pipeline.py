@@ -15,7 +15,7 @@ from agnesi.distributed.collectives import broadcast, recv, send
 from agnesi.distributed.group import Group
 from agnesi.distributed.world import world
 from agnesi.nn.base.module import Module
-from agnesi.nn.layers.weightless import Sequential
+from agnesi.nn.layers.sequential import Sequential
 from agnesi.ops.base.convert import as_tensor
 
 #: The head of a letter: how many axes, their sizes, the dtype's name.

@@ -144,6 +144,7 @@ from agnesi.nn.layers.recurrent import RNNBase as RNNBase
 from agnesi.nn.layers.resize import PixelShuffle as PixelShuffle
 from agnesi.nn.layers.resize import PixelUnshuffle as PixelUnshuffle
 from agnesi.nn.layers.resize import Upsample as Upsample
+from agnesi.nn.layers.sequential import Sequential as Sequential
 from agnesi.nn.layers.shuffles import ChannelShuffle as ChannelShuffle
 from agnesi.nn.layers.shuffles import UpsamplingBilinear2d as UpsamplingBilinear2d
 from agnesi.nn.layers.shuffles import UpsamplingNearest2d as UpsamplingNearest2d
@@ -159,7 +160,6 @@ from agnesi.nn.layers.weightless import Dropout2d as Dropout2d
 from agnesi.nn.layers.weightless import Dropout3d as Dropout3d
 from agnesi.nn.layers.weightless import Flatten as Flatten
 from agnesi.nn.layers.weightless import MSELoss as MSELoss
-from agnesi.nn.layers.weightless import Sequential as Sequential
 from agnesi.nn.layers.weightless import Unflatten as Unflatten
 from agnesi.nn.losses.binary import BCELoss as BCELoss
 from agnesi.nn.losses.binary import BCEWithLogitsLoss as BCEWithLogitsLoss

@@ -15,7 +15,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.nn import prototxt, yamls
 from agnesi.nn.base.module import Module
 from agnesi.nn.caffe import Net, activation_for
-from agnesi.nn.layers.weightless import Sequential
+from agnesi.nn.layers.sequential import Sequential
 
 #: Keys of an entry that are no parameters of its class.
 _OWN = frozenset(("type", "name", "inputs", "outputs", "activation", "layers"))

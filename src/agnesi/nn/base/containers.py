@@ -43,7 +43,7 @@ def Parameter(data: Any, requires_grad: bool = True) -> Tensor:  # noqa: N802 - 
     return as_tensor(data).detach().requires_grad_(requires_grad)
 
 
-class _List(Module):
+class ModuleSequence(Module):
     """A list whose entries are named by their places."""
 
     def __init__(self, entries: Iterable[Any] = ()) -> None:
@@ -249,7 +249,7 @@ def _parameter(owner: Any, entry: Any) -> Any:
     return Parameter(entry)
 
 
-class ModuleList(_List):
+class ModuleList(ModuleSequence):
     """Modules in a list, whose parameters are named by their places.
 
     Parameters
@@ -316,7 +316,7 @@ class ModuleDict(_Dict):
         return _module(self, entry)
 
 
-class ParameterList(_List):
+class ParameterList(ModuleSequence):
     """Parameters in a list, named by their places.
 
     Parameters

@@ -128,6 +128,8 @@ class Bilinear(Module):
         for value, what in ((in1_features, "in1_features"), (in2_features, "in2_features"),
                             (out_features, "out_features")):
             size_of(self, value, what)
+        self.in1_features, self.in2_features = in1_features, in2_features
+        self.out_features = out_features
         bound = 1 / math.sqrt(in1_features)
         shape = (out_features, in1_features, in2_features)
         self.weight = uniform(shape, bound, dtype)

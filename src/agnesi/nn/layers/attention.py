@@ -122,6 +122,7 @@ class MultiheadAttention(Module):
             raise ValueError(at("MultiheadAttention: positions must be 'rotary', 'alibi' or None, "
                                 f"not {positions!r}"))
         self.embed_dim, self.num_heads = embed_dim, num_heads
+        self.head_dim = embed_dim // num_heads
         self.kdim, self.vdim = kdim or embed_dim, vdim or embed_dim
         self.dropout, self.batch_first = dropout, batch_first
         self.add_zero_attn, self.positions = add_zero_attn, positions

@@ -45,6 +45,7 @@ class _Conv(Module):
 
     rank: ClassVar[int]
     function: ClassVar[Callable[..., Tensor]]
+    transposed: ClassVar[bool] = False
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: PerAxis,
                  stride: PerAxis = 1, padding: PerAxis | str = 0, dilation: PerAxis = 1,
@@ -56,6 +57,7 @@ class _Conv(Module):
         in_channels = size_of(self, in_channels, "in_channels")
         out_channels = size_of(self, out_channels, "out_channels")
         groups = size_of(self, groups, "groups")
+        self.in_channels, self.out_channels = in_channels, out_channels
         if in_channels % groups or out_channels % groups:
             raise ValueError(
                 at(f"{type(self).__name__}: {in_channels} and {out_channels} channels must be "
@@ -269,6 +271,7 @@ class _ConvTranspose(_Conv):
     """Base: the adjoint of a convolution, to go up in size."""
 
     function = staticmethod(conv_transpose)
+    transposed = True
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: PerAxis,
                  stride: PerAxis = 1, padding: PerAxis | str = 0, output_padding: PerAxis = 0,

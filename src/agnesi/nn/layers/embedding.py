@@ -81,6 +81,7 @@ class Embedding(Module):
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
                  max_norm: float | None = None, norm_type: float = 2.0, *,
                  sparse: bool = False, dtype: DTypeLike = None) -> None:
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
         self.sparse = sparse
         self.weight = _vectors(self, num_embeddings, embedding_dim, padding_idx, dtype)
@@ -196,6 +197,7 @@ class EmbeddingBag(Module):
                  dtype: DTypeLike = None) -> None:
         if mode not in MODES:
             raise ValueError(at(f"mode must be 'mean', 'sum' or 'max', not {mode!r}"))
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.mode, self.padding_idx, self.sparse = mode, padding_idx, sparse
         self.weight = _vectors(self, num_embeddings, embedding_dim, padding_idx, dtype)
 

@@ -18,7 +18,7 @@ from agnesi.nn.base.containers import ModuleList
 from agnesi.nn.base.module import Module
 from agnesi.nn.functional import log_softmax, softplus
 from agnesi.nn.layers.linear import Linear
-from agnesi.nn.layers.weightless import Sequential
+from agnesi.nn.layers.sequential import Sequential
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import empty
 

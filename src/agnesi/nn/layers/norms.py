@@ -67,7 +67,7 @@ class LayerNorm(Module):
                  elementwise_affine: bool = True, bias: bool = True, *, dtype: DTypeLike = None
                  ) -> None:
         self.normalized_shape = _sizes(self, normalized_shape)
-        self.eps = eps
+        self.eps, self.elementwise_affine = eps, elementwise_affine
         self.weight, self.bias = _affine(self.normalized_shape, elementwise_affine, bias, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -105,7 +105,7 @@ class RMSNorm(Module):
     def __init__(self, normalized_shape: int | tuple[int, ...], eps: float | None = None,
                  elementwise_affine: bool = True, *, dtype: DTypeLike = None) -> None:
         self.normalized_shape = _sizes(self, normalized_shape)
-        self.eps = eps
+        self.eps, self.elementwise_affine = eps, elementwise_affine
         self.weight, _ = _affine(self.normalized_shape, elementwise_affine, False, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -168,7 +168,8 @@ class BatchNorm1d(Module):
                  affine: bool = True, track_running_stats: bool = True, *,
                  bias: bool = True, dtype: DTypeLike = None) -> None:
         self.num_features = size_of(self, num_features, "num_features")
-        self.eps, self.momentum = eps, momentum
+        self.eps, self.momentum, self.affine = eps, momentum, affine
+        self.track_running_stats = track_running_stats
         shape = (self.num_features,)
         self.weight, self.bias = _affine(shape, affine, bias, dtype)
         self.running_mean = zeros(shape, dtype=dtype) if track_running_stats else None
@@ -399,7 +400,8 @@ class GroupNorm(Module):
             raise ValueError(
                 at(f"GroupNorm: {num_channels} channels do not fall into {num_groups} equal groups")
             )
-        self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
+        self.num_groups, self.num_channels = num_groups, num_channels
+        self.eps, self.affine = eps, affine
         self.weight, self.bias = _affine((num_channels,), affine, bias, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -418,7 +420,8 @@ class _InstanceNorm(Module):
                  affine: bool = False, track_running_stats: bool = False, *,
                  bias: bool = True, dtype: DTypeLike = None) -> None:
         self.num_features, self.eps = size_of(self, num_features, "num_features"), eps
-        self.momentum, self.track_running_stats = momentum, track_running_stats
+        self.momentum, self.affine = momentum, affine
+        self.track_running_stats = track_running_stats
         self.weight, self.bias = _affine((self.num_features,), affine, bias, dtype)
         if track_running_stats:
             self.running_mean: Any = zeros(self.num_features, dtype=dtype)

@@ -1,91 +1,19 @@
-"""Layers without weights of their own shape: containers, regularisation, losses."""
+"""Layers without weights of their own shape: regularisation, losses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import ClassVar
 
 from agnesi.core.dispatch import assign
 from agnesi.core.shapes import axis_of
-from agnesi.core.support.errors import at, shown, typed
+from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.base.module import Module
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.movement import flatten, reshape
 from agnesi.ops.random.generators import Generator
-
-
-class Sequential(Module):
-    """Modules and functions applied one after another.
-
-    Parameters
-    ----------
-    *layers : Module or callable
-        The modules; their parameters are named by their places, as in PyTorch.  What has no
-        parameters may be a function.
-
-    Raises
-    ------
-    TypeError
-        If a layer is not callable.
-
-    See Also
-    --------
-    nn.Module, nn.Identity
-
-    Examples
-    --------
-    >>> from agnesi import nn
-    >>> nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
-    Sequential()            58
-      (0): Linear(4, 8)     40
-      (1): Tanh()
-      (2): Linear(8, 2)     18
-    >>> import agnesi as ag
-    >>> model = nn.Sequential(nn.Linear(4, 2), ag.sin, lambda y: y.max(-1))
-    >>> model(ag.ones((3, 4))).shape
-    (3,)
-    >>> model[:2](ag.ones((3, 4))).shape
-    (3, 2)
-    >>> model[-1] = nn.Linear(2, 5)
-    >>> model(ag.ones((3, 4))).shape
-    (3, 5)
-    """
-
-    def __init__(self, *layers: Callable[[Any], Any]) -> None:
-        for i, layer in enumerate(layers):
-            if isinstance(layer, type):
-                raise TypeError(at(f"Sequential: layer {i} is the class {layer.__name__}: make a "
-                                   f"layer of it, {layer.__name__}(...)"))
-            if not callable(layer):
-                what = f"layer {i} is no module and no function: {shown(layer)}"
-                if isinstance(layer, (list, tuple)):
-                    what += "; give the layers one by one: Sequential(*layers)"
-                raise TypeError(at(f"Sequential: {what}"))
-        self.layers = layers
-
-    def forward(self, x: Any) -> Any:
-        for layer in self.layers:
-            x = layer(x)
-        return x
-
-    def _entries(self) -> Iterator[tuple[str, Any]]:
-        return ((str(i), layer) for i, layer in enumerate(self.layers))
-
-    def __len__(self) -> int:
-        return len(self.layers)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.layers)
-
-    def __getitem__(self, i: int | slice) -> Any:
-        return Sequential(*self.layers[i]) if isinstance(i, slice) else self.layers[i]
-
-    def __setitem__(self, i: int, layer: Callable[[Any], Any]) -> None:
-        layers = list(self.layers)
-        layers[i] = layer
-        self.layers = Sequential(*layers).layers
 
 
 class Flatten(Module):
