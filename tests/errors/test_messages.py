@@ -125,8 +125,8 @@ CASES = [
     (lambda m: ag.floor(m("complex64", 3)), ag.DTypeError,
      "floor(complex64[3]): floor takes float16, float32, float64, not complex64[3]"),
     (lambda m: m("complex64", 3) < m("complex64", 3), ag.DTypeError,
-     "less(complex64[3], complex64[3]): less takes bool, int8, int16, int32, int64, uint8, "
-     "uint16, uint32, uint64, float16, float32, float64, not complex64[3] and complex64[3]"),
+     "less(complex64[3], complex64[3]): less takes bool, int8, int16, int32, int64, "
+     "uint8, uint16, uint32, uint64, float16, float32, float64, not complex64[3] and complex64[3]"),
     (lambda m: m("int64", 3).__iadd__(1.5), ag.DTypeError,
      "+=(int64[3], 1.5): the result is float32[3], which does not fit into int64[3] in "
      "place; write x = x ... instead, or convert the tensor with .astype('float32') first"),
@@ -280,7 +280,8 @@ GRADIENTS = [
      "the gradient of float32[3], which is not a scalar, needs a cotangent of that shape: reduce "
      "it first (y.sum()), or pass one (y.backward(grad))"),
     (lambda: (leaf(3) * 2).backward(ag.ones(2)), ag.GradientError,
-     "the cotangent has shape (2,), but the result has shape (3,)"),
+     "backward: the cotangent is float32[2], but the result is float32[3]; give one number for "
+     "each of its elements"),
     (lambda: ag.grad(leaf(3).sum(), leaf(2)), ag.GradientError,
      "grad: float32[] does not depend on float32[2]. Pass disconnected='zero' (or 'none') if that "
      "is meant"),

@@ -15,7 +15,7 @@ from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import Item, current, item_of
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.leaves import earlier
-from agnesi.core.op import typed
+from agnesi.core.op import explain, typed
 from agnesi.core.public import keyworded, renamed
 from agnesi.core.shapes import fits
 from agnesi.core.support.config import STATE, switched
@@ -259,10 +259,14 @@ def seed(y: Tensor, g: Any = None) -> Tensor:
             )
         one = number(1, y.dtype)
         return broadcast_to(one, y.shape) if y.shape else one
-    g = as_tensor(g, y.dtype)
+    try:
+        g = as_tensor(g, y.dtype)
+    except (TypeError, ValueError) as error:
+        raise explain(error, "backward", (y, g)) from None
     if not fits(g.shape, y.shape):
         raise GradientError(
-            at(f"the cotangent has shape {g.shape}, but the result has shape {y.shape}")
+            at(f"backward: the cotangent is {typed(g)}, but the result is {typed(y)}; give one "
+               "number for each of its elements")
         )
     return g
 

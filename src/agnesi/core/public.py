@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from agnesi.core import arguments
+from agnesi.core.backend import DEVICES
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.op import EXPLAINED, Op, in_user_code, is_accident, renamed_error, typed
 from agnesi.core.programs import begins_program, has_no_run, in_program, named_program
@@ -21,7 +22,7 @@ from agnesi.core.spellings import on_host as on_host
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.config import LENT, MODE
-from agnesi.core.support.errors import PACKAGE, DTypeError, NestingError, ShapeError, at
+from agnesi.core.support.errors import PACKAGE, DTypeError, NestingError, ShapeError, at, shown
 from agnesi.core.support.migration_hints import with_keyword
 from agnesi.core.tensor import Tensor
 
@@ -194,6 +195,23 @@ def is_device(target: Any) -> bool:
     if named and target != DEVICE:
         raise ValueError(at(f"there is one device, {DEVICE!r}, and not {target!r}"))
     return named
+
+
+def as_dtype_of_target(owner: str, target: Any) -> Any:
+    """The dtype that something names which might have named a device as well.
+
+    Raises
+    ------
+    DTypeError
+        If it names neither; it tells all that there are.
+    """
+    try:
+        return dtypes.as_dtype(target)
+    except DTypeError as error:
+        names = str(error).partition("choose one of ")[2]
+        raise DTypeError(at(f"{owner}: {shown(target)} is neither a dtype nor a device: dtypes are "
+                            f"{names}; devices are {DEVICE!r} and, for the arrays of tests, "
+                            f"{', '.join(map(repr, DEVICES))}")) from None
 
 
 def _shown(function: Any) -> str:

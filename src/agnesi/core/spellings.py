@@ -12,7 +12,7 @@ from typing import Any
 
 from agnesi.core.dispatch import assign
 from agnesi.core.support.config import LENT
-from agnesi.core.support.errors import ours, warn
+from agnesi.core.support.errors import at, ours, warn
 
 #: What others call a parameter of ours.
 _NAMES = {
@@ -49,7 +49,7 @@ DEVICE = "cpu"
 def on_host(device: Any) -> None:
     """Return whether a device is where all tensors are: "cpu", or None."""
     if device is not None and not (isinstance(device, str) and device == DEVICE):
-        raise ValueError(f"there is one device, {DEVICE!r}, and not {device!r}")
+        raise ValueError(at(f"there is one device, {DEVICE!r}, and not {device!r}"))
 
 
 def in_our_words(keywords: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from agnesi.core.support.errors import at
 
 try:
     import fcntl
@@ -26,8 +29,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     writer of the folder (:func:`sweep`).
     """
     target = Path(path)
-    sweep(target.parent)
-    file, aside = _aside(target)
+    try:
+        _check_target(target)
+        sweep(target.parent)
+        file, aside = _aside(target)
+    except OSError as error:
+        raise told_at_user(error, f"{str(path)!r} cannot be written") from None
     try:
         with file:
             yield file
@@ -41,6 +48,21 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             aside.unlink()
         raise
     _settle(target.parent)
+
+
+def _check_target(target: Path) -> None:
+    """Refuse a path at which no file can be."""
+    folder = str(target.parent)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, f"there is no folder {folder!r}; make it with "
+                                f"os.makedirs({folder!r}, exist_ok=True)")
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file in it")
+
+
+def told_at_user(error: OSError, what: str) -> OSError:
+    """The error of the system with what was wanted of which file, and the user's line."""
+    return type(error)(error.errno, at(f"{what}: {error.strerror}"))
 
 
 def _aside(target: Path) -> tuple[Any, Path]:

@@ -18,7 +18,7 @@ from agnesi.core.op import typed
 from agnesi.core.support.errors import StateError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.loading import Stored
-from agnesi.saving.atomic import replacing
+from agnesi.saving.atomic import replacing, told_at_user
 from agnesi.saving.header import (
     CHECKSUM_BYTES,
     METADATA,
@@ -303,9 +303,12 @@ class TensorFile(Mapping[str, Stored], AbstractContextManager["TensorFile"]):
 
 def _opened(name: str) -> Any:
     """A file open for reading; what is no plain file is refused, as reading could wait for ever."""
-    if not stat.S_ISREG(os.stat(name).st_mode):
-        raise refusal(name, "is no file")
-    return open(name, "rb", buffering=0)
+    try:
+        if not stat.S_ISREG(os.stat(name).st_mode):
+            raise refusal(name, "is no file")
+        return open(name, "rb", buffering=0)
+    except OSError as error:
+        raise told_at_user(error, f"{name!r} cannot be read") from None
 
 
 def open_file(path: Path_) -> TensorFile:

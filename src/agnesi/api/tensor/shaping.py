@@ -9,7 +9,7 @@ from agnesi.core.backend import DEVICES
 from agnesi.core.dispatch import apply
 from agnesi.core.op import typed
 from agnesi.core.placed import moved, place_of
-from agnesi.core.public import explain_errors, is_device, on_host, public
+from agnesi.core.public import as_dtype_of_target, explain_errors, is_device, on_host, public
 from agnesi.core.support import dtypes
 from agnesi.core.support.dtypes import as_dtype
 from agnesi.core.support.errors import at
@@ -349,7 +349,7 @@ def to(self: Tensor, *target: Any, dtype: Any = None, device: Any = None, copy: 
     wanted = dtype if dtype is not None else getattr(kinds[0], "dtype", kinds[0]) if kinds else None
     if wanted is None:
         return apply(Cast(self.dtype), self) if copy else self
-    return astype(self, wanted, copy=copy)
+    return astype(self, as_dtype_of_target("to", wanted), copy=copy)
 
 
 _RETURNS = "Returns\n-------\nTensor\n"

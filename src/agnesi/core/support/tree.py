@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from typing import Any
 
+from agnesi.core.support.errors import at
+
 Take = Callable[[Any], tuple[Iterable[Any], Any]]
 Build = Callable[[Any, Iterable[Any]], Any]
 
@@ -339,7 +341,8 @@ def check_ends(outer: Iterable[Any]) -> None:
     seen: set[int] = set()
     for nest in outer:
         if id(nest) in seen:
-            raise ValueError(f"a {type(nest).__name__} contains itself, which has no end")
+            raise ValueError(at(f"a {type(nest).__name__} contains itself, which has no end: give "
+                                "one that holds other values only"))
         seen.add(id(nest))
 
 

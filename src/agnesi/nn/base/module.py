@@ -10,8 +10,7 @@ import numpy as np
 
 from agnesi.core.dispatch import assign
 from agnesi.core.op import typed
-from agnesi.core.public import check_call, is_device, on_host
-from agnesi.core.support import dtypes
+from agnesi.core.public import as_dtype_of_target, check_call, is_device, on_host
 from agnesi.core.support.errors import StateError, TraceError, at, no_attribute, shown
 from agnesi.core.support.tracing import current_reads, is_tracing
 from agnesi.core.tensor import Tensor, wrap
@@ -529,7 +528,7 @@ class Module(Hooked, Lookups):
         on_host(device)
         if dtype is None or is_device(dtype):
             return self
-        kind = dtypes.as_dtype(dtype)
+        kind = as_dtype_of_target(f"{type(self).__name__}.to", dtype)
         if kind.kind not in "fV":
             raise TypeError(at(f"a module is converted to a float dtype, not to {kind}"))
         for _, t, *_ in self._held(named=False):

@@ -250,6 +250,8 @@ class Elementwise(Op):
     def infer(self, *xs: Any) -> Any:
         shape = xs[0].shape if len(xs) == 1 else shapes.broadcast(*[x.shape for x in xs])
         dtype = xs[-1].dtype
+        if self.name == "where" and xs[0].dtype.kind != "b":
+            raise DTypeError(f"the condition must be bool, not {xs[0].dtype}; compare it (x != 0)")
         for x in xs[1:] if self.name == "where" else xs[self.whole:]:
             if x.dtype != dtype:
                 raise DTypeError(f"operands have dtypes {' and '.join(str(x.dtype) for x in xs)}")
