@@ -107,10 +107,9 @@ def _pooled(name: str, input: Any, kernel: Any, size: Any, ratio: Any, rank: int
         shape = [1] * (2 * rank)
         shape[a], shape[rank + a] = o, k
         place = place * n + F.reshape(rows, (*x.shape[:2], *shape))
-    flat = F.reshape(x, (*x.shape[:2], -1))
-    places = F.reshape(place, (*x.shape[:2], *sizes, -1))
-    values = F.reshape(F.take_along_axis(flat, F.reshape(places, (*x.shape[:2], -1)), 2),
-                       places.shape)
+    flat = F.flatten(x, 2)  # of no images, too: sizes are not asked of the number of elements
+    places = F.flatten(place, 2 + rank)
+    values = F.reshape(F.take_along_axis(flat, F.flatten(places, 2), 2), places.shape)
     best = F.expand_dims(F.argmax(values, -1), -1)
     found = [F.squeeze(F.take_along_axis(t, best, -1), -1) for t in (values, places)]
     return tuple(F.squeeze(t, 0) if single else t for t in found)  # type: ignore[return-value]
