@@ -1,4 +1,4 @@
-"""Every public layer and loss: compiled as eagerly, in every float, copied, saved, blamed by path."""
+"""Every public layer and loss: compiled as eagerly, in every float, copied, saved, told by path."""
 
 from __future__ import annotations
 
