@@ -5,6 +5,7 @@ import contextlib
 import io
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -176,3 +177,20 @@ def _failing(x):
 
 
 _CODE = _failing.__code__
+
+
+def test_functions_of_one_text_are_told_apart() -> None:
+    """Their codes are equal, and each has its own again after it was traced."""
+    text = "def f(x):\n    return x * float(x.sum()) if isinstance(x, object) else x"
+    x, found = ag.tensor([1.0, 2.0]), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for i in range(3):
+            names: dict[str, Any] = {}
+            exec(compile(text, f"made {i}", "exec"), names)
+            own = names["f"].__code__
+            found.append(ag.jit(names["f"]))
+            for _ in range(2):
+                assert found[-1](x).tolist() == [3, 6]
+            assert names["f"].__code__ is own and own.co_filename == f"made {i}"
+        assert [len(f.specialisations) for f in found] == [1, 1, 1]

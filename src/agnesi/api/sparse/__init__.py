@@ -15,7 +15,6 @@ Examples
 tensor([1., 1.])
 """
 
-from agnesi.api.sparse.coordinates import mm as mm
 from agnesi.api.sparse.functions import add as add
 from agnesi.api.sparse.functions import col_scale as col_scale
 from agnesi.api.sparse.functions import coo as coo
@@ -33,6 +32,7 @@ from agnesi.api.sparse.functions import diag as diag
 from agnesi.api.sparse.functions import dot as dot
 from agnesi.api.sparse.functions import eye as eye
 from agnesi.api.sparse.functions import from_scipy as from_scipy
+from agnesi.api.sparse.functions import mm as mm
 from agnesi.api.sparse.functions import mul as mul
 from agnesi.api.sparse.functions import neg as neg
 from agnesi.api.sparse.functions import norm as norm

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
@@ -11,7 +9,7 @@ from agnesi.core.public import explain_errors, on_host
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.sparse.coordinates import COO
 
-__all__ = ["mm", "sparse_coo_tensor"]
+__all__ = ["sparse_coo_tensor"]
 
 
 @explain_errors
@@ -71,37 +69,3 @@ def sparse_coo_tensor(indices: TensorLike, values: TensorLike, size: ShapeLike |
         least = [int(row.max()) + 1 if row.size else 0 for row in places]
         size = (*least, *found.shape[1:])
     return COO(indices, found, size, is_coalesced)
-
-
-def mm(a: Any, b: Any) -> Any:
-    """The product of a sparse matrix with a dense one (PyTorch's ``sparse.mm``).
-
-    Parameters
-    ----------
-    a : COO or SparseTensor
-        The matrix.
-    b : array_like
-        A matrix or vector.
-
-    Returns
-    -------
-    Tensor
-        Dense.
-
-    Raises
-    ------
-    ShapeError
-        If inner sizes differ.
-
-    See Also
-    --------
-    sparse.dot
-
-    Examples
-    --------
-    >>> import agnesi as ag
-    >>> ag.sparse.mm(ag.sparse_coo_tensor([[0], [1]], [2.0], (2, 2)), ag.eye(2))
-    tensor([[0., 2.],
-            [0., 0.]])
-    """
-    return a @ b

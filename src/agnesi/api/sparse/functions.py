@@ -863,7 +863,7 @@ def dot(a: Any, b: Any) -> Any:
 
     Parameters
     ----------
-    a, b : SparseTensor or array_like
+    a, b : SparseTensor, COO or array_like
         Matrices that fit.
 
     Returns
@@ -889,8 +889,8 @@ def dot(a: Any, b: Any) -> Any:
     return a @ b
 
 
-#: Gradients are structured in any case, so Theano's three products are one.
-structured_dot = true_dot = dot
+#: Gradients are structured in any case, so Theano's three products are one, as is PyTorch's.
+mm = structured_dot = true_dot = dot
 
 
 @explain_errors

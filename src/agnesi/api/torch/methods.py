@@ -13,6 +13,7 @@ from agnesi.autodiff.recording import is_leaf
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import assign
+from agnesi.core.integers import integer
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.placed import moved
@@ -195,7 +196,7 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None) -> Any:
     ValueError
         If there are not so many axes.
     """
-    count = self.ndim if sparse_dim is None else sparse_dim
+    count = self.ndim if sparse_dim is None else integer(sparse_dim, "to_sparse: sparse_dim")
     if not 1 <= count <= self.ndim:
         raise ValueError(at(f"to_sparse: sparse_dim must be between 1 and {self.ndim}, not "
                             f"{sparse_dim}"))

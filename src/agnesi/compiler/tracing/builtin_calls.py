@@ -9,7 +9,6 @@ from __future__ import annotations
 import builtins
 import functools
 import sys
-import weakref
 from collections.abc import Mapping
 from opcode import opmap
 from types import CodeType, FunctionType
@@ -24,12 +23,14 @@ _NULL_FIRST = sys.version_info < (3, 13)
 _MAX_CONSTANTS = 256
 #: What stands for functions while they are called, and for modules, by identity (``numbers.py``).
 STAND_INS: dict[int, Any] = {}
-_OWN: weakref.WeakKeyDictionary[CodeType, CodeType] = weakref.WeakKeyDictionary()
+#: The code of functions that have another one now, by the functions' identity: codes of the same
+#: text are equal.
+_OWN: dict[int, CodeType] = {}
 
 
 def own_code(function: FunctionType) -> CodeType:
     """A function's code, also while it is another one."""
-    return _OWN.get(function.__code__, function.__code__)
+    return _OWN.get(id(function), function.__code__)
 
 
 class Module:
@@ -50,11 +51,11 @@ class Replaced:
         """Let a function call what stands for builtins."""
         own, names = function.__code__, function.__globals__
         found = {n: _value(names, n) for inner in codes(own) for n in inner.co_names}
-        code = with_calls(own, frozenset(
+        code = _kept(ByIdentity(own), frozenset(
             (n, id(v)) for n, v in found.items() if id(v) in STAND_INS))
         if code is not own and id(function) not in self._functions:
             self._functions[id(function)] = function, own
-            _OWN[code] = own
+            _OWN[id(function)] = own
             function.__code__ = code
 
     def undo(self) -> None:
@@ -62,6 +63,7 @@ class Replaced:
         while self._functions:
             _, (function, own) = self._functions.popitem()
             function.__code__ = own
+            _OWN.pop(id(function), None)
 
 
 def _value(names: Mapping[str, Any], name: str) -> Any:
@@ -72,7 +74,26 @@ def _value(names: Mapping[str, Any], name: str) -> Any:
     return found.get(name) if isinstance(found, dict) else getattr(found, name, None)
 
 
+class ByIdentity:
+    """An object as a key, equal to nothing but itself."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ByIdentity) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
 @functools.lru_cache(maxsize=4096)
+def _kept(code: ByIdentity, names: frozenset[tuple[str, int]]) -> CodeType:
+    return with_calls(code.value, names)
+
+
 def with_calls(code: CodeType, names: frozenset[tuple[str, int]]) -> CodeType:
     """Code, and that of functions made in it, with stand-ins for what names are.
 

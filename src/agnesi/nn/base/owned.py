@@ -62,7 +62,8 @@ def in_our_words(kind: type, init: Any, keywords: dict[str, Any]) -> dict[str, A
             on_host(given.pop("device"))
         return translated(given, known)
     except (TypeError, ValueError) as error:
-        raise type(error)(at(f"{kind.__name__}: {error}")) from None
+        text = str(error).partition("\n  at ")[0]
+        raise type(error)(at(f"{kind.__name__}: {text}")) from None
 
 
 _CODE: Any = None  # of the __init__ below
