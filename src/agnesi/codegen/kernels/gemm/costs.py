@@ -47,6 +47,11 @@ class Machine:
         """Cycles of one full vector instruction: two 256-bit ones start in each cycle."""
         return 1.0 if self.registers == 32 else 0.5
 
+    @property
+    def wide_tiles(self) -> bool:
+        """Whether there are too few registers for high tiles that are one vector wide."""
+        return self.registers < 32
+
 
 def machine_for(target: Target, itemsize: int, policy: CompilePolicy) -> Machine:
     """A target, for elements of so many bytes."""
@@ -83,7 +88,7 @@ def open_tiles(spec: GemmSpec, machine: Machine) -> Cut:
 
 def tall_tiles(spec: GemmSpec, machine: Machine) -> Cut:
     """Tiles for strips of A, which is near: narrow and high ones read least of B."""
-    if machine.registers < 32:
+    if machine.wide_tiles:
         return best_tiles(spec, machine, same_rows=True)
     return _tile_cut(spec, machine, 1, TALL_TILE_ROWS, True)
 

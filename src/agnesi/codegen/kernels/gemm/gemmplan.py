@@ -37,6 +37,7 @@ class GemmPlan(Paneled):
     pack_b: bool
     spill: bool  # tiles go through scratch and one small loop to the epilogue: little code
     ahead: int = 0  # lines of B, or panels where vectors run along k, that tiles prefetch
+    block_tiles: int = 1  # row tiles whose A stays near while all panels pass, in strips
     merged: int = 1  # row chunks in a row that one thread does as one
     calls: bool = False  # whether tiles call the memory of their epilogue near
     early: bool = False  # whether the tile of the panel before does that
@@ -149,6 +150,8 @@ class GemmPlan(Paneled):
     def tile_pitch(self) -> int:
         """Elements of a packed row tile: a vector too much may be written."""
         largest = max(p.rows.largest for p in self.panels)
+        if self.spec.a_strides[1] == 1:
+            return largest * self.k_pitch
         size = (largest * self.k_block + self.lanes) * self.spec.itemsize
         return _lines(size) // self.spec.itemsize
 
@@ -162,7 +165,7 @@ class GemmPlan(Paneled):
         if not self.pack_a:
             return 0
         if self.form == "strip":
-            return self.tile_pitch * self.spec.itemsize
+            return _lines(self.block_tiles * self.tile_pitch * self.spec.itemsize)
         if self.form in ("dot", "skip"):
             rows = self.spec.m if self.form == "dot" else self.chunk_rows
             return _lines(rows * self.k_pitch * self.spec.itemsize)

@@ -55,6 +55,8 @@ _LARGE_ROWS, _LARGE_K, _LARGE_COLUMNS = 512, 448, 1024
 _L1_SHARE = 0.8125
 #: Share of the second-level cache for B.
 _L2_SHARE = 0.45
+#: The same where a panel of B is in the first-level cache, and tiles of A in the second-level one.
+_L1_PANEL_SHARE, _L2_TILES_SHARE = 0.5, 0.4
 #: The shortest block of k for which B in whole lines is cached.
 _MIN_CACHED_K = 128
 #: Rows of a work unit, or of several at once.
@@ -164,7 +166,7 @@ def _tile_plan(
     if fixed and _is_flat(spec, machine):
         return _flat_plan(spec, swapped, machine, long_epilogue)
     if static and _is_large(spec, machine):
-        return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
+        return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine), large=True)
     if fixed and _is_tall(spec, machine):
         cost, chosen = _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
         return cost, replace(chosen, early=chosen.calls)
@@ -173,8 +175,8 @@ def _tile_plan(
     width = max(p.width for p in cut.panels)
     k_block = _k_block(spec, machine, width) if _row_tiles(cut) > 1 else spec.k
     runs, large = _in_runs(spec, machine, cut), _is_large(spec, machine)
-    if fixed and (k_block < spec.k or spec.k > _MIN_STRIP_K) and _is_long(spec, machine):
-        return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine))
+    if fixed and _is_long(spec, machine, k_block, width):
+        return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine), large=True)
     if runs:
         cut = tiles_of_runs(spec, machine) if static else cut
         once = static and _row_tiles(cut) == 1
@@ -225,20 +227,14 @@ def _cut(spec: GemmSpec, machine: Machine, same_rows: bool) -> Cut:
 
 
 def _strip_plan(
-    spec: GemmSpec, swapped: bool, machine: Machine, cut: Cut
+    spec: GemmSpec, swapped: bool, machine: Machine, cut: Cut, *, large: bool = False
 ) -> tuple[float, GemmPlan]:
-    """A large A in strips of rows, along panels of B that stay in the second-level cache."""
-    turned = spec.a_strides[1] != 1
-    longest = int(machine.l1 * _L1_SHARE) // (cut.panels[0].rows.largest * spec.itemsize)
-    panels, width = sum(p.count for p in cut.panels), max(p.width for p in cut.panels)
-    room = int(machine.l2 * _L2_SHARE) // (width * spec.itemsize)  # lines of panels that stay near
-    one = room // panels // 16 * 16  # for which all panels stay near
-    limit = min(longest, one) if one >= _MIN_CACHED_K else longest
-    if is_static(spec.sizes[3:]):
-        k_block = min(spec.k, _even_block(spec.k, max(1, limit)))
-    else:
-        k_block = max(16, limit // 16 * 16)
-    groups = -(-panels // max(1, room // k_block))
+    """A large A in strips of rows, along panels of B that stay in a cache; ``large`` says that
+    those of the whole k do not.
+    """
+    by_panels = large and machine.wide_tiles
+    cuts = _cut_for_panels if by_panels else _cut_for_tiles
+    k_block, groups, block_tiles = cuts(spec, machine, cut)
     whole = groups == 1 and spec.sizes[0] == 1
     chunks = _chunks(spec, groups, _STRIP_ROWS, _FEW_ROWS if whole else _LEAST_ROWS)
     merged = max(1, _STRIP_ROWS * chunks // spec.m) if whole else 1
@@ -251,13 +247,52 @@ def _strip_plan(
         chunks,
         groups,
         k_block,
-        pack_a=turned,
+        pack_a=spec.a_strides[1] != 1 or block_tiles > 1,
         pack_b=True,
         spill=True,
+        block_tiles=block_tiles,
         merged=merged,
         calls=spec.m * spec.n * spec.itemsize >= machine.l2,
     )
     return cut.cost + pack_cost(spec, machine), chosen
+
+
+def _cut_for_tiles(spec: GemmSpec, machine: Machine, cut: Cut) -> tuple[int, int, int]:
+    """Block of k, column groups and row tiles of a block where a tile of A is in the first-level
+    cache, and all panels of B that pass by are in the second-level one.
+    """
+    panels, width = sum(p.count for p in cut.panels), max(p.width for p in cut.panels)
+    longest = int(machine.l1 * _L1_SHARE) // (cut.panels[0].rows.largest * spec.itemsize)
+    room = int(machine.l2 * _L2_SHARE) // (width * spec.itemsize)  # lines of panels that stay near
+    one = room // panels // 16 * 16  # for which all panels stay near
+    k_block = _cut_k(spec, min(longest, one) if one >= _MIN_CACHED_K else longest)
+    return k_block, -(-panels // max(1, room // k_block)), 1
+
+
+def _cut_for_panels(spec: GemmSpec, machine: Machine, cut: Cut) -> tuple[int, int, int]:
+    """The same where a panel of B is in the first-level cache, and the tiles of A that pass by are
+    in the second-level one (Goto and van de Geijn, Anatomy of High-Performance Matrix
+    Multiplication, 2008): a tile that is wider than high reads more of B than of A.
+    """
+    panels, width = sum(p.count for p in cut.panels), max(p.width for p in cut.panels)
+    k_block = _cut_k(spec, _panel_depth(spec, machine, width))
+    tile_bytes = cut.panels[0].rows.largest * k_block * spec.itemsize
+    groups = -(-spec.n // _LARGE_COLUMNS)
+    if groups == 1 and 2 * spec.n > spec.m and panels > _MIN_UNITS:
+        groups = 2  # A is packed once for a group, B once for a chunk of rows
+    return k_block, groups, max(1, int(machine.l2 * _L2_TILES_SHARE) // tile_bytes)
+
+
+def _panel_depth(spec: GemmSpec, machine: Machine, width: int) -> int:
+    """For how many k a panel of B is in the first-level cache."""
+    return int(machine.l1 * _L1_PANEL_SHARE) // (width * spec.itemsize)
+
+
+def _cut_k(spec: GemmSpec, limit: int) -> int:
+    """The block of k: at most so long."""
+    if is_static(spec.sizes[3:]):
+        return min(spec.k, _even_block(spec.k, max(1, limit)))
+    return max(16, limit // 16 * 16)
 
 
 def _flat_plan(
@@ -367,10 +402,13 @@ def _clashes_turned(spec: GemmSpec) -> bool:
     return spec.a_strides[1] * spec.itemsize % 1024 == 0
 
 
-def _is_long(spec: GemmSpec, machine: Machine) -> bool:
-    """Return whether A is large and contiguous along k, and whole tiles of it stay cached if it is
-    cut.
+def _is_long(spec: GemmSpec, machine: Machine, k_block: int, width: int) -> bool:
+    """Return whether A is large and contiguous along k, whole tiles of it stay cached if it is cut,
+    and so long that it pays.
     """
+    whole = _panel_depth(spec, machine, width) if machine.wide_tiles else _MIN_STRIP_K
+    if spec.k <= min(k_block, whole):
+        return False
     apart = lines_apart(spec, spec.a_strides) >= TALL_TILE_ROWS
     return spec.a_strides[1] == 1 and apart and spec.b_direct and _is_far(spec, machine, 4)
 

@@ -1,14 +1,16 @@
-"""Work units that run along strips of rows: B of the whole unit is packed and stays near.
+"""Work units that run along strips of rows: B of the whole unit is packed and stays in a cache.
 
-A tile of A is in the first-level cache while all panels of B pass by.  A transposed A is packed
-tile by tile, as tiles read it.  The next tile's A comes from memory during the products of this
-one.
+Where a block has one row tile, its A is in the first-level cache while all panels of B pass by, and
+the next tile's A comes from memory during the products of this one.  Where it has more, the block's
+A is packed and in the second-level cache, and a panel of B is in the first-level cache while all
+tiles pass by.
 """
 
 from __future__ import annotations
 
 from agnesi.codegen.kernels.gemm.microkernel import At, Source
 from agnesi.codegen.kernels.gemm.operands import element_bytes
+from agnesi.codegen.kernels.gemm.pack import copy_lines
 from agnesi.codegen.kernels.gemm.tile import TileUnit
 from agnesi.codegen.kernels.gemm.tiling import pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, i64
@@ -63,26 +65,53 @@ class StripUnit(TileUnit):
                         b.store(value, place, element_bytes(self.type))
 
     def _strips(self, low: Value, high: Value, size: int, k: Value, count: Value) -> None:
-        """Row tiles low .. high, all of this size."""
+        """Row tiles low .. high, all of this size, block by block of tiles."""
         b, plan, rows = self.b, self.plan, self.plan.panels[0].rows
-        with b.loop(low, high) as tile:
-            i = rows.start(b, tile.index)
-            if plan.pack_a:
-                self._pack_tile(i, size, k, count)
-            self.next = b.add(i, i64(size))
+        with b.loop(low, high, plan.block_tiles) as block:
+            first = block.index
+            stop = b.intrinsic("smin", b.add(first, i64(plan.block_tiles)), high)
+            if plan.block_tiles == 1:
+                stop = b.add(first, i64(1))
+            if plan.pack_a and plan.spec.a_strides[1] == 1:
+                start = rows.start(b, first)
+                self._pack_rows(start, b.sub(rows.start(b, stop), start), k, count)
+            elif plan.pack_a:
+                self._pack_tiles(first, stop, size, k, count)
             for panel in plan.panels:
-                with self._panels(panel) as index:
+                with self._panels(panel) as index, b.loop(first, stop, nonempty=True) as tile:
+                    i = rows.start(b, tile.index)
+                    self.next = b.add(i, i64(size))
+                    pitch = plan.tile_pitch
+                    if plan.spec.a_strides[1] == 1:
+                        pitch = size * plan.k_pitch
+                    at = b.mul(b.sub(tile.index, first), i64(pitch))
+                    self.packed_tile = b.gep(self.type, self.packed_a, at)
                     self._tile(panel, size, index, i, k, count)
 
-    def _pack_tile(self, i: Value, size: int, k: Value, count: Value) -> None:
-        """A tile's elements side by side, k by k; what a vector has too much is written over."""
+    def _pack_tiles(self, first: Value, stop: Value, size: int, k: Value, count: Value) -> None:
+        """The elements of each tile side by side, k by k, so that memory is read line by line; what
+        a vector has too much is written over.
+        """
         b, plan, load = self.b, self.plan, self.operands.a.load
-        with b.loop(i64(0), count) as kk:
-            place = b.gep(self.type, self.packed_a, b.mul(kk.index, i64(size)))
+        rows = plan.panels[0].rows
+        with b.loop(i64(0), count) as kk, b.loop(first, stop, nonempty=True) as tile:
+            at = b.mul(b.sub(tile.index, first), i64(plan.tile_pitch))
+            place = b.gep(self.type, self.packed_a, b.add(at, b.mul(kk.index, i64(size))))
+            start = rows.start(b, tile.index)
             for p in pieces_of(size, plan.lanes):
-                row = b.add(i, i64(p.offset))
+                row = b.add(start, i64(p.offset))
                 value = load(b, self.batch, row, b.add(k, kk.index), p.lanes, p.mask, "m")
                 b.store(value, b.gep(self.type, place, i64(p.offset)), element_bytes(self.type))
+
+    def _pack_rows(self, first: Value, rows: Value, k: Value, count: Value) -> None:
+        """Rows side by side, each with its elements of this block of k."""
+        load = self.operands.a.load
+
+        def read(b: Builder, i: Value, kk: Value, lanes: int, mask: Value | None) -> Value:
+            return load(b, self.batch, b.add(first, i), b.add(k, kk), lanes, mask, "k")
+
+        copy_lines(self.b, self.type, rows, count, read, self.packed_a, self.plan.k_pitch,
+                   self.plan.lanes)
 
     def _packed_panel(self, index: Value) -> Value:
         at = self.b.mul(self.b.sub(index, self.group_start), i64(self.plan.panel_pitch))
@@ -91,12 +120,16 @@ class StripUnit(TileUnit):
     def _a(self, i: Value, k: Value, size: int) -> Source:
         if not self.plan.pack_a:
             return super()._a(i, k, size)
-        return Source(self.packed_a, 1, size)
+        if self.plan.spec.a_strides[1] == 1:
+            return Source(self.packed_tile, self.plan.k_pitch, 1)
+        return Source(self.packed_tile, 1, size)
 
     def _beside(self, index: Value, k: Value, count: Value) -> At | None:
         """Lines of the next tile of a transposed A, spread over the products with all panels."""
         b, plan, address = self.b, self.plan, self.operands.a.address
         assert address is not None, "strips are for operands in memory"
+        if plan.block_tiles > 1:
+            return None  # whole lines are packed, or read again from the second-level cache
         if not plan.pack_a and (plan.blocked or plan.spec.a_strides[0] != plan.spec.k):
             return None  # its rows are what processors see coming
         if not plan.pack_a:
