@@ -175,7 +175,7 @@ def _tile_plan(
     width = max(p.width for p in cut.panels)
     k_block = _k_block(spec, machine, width) if _row_tiles(cut) > 1 else spec.k
     runs, large = _in_runs(spec, machine, cut), _is_large(spec, machine)
-    if fixed and _is_long(spec, machine, k_block, width):
+    if fixed and _is_long(spec, machine, k_block):
         return _strip_plan(spec, swapped, machine, tall_tiles(spec, machine), large=True)
     if runs:
         cut = tiles_of_runs(spec, machine) if static else cut
@@ -232,7 +232,7 @@ def _strip_plan(
     """A large A in strips of rows, along panels of B that stay in a cache; ``large`` says that
     those of the whole k do not.
     """
-    by_panels = large and machine.wide_tiles
+    by_panels = large and machine.wide_tiles and spec.a_strides[1] != 1  # A is packed anyway
     cuts = _cut_for_panels if by_panels else _cut_for_tiles
     k_block, groups, block_tiles = cuts(spec, machine, cut)
     whole = groups == 1 and spec.sizes[0] == 1
@@ -247,7 +247,7 @@ def _strip_plan(
         chunks,
         groups,
         k_block,
-        pack_a=spec.a_strides[1] != 1 or block_tiles > 1,
+        pack_a=spec.a_strides[1] != 1,
         pack_b=True,
         spill=True,
         block_tiles=block_tiles,
@@ -275,17 +275,12 @@ def _cut_for_panels(spec: GemmSpec, machine: Machine, cut: Cut) -> tuple[int, in
     Multiplication, 2008): a tile that is wider than high reads more of B than of A.
     """
     panels, width = sum(p.count for p in cut.panels), max(p.width for p in cut.panels)
-    k_block = _cut_k(spec, _panel_depth(spec, machine, width))
+    k_block = _cut_k(spec, int(machine.l1 * _L1_PANEL_SHARE) // (width * spec.itemsize))
     tile_bytes = cut.panels[0].rows.largest * k_block * spec.itemsize
     groups = -(-spec.n // _LARGE_COLUMNS)
     if groups == 1 and 2 * spec.n > spec.m and panels > _MIN_UNITS:
         groups = 2  # A is packed once for a group, B once for a chunk of rows
     return k_block, groups, max(1, int(machine.l2 * _L2_TILES_SHARE) // tile_bytes)
-
-
-def _panel_depth(spec: GemmSpec, machine: Machine, width: int) -> int:
-    """For how many k a panel of B is in the first-level cache."""
-    return int(machine.l1 * _L1_PANEL_SHARE) // (width * spec.itemsize)
 
 
 def _cut_k(spec: GemmSpec, limit: int) -> int:
@@ -402,12 +397,11 @@ def _clashes_turned(spec: GemmSpec) -> bool:
     return spec.a_strides[1] * spec.itemsize % 1024 == 0
 
 
-def _is_long(spec: GemmSpec, machine: Machine, k_block: int, width: int) -> bool:
+def _is_long(spec: GemmSpec, machine: Machine, k_block: int) -> bool:
     """Return whether A is large and contiguous along k, whole tiles of it stay cached if it is cut,
     and so long that it pays.
     """
-    whole = _panel_depth(spec, machine, width) if machine.wide_tiles else _MIN_STRIP_K
-    if spec.k <= min(k_block, whole):
+    if spec.k <= min(k_block, _MIN_STRIP_K):
         return False
     apart = lines_apart(spec, spec.a_strides) >= TALL_TILE_ROWS
     return spec.a_strides[1] == 1 and apart and spec.b_direct and _is_far(spec, machine, 4)
