@@ -63,10 +63,35 @@ def test_what_a_call_reads_and_changes_is_state_of_the_function_around():
     assert twice(a).tolist() == [100, 200] and n.get_value() == 9
 
 
-def test_sizes_that_are_values_stay_outside():
-    chosen = ag.function([x], x[x > 1])
-    with pytest.raises(ag.TraceError, match=r"sizes are values.*\n  at .*test_calls_in_graphs"):
-        ag.jit(lambda v: chosen(v).sum())(ag.tensor(A))
+def test_sizes_that_are_values_are_those_of_the_graph_around():
+    n = T.lscalar("n")
+    a, b = ag.tensor([3.0, 0, 2]), ag.tensor([0.0, 1, 5])
+    calls = [
+        ag.function([x], x[x > 1]), ag.function([x], x[x > 1], givens={x: x * 2}),
+        ag.function([x], x[x > 0][x[x > 0] > 1]), ag.function([x], x[x > 1]).copy(),
+        ag.function([x], T.sort(x[x > 1]).sum()), ag.function([x], x[x > 1].shape[0]),
+        ag.clone(x[x > 1], {x: x * 2}), ag.OpFromGraph([x], T.unique(x)),
+        ag.OpFromGraph([x], T.arange(T.sum(x > 1)), inline=True),
+    ]
+    for call in calls:
+        if isinstance(call, ag.Tensor):
+            call = ag.function([x], call)
+        around = ag.function([z], call(z * 2))
+        jitted = ag.jit(lambda v, f=call: f(v * 2))
+        for v in (a, b, -a):
+            np.testing.assert_array_equal(around(v), call(v * 2))
+            np.testing.assert_array_equal(jitted(v), call(v * 2))
+    squares = ag.function([x], (x[x > 1] ** 2).sum())
+    np.testing.assert_array_equal(ag.jit(ag.grad(squares))(a), [6, 0, 4])
+    graph = ag.OpFromGraph([x], T.sort(x[x > 1]))
+    np.testing.assert_array_equal(ag.grad(lambda v: (graph(v) ** 2).sum())(a), [6, 0, 4])
+    steps = ag.function([x, n], T.arange(n) * x[0])
+    np.testing.assert_array_equal(ag.function([z, n], steps(z, n + 1))(a, 2), [0, 3, 6])
+    with pytest.raises(ag.TraceError, match=r"no vjp or jvp of its own.*\n  at .*test_calls_in"):
+        ag.OpFromGraph([x], x[x > 1], vjp=lambda g, y, x: (x,))
+
+
+def test_wrong_operands_are_told():
     with pytest.raises(TypeError, match="fma takes 2 arguments"):
         fma()(z)
     with pytest.raises(ag.ShapeError, match="fma: operand 0 must have 1 axes"):

@@ -434,7 +434,7 @@ def _stopped(outputs: Sequence[Node], inputs: Sequence[Node]) -> list[Node]:
     """
     known = set(inputs)
     order = toposort(outputs, known.__contains__)
-    if not any(map(_is_cut, order)):
+    if not any(map(is_cut, order)):
         return list(outputs)
     done: dict[Node, Node] = {}
     for node in order:
@@ -454,5 +454,6 @@ def _would_flow(node: Node) -> bool:
     return flows and (node.dtype.kind in "fcV" or node.outputs is not None)
 
 
-def _is_cut(node: Node) -> bool:
+def is_cut(node: Node) -> bool:
+    """Whether gradients stop at a node that was computed while nothing was recorded."""
     return node.op is not None and not node.requires_grad and _would_flow(node)

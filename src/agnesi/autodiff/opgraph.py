@@ -9,6 +9,7 @@ import numpy as np
 
 from agnesi.autodiff.bodies import body_trace, close, copied_leaf, enclosed
 from agnesi.autodiff.flows import listed, pushed, seeds_of
+from agnesi.autodiff.replay import has_sizes_of_values, replayed
 from agnesi.autodiff.reverse import backprop
 from agnesi.autodiff.rules import reads_result
 from agnesi.core.dispatch import current
@@ -19,7 +20,7 @@ from agnesi.core.op import GIVEN_NAMES, Op, typed
 from agnesi.core.programs import is_declaring
 from agnesi.core.substitution import substituted
 from agnesi.core.support.dtypes import fits
-from agnesi.core.support.errors import DTypeError, ShapeError, at
+from agnesi.core.support.errors import DTypeError, ShapeError, TraceError, at
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.convert import as_tensor, cast
@@ -116,7 +117,8 @@ class OpFromGraph:
     """A graph as an operation: called with operands, it gives the outputs for them.
 
     It is one operation in listings, records and derivatives, and dissolves into its parts when it
-    is compiled.  Graphs may use others.  Shared tensors in the graph are read when it runs.
+    is compiled; at once where values tell sizes of its results, as in ``x[x > 1]``.  Graphs may use
+    others.  Shared tensors in the graph are read when it runs.
 
     Parameters
     ----------
@@ -138,6 +140,8 @@ class OpFromGraph:
         If an input is no symbolic variable.
     MissingInputError
         If the outputs depend on another variable.
+    TraceError
+        If it has derivatives of its own, and results whose sizes are values.
 
     See Also
     --------
@@ -173,6 +177,12 @@ class OpFromGraph:
         self._states = [n for n in self._live if hasattr(_variable(n), "another")]
         self._outputs += [current(n.handle.update) for n in self._states]  # type: ignore[union-attr]
         self._known: dict[Any, GraphOp] = {}
+        #: Such a graph is no operation: those around it have to know the sizes.
+        self._replays = has_sizes_of_values(self._outputs)
+        if self._replays and self._own != (None, None):
+            raise TraceError(at(
+                f"{name}: a graph with results whose sizes are values has no vjp or jvp of its "
+                "own: give these to the part that has none"))
 
     def __repr__(self) -> str:
         return f"<OpFromGraph {self.name}: {len(self._inputs)} to {len(self._outputs)}>"
@@ -182,13 +192,19 @@ class OpFromGraph:
             raise TypeError(at(f"{self.name} takes {len(self._inputs)} operands, not {len(xs)}"))
         operands = [self._operand(x, n, i) for i, (x, n) in
                     enumerate(zip(xs, self._inputs, strict=True))]
-        op = self._op(operands)
         states = {n: _variable(n).another() for n in self._states}
         given = [*operands, *(states[n] if n in states else _outside(n) for n in self._live)]
-        found = list(op.body(*given) if self.inline else applied(op, *given))
+        found = self._computed(operands, given)
         for state, new in zip(states.values(), found[len(found) - len(states):], strict=True):
             state.advance(new)
         return found[0] if self._single else found[: len(found) - len(states)]
+
+    def _computed(self, operands: Sequence[Tensor], given: Sequence[Tensor]) -> list[Tensor]:
+        if self._replays:
+            return replayed(self._outputs, dict(zip([*self._inputs, *self._live], given,
+                                                    strict=True)))
+        op = self._op(operands)
+        return list(op.body(*given) if self.inline else applied(op, *given))
 
     def _operand(self, x: Any, wanted: Node, i: int) -> Tensor:
         t = x if isinstance(x, Tensor) else as_tensor(x, wanted.dtype)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.autodiff.replay import has_sizes_of_values, replayed
 from agnesi.core.dispatch import graph_node
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
@@ -86,6 +87,9 @@ def clone(outputs: Any, replace: Pairs = None) -> Any:
         raise TypeError(at(f"clone: outputs are a tensor or a list of them, not {typed(outputs)}"))
     pairs = {graph_node(old): graph_node(new)
              for old, new in replaced_by(replace, "clone", "replace").items()}
-    nodes = substituted([graph_node(t) for t in wanted], pairs)
-    results = [symbol(n) for n in nodes]
+    nodes = [graph_node(t) for t in wanted]
+    if has_sizes_of_values(nodes):
+        results = replayed(nodes, {old: symbol(new) for old, new in pairs.items()})
+    else:
+        results = [symbol(n) for n in substituted(nodes, pairs)]
     return results[0] if single else results

@@ -51,11 +51,13 @@ from agnesi.compiler.specialization.dynamic_sizes import (
 from agnesi.core.dispatch import assign, graph_node, touch
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.dims import Dim, is_static
+from agnesi.core.ir.node import Node
 from agnesi.core.keywords import strict_class
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
 from agnesi.core.substitution import size_with, substituted, unify
 from agnesi.core.support.config import STATE, TRACES, WITNESSES, config
+from agnesi.core.support.dtypes import int64
 from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.record import replace
 from agnesi.core.support.tracing import is_tracing, within
@@ -191,11 +193,7 @@ class Function(Direct, Inspectable):
 
     def _written_out(self, values: Sequence[Any]) -> Any:
         """The call as an operation of the graph around it, with gradients."""
-        if any(isinstance(d, ValueDim) for d in self._sizes):
-            raise TraceError(at(
-                f"{self.name} has results whose sizes are values, so that no other graph can hold "
-                "it: write what it computes there, as a Python function"))
-        found = self._operation(*values)
+        found = self._operation(*values, *self._told_sizes(values))
         if self._updates and not is_tracing() and any(y.data is None for y in found):
             raise TraceError(at(
                 f"{self.name} changes state, which a declared graph cannot do by itself: call it "
@@ -207,12 +205,25 @@ class Function(Direct, Inspectable):
             return dict(zip(self._keys, results, strict=True))
         return (results[0] if self._single else results) if results else None
 
+    def _told_sizes(self, values: Sequence[Any]) -> list[Any]:
+        """What values tell about sizes, as scalars of the graph around."""
+        counts = iter(() if self._counter is None else self._counter.dispatch(*values))
+        return [values[i] if i >= 0 else next(counts) for d, i in zip(
+            self._sizes, self._places, strict=True) if isinstance(d, ValueDim)]
+
     @property
     def _operation(self) -> OpFromGraph:
         found = self.__dict__.get("_as_operation")
         if found is None:
-            inputs = [symbol(n) for n in self.source.inputs[: len(self._inputs.compiled)]]
-            outputs = tuple(symbol(n) for n in self.source.outputs)
+            asked = {d: Node(None, (), (), int64, name=str(d)) for d in self._sizes
+                     if isinstance(d, ValueDim)}
+            told: dict[Dim, Any] = {d: ValueDim(n) for d, n in asked.items()}
+            for d in asked:
+                told[d].most = size_with(d.most, told)
+            graph = self.source.resolve(lambda n: size_with(n, told)) if told else self.source
+            inputs = [symbol(n) for n in (
+                *graph.inputs[: len(self._inputs.compiled)], *asked.values())]
+            outputs = tuple(symbol(n) for n in graph.outputs)
             with within(None):
                 found = self._as_operation = OpFromGraph(inputs, outputs, name=self.name)
         return found

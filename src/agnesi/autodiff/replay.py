@@ -1,0 +1,94 @@
+"""Graphs computed once more, for other tensors: each operation is applied as if it were written.
+
+A graph whose results have sizes that values tell (``core.valuedims``) cannot be the body of an
+operation, for whoever is around has to know these sizes.  Applied again, operations ask for them
+where they are now: numbers eagerly, sizes of the trace under ``jit``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from agnesi.autodiff.bodies import is_cut
+from agnesi.core.dispatch import Item, apply, apply_many
+from agnesi.core.graph import constant_value, live_tensor
+from agnesi.core.ir.dims import Dim, Size, combine
+from agnesi.core.ir.node import Node, toposort
+from agnesi.core.op import typed
+from agnesi.core.substitution import open_sizes, size_with, unify
+from agnesi.core.support.config import switched
+from agnesi.core.support.errors import DTypeError, ShapeError, at
+from agnesi.core.tensor import Tensor, symbol
+from agnesi.core.valuedims import ValueDim, size_of
+from agnesi.ops.base.convert import as_tensor
+
+
+def has_sizes_of_values(outputs: Iterable[Node]) -> bool:
+    """Whether sizes in a graph are told by values."""
+    return any(_told_by_value(n) for node in toposort(outputs) for n in (
+        *open_sizes(node), *(n for shape, _ in node.outputs or () for n in shape)))
+
+
+def _told_by_value(size: Size) -> bool:
+    if isinstance(size, ValueDim):
+        return True
+    return isinstance(size, Dim) and bool(size.op) and any(map(_told_by_value, size.args))
+
+
+def replayed(outputs: Sequence[Node], places: Mapping[Node, Tensor]) -> list[Tensor]:
+    """The outputs with tensors in the place of nodes.
+
+    Raises
+    ------
+    TypeError
+        If a tensor is of another dtype or shape than its node.
+    """
+    run = _Replay(places)
+    return [run.tensor(n) for n in outputs]
+
+
+class _Replay:
+    """What has been computed anew."""
+
+    def __init__(self, places: Mapping[Node, Tensor]) -> None:
+        self._done: dict[Node, Any] = dict(places)
+        self._sizes: dict[Dim, Size] = {}
+        for node, t in places.items():
+            if node.dtype != t.dtype:
+                raise DTypeError(at(f"cannot replace {typed(node)} by {typed(t)}: dtypes differ"))
+            if not unify(node.shape, t.shape, self._sizes):
+                raise ShapeError(at(f"cannot replace {typed(node)} by {typed(t)}: shapes differ"))
+
+    def tensor(self, node: Node) -> Any:
+        """What a node is now; a tuple for an operation of several results."""
+        for n in toposort([node], self._done.__contains__):
+            if n not in self._done:
+                self._done[n] = _leaf(n) if n.op is None else self._applied(n)
+        return self._done[node]
+
+    def _applied(self, node: Node) -> Any:
+        op: Any = node.op
+        if type(op) is Item:
+            return self._done[node.inputs[0]][op.index]
+        xs = [self._done[n] for n in node.inputs]
+        op = op.resolve(self._size)
+        with switched(recording=False) if is_cut(node) else nullcontext():
+            return apply_many(op, *xs) if op.outputs > 1 else apply(op, *xs)
+
+    def _size(self, size: Size) -> Size:
+        if isinstance(size, ValueDim):
+            if size not in self._sizes:
+                most = None if size.most is None else self._size(size.most)
+                self._sizes[size] = size_of(self.tensor(size.node), most=most)
+            return self._sizes[size]
+        if isinstance(size, Dim) and size.op and size not in self._sizes \
+                and _told_by_value(size):
+            return combine(size.op, *map(self._size, size.args))
+        return size_with(size, self._sizes)
+
+
+def _leaf(node: Node) -> Tensor:
+    value = constant_value(node) if live_tensor(node) is None else None
+    return symbol(node) if value is None else as_tensor(value, node.dtype)
