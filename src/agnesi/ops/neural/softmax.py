@@ -368,7 +368,7 @@ def _in_range(x: Tensor, labels: Tensor) -> Tensor:
 class Chosen(Op):
     """``Pick``, compiled: the labels are known to be in range."""
 
-    name = "chosen"
+    name = "label_score"
     keep_inputs = (1,)
 
     def infer(self, x: Any, labels: Any) -> Any:
