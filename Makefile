@@ -29,7 +29,8 @@ SECONDS ?= 45
 SEED ?=
 QUICKLY := tests/test_house.py tests/core tests/schedule/test_*.py tests/rewrite tests/errors tests/compiler/jit/test_jit.py \
 	tests/compiler/tracing/test_python_numbers.py tests/schedule/transforms/test_repeated_work.py tests/ops/test_edges.py \
-	tests/ops/test_accumulation.py tests/autodiff/test_vmap.py tests/nn/test_layers.py docs README.md
+	tests/ops/test_accumulation.py tests/autodiff/test_vmap.py tests/nn/test_layers.py docs README.md \
+	$(addprefix --ignore=tests/core/,test_depth.py test_gc_pause.py test_interrupts.py)
 
 # Tests and what they start find their bytecode again, where nothing may be written beside sources,
 # too: pytest's rewritten assertions alone take a tenth of a run to make.
