@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
+from textwrap import shorten
 
 from benchmarks.harness import Result
 
 _WIDTH, _LINE, _TEXT, _MARGIN = 760, 22, 330, 24
+_LETTERS = 45  # of a title, in the width of _TEXT
 _TICKS = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128)
 _STYLE = (
     "text{font:13px sans-serif;fill:#333}.small{font-size:11px;fill:#777}.bar{fill:#2f6f9f}"
@@ -18,7 +20,8 @@ _STYLE = (
 Row = tuple[str, float, float, float, int]
 
 
-def draw(tables: Iterable[tuple[str, Sequence[Result]]], machine: str) -> str:
+def draw(tables: Iterable[tuple[str, Sequence[Result]]], machine: str,
+         missing: Sequence[str] = ()) -> str:
     """A bar from 1 to the median ratio of each suite's cases, a line from the least to the most.
 
     Parameters
@@ -27,6 +30,8 @@ def draw(tables: Iterable[tuple[str, Sequence[Result]]], machine: str) -> str:
         Title and results of each suite; those of one thread are drawn.
     machine : str
         What they were measured on.
+    missing : sequence of str
+        Suites that were not run there; the picture names them.
 
     Returns
     -------
@@ -47,6 +52,7 @@ def draw(tables: Iterable[tuple[str, Sequence[Result]]], machine: str) -> str:
     parts = [_grid(t, place(t), height) for t in _TICKS if low <= t <= high]
     parts += [_bar(row, k, place) for k, row in enumerate(rows)]
     note = f"time of the fastest other library / ours, one thread; {machine}"
+    note += f"; not run: {', '.join(missing)}" if missing else ""
     parts.append(f'<text class="small" x="8" y="{height - 6}">{escape(note)}</text>')
     size = f'width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}"'
     return "\n".join([
@@ -78,10 +84,11 @@ def _bar(row: Row, k: int, at: Callable[[float], float]) -> str:
     left, right = sorted((at(1.0), at(middle)))
     kind = "bar" if middle >= 1 else "bar slow"
     return (
-        f'<text x="8" y="{y + 11:.1f}">{escape(title)} '
+        f'<text x="8" y="{y + 11:.1f}">{escape(shorten(title, _LETTERS, placeholder="..."))} '
         f'<tspan class="small">({count})</tspan></text>'
         f'<line class="range" x1="{at(least):.1f}" y1="{y + 7:.1f}" x2="{at(most):.1f}" '
         f'y2="{y + 7:.1f}"/>'
         f'<rect class="{kind}" x="{left:.1f}" y="{y:.1f}" width="{max(right - left, 1):.1f}" '
-        f'height="14"><title>median {middle:.2f}x, {least:.2f}x to {most:.2f}x</title></rect>'
+        f'height="14"><title>{escape(title)}: median {middle:.2f}x, {least:.2f}x to {most:.2f}x'
+        "</title></rect>"
     )

@@ -136,6 +136,8 @@ def test_the_picture_has_a_bar_from_one_to_the_median_of_each_suite():
     one = next(float(e.get("x1")) for e in root if e.get("class") == "one")
     assert float(bars[0].get("x")) == one
     assert abs(float(bars[1].get("x")) + float(bars[1].get("width")) - one) < 0.2
+    assert "not run" not in drawn
+    assert "not run: rows" in picture.draw([table("one", 2.0)], "a processor", ["rows"])
     assert picture.draw([table("none")], "a processor") == ""
 
 
