@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from agnesi.core.op import typed
 from agnesi.core.support.errors import at
@@ -153,6 +153,18 @@ class _Dict(Module):
 
     def _entries(self) -> Iterator[tuple[str, Any]]:
         return iter(self.entries.items())
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            entries = self.__dict__.get("entries", {})
+            return entries[name] if name in entries else super().__getattr__(name)
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name in self.__dict__.get("entries", {}):
+                self[name] = value
+            else:
+                super().__setattr__(name, value)
 
     def __len__(self) -> int:
         return len(self.entries)

@@ -17,6 +17,7 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn.base import whole
 from agnesi.nn.base.copies import ordered
 from agnesi.nn.base.hooks import Hooked, called
+from agnesi.nn.base.loaded import LoadedKeys
 from agnesi.nn.base.lookups import Lookups
 from agnesi.nn.base.owned import (
     begins,
@@ -395,7 +396,7 @@ class Module(Hooked, Lookups):
         """
         return {name: wrap(np.array(t.data)) if copy else t for name, t in self._named_tensors()}
 
-    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
+    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> LoadedKeys:
         """Copy values into the parameters and buffers, in place.
 
         Parameters
@@ -405,6 +406,12 @@ class Module(Hooked, Lookups):
         strict : bool
             Whether the names must be exactly those of this module; ``num_batches_tracked`` of
             PyTorch's, which counts batches, may be there where it is not needed.
+
+        Returns
+        -------
+        LoadedKeys
+            A named tuple: ``missing_keys``, which the state lacks, and ``unexpected_keys``, which
+            the module lacks; both are empty if ``strict``.
 
         Raises
         ------
@@ -425,6 +432,7 @@ class Module(Hooked, Lookups):
                    "strict=False loads what fits")
             )
         write_all(mine, {name: state[name] for name in mine if name in state})
+        return LoadedKeys(missing, unknown)
 
     # -- changing all at once -------------------------------------------------------------
     def train(self, mode: bool = True) -> Self:

@@ -7,6 +7,7 @@ import math
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
+from agnesi.nn.base.aliases import also
 from agnesi.nn.base.module import Module, size_of
 from agnesi.nn.functions.elementary import uniform
 from agnesi.ops.base.arith import add, divide, multiply, subtract
@@ -77,6 +78,8 @@ class PairwiseDistance(Module):
     >>> ag.nn.PairwiseDistance(eps=0.0)(ag.zeros((1, 2)), ag.tensor([[3.0, 4.0]]))
     tensor([5.])
     """
+
+    norm = also("p")
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         self.p, self.eps, self.keepdim = p, eps, keepdim

@@ -261,6 +261,7 @@ class RNNCell(_Cell):
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True,
                  nonlinearity: str = "tanh", *, dtype: DTypeLike = None) -> None:
         super().__init__(Simple(nonlinearity), input_size, hidden_size, bias, dtype)
+        self.nonlinearity = nonlinearity
 
 
 class LSTMCell(_Cell):

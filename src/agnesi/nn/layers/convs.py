@@ -67,7 +67,9 @@ class _Conv(Module):
         steps, inside = (sizes_for(self, value, self.rank, what)
                          for value, what in ((stride, "stride"), (dilation, "dilation")))
         _named(self, borders, padding, self.kernel_size, inside, steps)
-        self.stride, self.padding, self.dilation = stride, padding, dilation
+        self.stride, self.dilation, self.output_padding = steps, inside, (0,) * self.rank
+        one = isinstance(padding, int)
+        self.padding = (padding,) * self.rank if one else padding
         self.groups, self.padding_mode, self.algorithm = groups, padding_mode, algorithm
         channels = self._channels(in_channels, out_channels)
         shape = (*channels, *self.kernel_size)
@@ -106,8 +108,9 @@ class _Conv(Module):
         return f"{each * self.groups}, {out_channels}, " + self._rest()
 
     def _rest(self) -> str:
-        usual = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1, "padding_mode": "zeros",
-                 "algorithm": None}
+        ones, none = (1,) * self.rank, (0,) * self.rank
+        usual = {"stride": ones, "padding": none, "output_padding": none, "dilation": ones,
+                 "groups": 1, "padding_mode": "zeros", "algorithm": None}
         return f"kernel_size={self.kernel_size}" + "".join(
             f", {n}={getattr(self, n)}" for n, v in usual.items() if getattr(self, n) != v
         )
@@ -285,7 +288,7 @@ class _ConvTranspose(_Conv):
             in_channels, out_channels, kernel_size, stride, padding, dilation=dilation,
             groups=groups, bias=bias, dtype=dtype, algorithm=algorithm,
         )
-        self.output_padding = output_padding
+        self.output_padding = sizes_for(self, output_padding, self.rank, "output_padding", 0)
 
     def _order(self) -> tuple[int, ...]:
         return (*range(2, 2 + self.rank), 0, 1)

@@ -37,6 +37,19 @@ def _vectors(layer: Module, count: int, length: int, padding: int | None, dtype:
     return weight
 
 
+def _row(padding: int | None, count: int) -> int | None:
+    """A row counted from the first."""
+    return padding if padding is None else padding % count
+
+
+def _shorten(weight: Tensor, indices: Tensor, most: float, degree: float) -> None:
+    """Make vectors that are used and too long as short as they may be, in place."""
+    with no_grad():
+        used = embedding(indices, weight)
+        lengths = norm(used, degree, axis=-1, keepdims=True)
+        weight[indices] = used * where(lengths > most, most / (lengths + 1e-7), 1)
+
+
 class Embedding(Module):
     """A learned vector for each of a number of things.
 
@@ -82,9 +95,9 @@ class Embedding(Module):
                  max_norm: float | None = None, norm_type: float = 2.0, *,
                  sparse: bool = False, dtype: DTypeLike = None) -> None:
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
-        self.sparse = sparse
+        self.max_norm, self.norm_type, self.sparse = max_norm, norm_type, sparse
         self.weight = _vectors(self, num_embeddings, embedding_dim, padding_idx, dtype)
+        self.padding_idx = _row(padding_idx, num_embeddings)
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None,
@@ -140,15 +153,8 @@ class Embedding(Module):
 
     def forward(self, indices: Tensor) -> Tensor:
         if self.max_norm is not None:
-            self._shorten(as_tensor(indices), self.max_norm)
+            _shorten(self.weight, as_tensor(indices), self.max_norm, self.norm_type)
         return embedding(indices, self.weight, self.padding_idx, sparse=self.sparse)
-
-    def _shorten(self, indices: Tensor, most: float) -> None:
-        """Make vectors that are used and too long as short as they may be, in place."""
-        with no_grad():
-            used = embedding(indices, self.weight)
-            lengths = norm(used, self.norm_type, axis=-1, keepdims=True)
-            self.weight[indices] = used * where(lengths > most, most / (lengths + 1e-7), 1)
 
     def extra_repr(self) -> str:
         sizes = ", ".join(map(str, self.weight.shape))
@@ -167,6 +173,12 @@ class EmbeddingBag(Module):
         What becomes of the vectors of a bag.
     padding_idx : int, optional
         A vector that does not count, starts as zeros and gets no gradient.
+    max_norm : float, optional
+        The greatest norm of a vector; longer ones are made as short when they are used.
+    norm_type : float
+        Which norm.
+    include_last_offset : bool
+        Whether ``offsets`` end with the number of indices, where no bag begins.
     sparse : bool
         Whether the gradient of the vectors is sparse, as :class:`Embedding`'s.
     dtype : dtype, optional
@@ -193,13 +205,16 @@ class EmbeddingBag(Module):
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, mode: str = "mean",
-                 padding_idx: int | None = None, *, sparse: bool = False,
-                 dtype: DTypeLike = None) -> None:
+                 padding_idx: int | None = None, *, max_norm: float | None = None,
+                 norm_type: float = 2.0, include_last_offset: bool = False,
+                 sparse: bool = False, dtype: DTypeLike = None) -> None:
         if mode not in MODES:
             raise ValueError(at(f"mode must be 'mean', 'sum' or 'max', not {mode!r}"))
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.mode, self.padding_idx, self.sparse = mode, padding_idx, sparse
+        self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
+        self.max_norm, self.norm_type = max_norm, norm_type
         self.weight = _vectors(self, num_embeddings, embedding_dim, padding_idx, dtype)
+        self.padding_idx = _row(padding_idx, num_embeddings)
 
     def forward(self, indices: Tensor, offsets: Any = None,
                 per_sample_weights: Any = None) -> Tensor:
@@ -210,7 +225,8 @@ class EmbeddingBag(Module):
         indices : array_like of int
             A bag in each row, or, with ``offsets``, all bags one behind the other.
         offsets : array_like of int, optional
-            Where each bag begins in ``indices``; the first at 0.
+            Where each bag begins in ``indices``; the first at 0. With ``include_last_offset``
+            the number of indices follows.
         per_sample_weights : array_like, optional
             With the mode "sum", a factor for each index.
 
@@ -219,6 +235,10 @@ class EmbeddingBag(Module):
         Tensor
             Of shape (bags, embedding_dim).
         """
+        if self.max_norm is not None:
+            _shorten(self.weight, as_tensor(indices), self.max_norm, self.norm_type)
+        if self.include_last_offset and offsets is not None:
+            offsets = as_tensor(offsets)[:-1]
         return embedding_bag(
             indices, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
             padding_idx=self.padding_idx, sparse=self.sparse,

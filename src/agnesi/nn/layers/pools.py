@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from agnesi.core.accepted import PerAxis, ShapeLike
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
+from agnesi.nn.base.aliases import also
 from agnesi.nn.base.module import Module
 
 
@@ -18,7 +19,8 @@ class _Pool(Module):
     usual: ClassVar[dict[str, Any]]
 
     def _keep(self, kernel_size: Any, stride: Any, padding: Any) -> None:
-        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
+        self.kernel_size, self.padding = kernel_size, padding
+        self.stride = kernel_size if stride is None else stride
 
     def forward(self, x: Tensor) -> Tensor:
         options = {name: getattr(self, name) for name in self.usual}
@@ -27,7 +29,7 @@ class _Pool(Module):
         )
 
     def extra_repr(self) -> str:
-        usual = {"stride": None, "padding": 0, **self.usual}
+        usual = {"stride": self.kernel_size, "padding": 0, **self.usual}
         return str(self.kernel_size) + "".join(
             f", {n}={getattr(self, n)!r}" for n, v in usual.items() if getattr(self, n) != v
         )
@@ -36,6 +38,7 @@ class _Pool(Module):
 class _MaxPool(_Pool):
     """Base: the greatest."""
 
+    ceil_mode = also("cover_all")
     usual: ClassVar = {"dilation": 1, "cover_all": False, "return_indices": False}
 
     def __init__(self, kernel_size: PerAxis, stride: PerAxis | None = None,
@@ -48,6 +51,7 @@ class _MaxPool(_Pool):
 class _AvgPool(_Pool):
     """Base: the mean."""
 
+    ceil_mode = also("cover_all")
     usual: ClassVar = {"cover_all": False, "count_include_pad": True, "divisor_override": None}
 
     def __init__(self, kernel_size: PerAxis, stride: PerAxis | None = None,
@@ -257,7 +261,8 @@ class _MaxUnpool(Module):
 
     def __init__(self, kernel_size: PerAxis, stride: PerAxis | None = None,
                  padding: PerAxis | str = 0) -> None:
-        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
+        self.kernel_size, self.padding = kernel_size, padding
+        self.stride = kernel_size if stride is None else stride
 
     def forward(self, x: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         return type(self).function(
@@ -265,7 +270,7 @@ class _MaxUnpool(Module):
         )
 
     def extra_repr(self) -> str:
-        text = str(self.kernel_size) + f", stride={self.stride}" * (self.stride is not None)
+        text = str(self.kernel_size) + f", stride={self.stride}" * (self.stride != self.kernel_size)
         return text + f", padding={self.padding}" * bool(self.padding)
 
 
@@ -358,6 +363,7 @@ class _LPPool(Module):
     """Base: the norm of each window."""
 
     function: ClassVar[Callable[..., Tensor]]
+    ceil_mode, norm_type = also("cover_all"), also("p")
 
     def __init__(self, p: float, kernel_size: PerAxis, stride: PerAxis | None = None,
                  cover_all: bool = False, padding: PerAxis | str = 0) -> None:

@@ -314,6 +314,7 @@ class RNN(RNNBase):
             raise ValueError(at(f"nonlinearity must be 'tanh' or 'relu', not {nonlinearity!r}"))
         super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, bias,
                          batch_first, dropout, bidirectional, dtype=dtype)
+        self.nonlinearity = nonlinearity
 
 
 class LSTM(RNNBase):
