@@ -97,3 +97,6 @@ def test_loading_tells_which_names_did_not_fit() -> None:
     found = layer.load_state_dict({"weight": whole["weight"], "other": 1.0}, strict=False)
     assert found.missing_keys == ["bias"]
     assert found.unexpected_keys == ["other"]
+    for kind in (KeyError, RuntimeError):
+        with pytest.raises(kind, match="missing"):
+            layer.load_state_dict({"weight": whole["weight"]})

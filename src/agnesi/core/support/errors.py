@@ -54,8 +54,11 @@ class TraceError(TypeError):
     """A traced (symbolic) value was used where Python needs a number."""
 
 
-class StateError(KeyError):
-    """A saved state, or values by name, have other names than what takes them."""
+class StateError(KeyError, RuntimeError):
+    """A saved state, or values by name, have other names than what takes them.
+
+    A RuntimeError, too, as which PyTorch tells it.
+    """
 
     def __str__(self) -> str:
         return str(self.args[0])  # and not its repr, as a key's
