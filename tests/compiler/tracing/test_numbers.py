@@ -111,15 +111,56 @@ def test_loops_of_users_make_no_version_for_each_value(function, versions):
     assert len(compiled.specialisations) <= versions, compiled.explain()
 
 
+#: What Python does with a number, and in how many versions for numbers of all kinds.
+USES = {
+    "places": (lambda x: round(x.sum().item(), 2), 1),
+    "many places": (lambda x: round(x.sum().item(), 10), 1),
+    "no places": (lambda x: round(x.sum().item(), 0), 1),
+    "to a whole": (lambda x: (round(x.sum().item()), round(int(x.argmax()), 3)), 1),
+    "directions": (lambda x: (math.floor(x.sum().item()), math.ceil(x.sum().item()),
+                              math.trunc(x.sum().item())), 1),
+    "powers": (lambda x: (x.sum().item() ** 2, x.sum().item() ** 3.0, 2 ** x.sum().item(),
+                          abs(x.sum().item()) ** 0.5, int(x.argmax()) ** 3), 1),
+    "inverse": (lambda x: abs(x.sum().item()) ** -1, 2),
+    "powers of tensors": (lambda x: (abs(x) ** x[0].item(), abs(x[0].item()) ** x), 1),
+    "divmod": (lambda x: (*divmod(x.sum().item(), 2), *divmod(7, x.sum().item())), 2),
+    "lists": (lambda x: (x.tolist(), sum(x.tolist()), x.reshape((2, 1, 2)).tolist(),
+                         ag.argsort(x).tolist(), x.sum().tolist()), 1),
+}
+#: Ties, errors of Python's, and numbers that float64 does not hold.
+ODD = [[0.5, 1, 1, 0], [0.0, 0, 0, 0], [1e200, 1, 2, 3], [np.nan, 1, 2, 3], [np.inf, 1, 2, 3],
+       [2.675, 0, 0, 0], [-0.004, 0, 0, 0]]
+
+
+@pytest.mark.share(2)
+@pytest.mark.parametrize("use", USES)
+def test_powers_rounding_and_lists_are_those_of_python(use):
+    function, versions = USES[use]
+    compiled, rng = ag.jit(function), np.random.default_rng(0)
+    xs = [ag.tensor(rng.normal(size=4) * 3) for _ in range(10)]
+    for x in xs:
+        _agree(compiled(x), function(x))
+    assert len(compiled.specialisations) <= versions, compiled.explain()
+    for row in ODD:
+        x = ag.tensor(np.array(row))
+        try:
+            wanted = function(x)
+        except (ValueError, OverflowError, ZeroDivisionError) as error:
+            with pytest.raises(type(error)):
+                compiled(x)
+        else:
+            _agree(compiled(x), wanted)
+
+
 def _agree(found, wanted):
     (a, tree), (b, other) = map(ag.tree.flatten, (found, wanted))
     assert tree == other
     for u, v in zip(a, b, strict=True):
         assert type(u) is type(v)
-        if isinstance(u, str):
+        if isinstance(u, (str, int)):
             assert u == v
         else:
-            np.testing.assert_allclose(ag.asarray(u).numpy(), ag.asarray(v).numpy(), 1e-12)
+            np.testing.assert_allclose(np.asarray(u), np.asarray(v), 1e-12)
 
 
 def test_what_prints_or_makes_text_runs_eagerly_with_one_warning_that_names_the_line():

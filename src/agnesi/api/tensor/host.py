@@ -29,6 +29,9 @@ from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base import movement
 
+#: So many elements are results of a compiled function by themselves.
+_MOST_LISTED = 64
+
 
 def value(x: Tensor, use: str) -> np.ndarray:
     """The array behind a tensor, or an error that says why ``use`` cannot have it."""
@@ -111,7 +114,25 @@ def tolist(self: Tensor) -> Any:
     TraceError
         While a graph is written.
     """
-    return _decided(self, "tolist()").tolist()
+    found = _listed(self)
+    return _decided(self, "tolist()").tolist() if found is None else found
+
+
+def _listed(x: Tensor) -> Any:
+    """Nested lists of numbers that each call computes, of a few elements; None of others."""
+    if is_known(x) or not dims.is_static(x.shape) or not 0 < dims.product(x.shape) <= _MOST_LISTED:
+        return None
+    defer = getattr(current_trace(), "defer", None)
+    if defer is None:
+        return None
+    flat, found = x.reshape(-1), []
+    for i in range(flat.shape[0]):
+        found.append(defer(flat[i], "item()"))
+        if found[-1] is None:
+            return None
+    for n in reversed(x.shape[1:]):
+        found = [found[i:i + n] for i in range(0, len(found), n)]
+    return found if x.shape else found[0]
 
 
 @higher

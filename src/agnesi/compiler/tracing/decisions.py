@@ -58,7 +58,7 @@ _MAX_DECISIONS_PER_LINE = 100
 #: So many ways may lead on from one line.
 MAX_BRANCHES = 8
 #: Functions between a use of a tensor and ``Decisions``.
-_ASKING = ("Trace.defer", "_deferred", "item", "_converted.<locals>.call")
+_ASKING = ("Trace.defer", "_deferred", "item", "_listed", "tolist", "_converted.<locals>.call")
 _WHOLE = ("int()", "use as an index")
 INSTEAD = ("Choose with ag.cond or ag.where, loop with ag.while_loop, and return a value that is "
            "only reported as a tensor")

@@ -26,8 +26,10 @@ from agnesi.core.support.errors import location, user_where
 from agnesi.core.support.tracing import current_trace
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import sqrt
-from agnesi.ops.base.compare import isfinite, isinf, isnan
+from agnesi.ops.base.compare import isfinite, isinf, isnan, logical_and, logical_not
 from agnesi.ops.base.convert import Cast, cast
+from agnesi.ops.base.select import ceil, floor, trunc
+from agnesi.ops.base.select import round as round_
 from agnesi.ops.elementwise.explog import exp, log
 
 _new = Tensor.__new__
@@ -35,6 +37,13 @@ _SLOTS = tuple(n for n in vars(Tensor)["__slots__"] if n != "__weakref__")
 _PLAIN = (int, float, bool)
 #: Beyond, ``math.exp`` raises.
 _LARGEST_EXPONENT = 709.0
+#: Where int64 ends.
+_LARGEST_WHOLE = 2 ** 63
+#: Beyond, a float64 has no halves.
+_LARGEST_EXACT = 2.0 ** 52
+_TWO_ROUNDINGS = 2.0 ** -51
+#: Powers of ten that a float64 holds exactly.
+_MOST_PLACES = 22
 TEXT_INSTEAD = ("Return the number, or append it to a list, and make the text outside; ag.print "
                 "prints from compiled code")
 
@@ -77,10 +86,9 @@ class Number(Tensor):
             raise LookedAtError
         return np.bool_(ask(*xs))
 
-    __hash__ = __round__ = __array__ = __array_function__ = _look
+    __hash__ = __array__ = __array_function__ = _look
     __reduce__ = __reduce_ex__ = __iter__ = __len__ = __getitem__ = _look
-    __deepcopy__ = __floor__ = __ceil__ = __trunc__ = _look
-    __pow__ = __rpow__ = __divmod__ = __rdivmod__ = _look
+    __deepcopy__ = _look
 
     def __copy__(self) -> Number:
         return self
@@ -176,6 +184,94 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Number, f"__{_name}__", _comparison(_name))
 for _name in ("neg", "pos", "abs"):
     setattr(Number, f"__{_name}__", _unary(_name))
+
+
+# -- powers and rounding ----------------------------------------------------------------------
+def _computed(x: Any, dtype: Any, holds: Callable[[Any], Any] = isfinite) -> Number:
+    """A number where it is one that Python gives, too; Python raises its error elsewhere."""
+    if not holds(x):
+        raise LookedAtError
+    return number_of(x, dtype)
+
+
+def _power(a: Any, b: Any) -> Any:
+    """``a ** b`` where one is computed."""
+    if not (_is_number(a) and _is_number(b)):
+        return operator.pow(_plainly(a), _plainly(b))
+    whole = all(type(v) in (int, bool) or (isinstance(v, Number) and v.python_type is int)
+                for v in (a, b))
+    if whole:
+        return _whole_power(a, b)
+    if not (type(b) in _PLAIN and b >= 0 and b == int(b)) and not a > 0:
+        raise LookedAtError  # an error, or a complex number
+    with switched(recording=False):
+        x, y = (cast(_plainly(number_of(v, dtypes.float64)), dtypes.float64)
+                if isinstance(v, Tensor) else float(v) for v in (a, b))
+        return _computed(operator.pow(x, y), dtypes.float64)
+
+
+def _whole_power(a: Any, b: Any) -> Number:
+    """A power of whole numbers that int64 holds."""
+    if type(b) is not int or b < 1 or not abs(a) <= int((_LARGEST_WHOLE - 1) ** (1 / b)):
+        raise LookedAtError
+    with switched(recording=False):
+        return number_of(operator.pow(_plainly(a), b), dtypes.int64)
+
+
+def _powered(self: Number, other: Any, modulo: Any = None) -> Any:
+    if modulo is not None:
+        raise LookedAtError
+    return _power(self, other) if isinstance(other, (Tensor, *_PLAIN)) else _foreign(other)
+
+
+def _powered_by(self: Number, other: Any, modulo: Any = None) -> Any:
+    if modulo is not None:
+        raise LookedAtError
+    return _power(other, self) if isinstance(other, (Tensor, *_PLAIN)) else _foreign(other)
+
+
+def _rounded(self: Number, places: int | None = None) -> Number:
+    """As Python rounds: where the next halves are too near, it has to look at the number."""
+    if self.python_type is int and (places is None or (type(places) is int and places >= 0)):
+        return self
+    if places is None:
+        return _to_whole(round_)(self)
+    if type(places) is not int or not 0 <= places <= _MOST_PLACES or self.python_type is int:
+        raise LookedAtError
+    with switched(recording=False):
+        scale = 10.0 ** places
+        y = cast(_plainly(self), dtypes.float64) * scale
+        near = abs(abs(y - floor(y)) - 0.5) <= abs(y) * _TWO_ROUNDINGS
+        if not logical_and(abs(y) < _LARGEST_EXACT, logical_not(near)):
+            raise LookedAtError
+        return number_of(round_(y) / scale, dtypes.float64)
+
+
+def _to_whole(function: Callable[[Any], Any]) -> Callable[[Number], Number]:
+    """The nearest whole number in a direction."""
+    def method(self: Number) -> Number:
+        if self.python_type is int:
+            return self
+        with switched(recording=False):
+            return _computed(function(_plainly(self)), dtypes.int64,
+                             lambda y: abs(y) < float(_LARGEST_WHOLE))
+
+    return method
+
+
+def _divmod(self: Number, other: Any) -> Any:
+    return self // other, self % other
+
+
+def _divmod_of(self: Number, other: Any) -> Any:
+    return other // self, other % self
+
+
+for _name, _method in (
+        ("pow", _powered), ("rpow", _powered_by), ("ipow", _powered), ("round", _rounded),
+        ("floor", _to_whole(floor)), ("ceil", _to_whole(ceil)), ("trunc", _to_whole(trunc)),
+        ("divmod", _divmod), ("rdivmod", _divmod_of)):
+    setattr(Number, f"__{_name}__", _method)
 
 
 # -- what calls of builtins become while a function is traced ---------------------------------
