@@ -350,8 +350,8 @@ def test_changes_in_place():
     line = in_place_on_a_leaf.__code__.co_firstlineno + 2
     assert message(in_place_on_a_leaf) == (
         ag.GradientError,
-        "a tensor that requires grad and was not computed cannot be changed in "
-        "place while operations are recorded; wrap the change in `with ag.no_grad():`"
+        "float32[2] requires grad and was not computed: it cannot be changed in place while "
+        "operations are recorded; wrap the change in `with ag.no_grad():`"
         f"\n  at {__file__}:{line}",
     )
     error, text = message(in_place_of_a_needed_value)

@@ -180,6 +180,6 @@ def tangent_for(x: Tensor, tangent: Any) -> Tensor:
     """A checked tangent of ``x``'s type."""
     t = as_tensor(tangent, x.dtype)
     if not fits(t.shape, x.shape):
-        raise GradientError(at(f"the tangent is {typed(t)}, but the value is {typed(x)}; their "
-                               "shapes must agree"))
+        raise GradientError(at(f"jvp: the tangent is {typed(t)}, but the value is {typed(x)}; "
+                               "their shapes must agree"))
     return t

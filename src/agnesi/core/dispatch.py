@@ -497,9 +497,9 @@ def _refuse_leaf(target: Tensor) -> None:
         target = view.base
     traced = MODE.get().trace is not None
     if not traced or target.data is None or target.node is None or target.node.op is None:
-        raise GradientError(at("a tensor that requires grad and was not computed cannot be changed "
-                               "in place while operations are recorded; wrap the change in `with "
-                               "ag.no_grad():`"))
+        raise GradientError(at(f"{typed(target)} requires grad and was not computed: it cannot be "
+                               "changed in place while operations are recorded; wrap the change "
+                               "in `with ag.no_grad():`"))
     notice("spilled")  # it was computed before the trace, and its record goes on
 
 

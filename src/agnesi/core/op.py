@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from opcode import opmap
 from typing import Any, ClassVar
@@ -252,6 +253,8 @@ def located(error: Exception, reason: Any, name: str, args: tuple[Any, ...],
             where: Any, place: str = "") -> Exception:
     """An error of the same kind that tells the operation, its operands and the user's line."""
     place = place or location(where if where is not None else user_where(3))
+    if isinstance(reason, str):  # it may tell the operation itself
+        reason = re.sub(rf"^{re.escape(name)}(\([^:]*\))?: ", "", reason)
     kind = type(error)
     if not kind.__module__.startswith(("builtins", "agnesi", "numpy.linalg")):
         # its constructor may want more

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -28,6 +28,13 @@ from agnesi.core.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+#: What constructors are declared to take: the classes of such values, and how to say it.
+_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "bool": ((int, np.bool_), "True or False"), "str": ((str,), "a string"),
+    "Sequence": ((Sequence, np.ndarray, Tensor), "a list or tuple"),
+    "Callable": ((Callable,), "a function"),  # type: ignore[dict-item]
+    "Mapping": ((Mapping,), "a dict"),
+}
 #: Names of devices.
 _DEVICES = (DEVICE, "cuda", "gpu", "mps", "tpu", "xpu")
 
@@ -258,16 +265,26 @@ def check_call(cls: type, args: tuple[Any, ...], keywords: dict[str, Any]) -> No
 
 
 def _check_kinds(cls: type, declared: dict[str, Any], given: Iterable[tuple[str, Any]]) -> None:
-    """Refuse what is no text or flag where a constructor takes one: often it is an input, meant for
-    a call of the object."""
+    """Refuse what is no text, flag, list or function where a constructor takes one: often it is an
+    input, meant for a call of the object.  The words for a reduction are known, too."""
     for name, value in given:
-        kinds = {"bool": ((int, np.bool_), "True or False"), "str": ((str,), "a string")}
-        found = kinds.get(declared.get(name, ""))
+        kind = declared.get(name, "")
+        if name == "reduction" and isinstance(value, str):
+            _check_reduction(cls, value)
+        found = _KINDS.get(kind.partition("[")[0]) if "|" not in kind else None
         if found is None or isinstance(value, found[0]):
             continue
         call = f"; make it first, and then call it: {cls.__name__}(...)(x)" if isinstance(
             value, (Tensor, np.ndarray)) else ""
         raise TypeError(at(f"{cls.__name__}: {name} must be {found[1]}, not {typed(value)}{call}"))
+
+
+def _check_reduction(cls: type, word: str) -> None:
+    """Refuse a word for what becomes of losses that the class's functions do not know."""
+    known = ("mean", "sum", "none", *(("batchmean",) if "KLDiv" in cls.__name__ else ()))
+    if word not in known:
+        raise ValueError(at(f"{cls.__name__}: reduction must be "
+                            f"{', '.join(map(repr, known[:-1]))} or {known[-1]!r}, not {word!r}"))
 
 
 def _too_many(name: str, count: int, places: tuple[str, ...], known: tuple[str, ...]) -> str:

@@ -1,5 +1,6 @@
 """Several processes: collectives as operations, data parallel training, shards, launching."""
 
+from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.errors import CollectiveError as CollectiveError
 from agnesi.core.support.exports import shown as _shown
 from agnesi.distributed.agreement import same_state as same_state
@@ -47,3 +48,6 @@ from agnesi.distributed.zero import Zero as Zero
 
 def __dir__() -> list[str]:
     return _shown(__name__)
+
+
+_strictly(__name__)

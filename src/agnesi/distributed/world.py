@@ -62,6 +62,9 @@ def init(rank: int | None = None, size: int | None = None, path: str | None = No
     >>> group.rank, group.size
     (0, 1)
     """
+    if isinstance(rank, str):
+        raise TypeError(at(f"init: rank must be an integer, not {rank!r}: there is one backend, "
+                           "shared memory or MPI by who launched the processes; write init()"))
     if _world:
         return _world[0]
     if not isinstance(timeout, (int, float)) or timeout <= 0:

@@ -30,6 +30,27 @@ from agnesi.training.steps import Steps
 Path_ = str | os.PathLike[str]
 
 
+def _check_parts(metrics: Any, callbacks: Any) -> None:
+    """Refuse metrics without names and callbacks that are no list."""
+    if metrics is not None and not isinstance(metrics, Mapping):
+        raise TypeError(at("Trainer: metrics must be a dict of metrics by name, such as "
+                           f"{{'accuracy': metrics.Accuracy()}}, not {typed(metrics)}"))
+    wrong = [m for m in (metrics or {}).values() if not _made(m, "update")]
+    if not isinstance(callbacks, Sequence):
+        raise TypeError(at(f"Trainer: callbacks must be a list, not {typed(callbacks)}; write "
+                           "callbacks=[...]"))
+    wrong += [c for c in callbacks if not _made(c, "on_fit_begin")]
+    if wrong:
+        raise TypeError(at("Trainer: metrics are objects such as metrics.Accuracy(), callbacks "
+                           "such as training.EarlyStopping(), no classes or texts: not "
+                           f"{typed(wrong[0])}"))
+
+
+def _made(part: Any, method: str) -> bool:
+    """Whether something has a method, and is no class."""
+    return hasattr(part, method) and not isinstance(part, type)
+
+
 class Trainer:
     """Trains a model: ``fit``, ``evaluate`` and ``predict``.
 
@@ -110,8 +131,10 @@ class Trainer:
     ) -> None:
         for name, value, kind in (("model", model, Module), ("optimizer", optimizer, Optimizer)):
             if not isinstance(value, kind):
-                raise TypeError(at(f"Trainer: {name} must be a {kind.__name__}, not "
-                                   f"{typed(value)}"))
+                such = ("a Module" if kind is Module
+                        else "an Optimizer, such as optim.SGD(model.parameters(), lr=0.1)")
+                raise TypeError(at(f"Trainer: {name} must be {such}, not {typed(value)}"))
+        _check_parts(metrics, callbacks)
         if not callable(loss):
             raise TypeError(at("Trainer: loss must be a function of output and target, as "
                                f"nn.CrossEntropyLoss() is, not {shown(loss)}"))
@@ -215,6 +238,7 @@ class Trainer:
             if type(c).on_batch_end is not Callback.on_batch_end]
         if self.schedule is not None and self.schedule_every == "step":
             hooks.insert(0, self._follow)
+        begun = self.step
         for batch in loader:
             args = batch if isinstance(batch, (tuple, list)) else (batch,)
             if accumulates:
@@ -226,6 +250,10 @@ class Trainer:
                 hook(self)
             if self.stop is not None:
                 break
+        if self.step == begun and self.stop is None and not float(self.train_loss.weight):
+            raise ValueError(at(f"Trainer.fit: there is no batch in epoch {self.epoch + 1}: the "
+                                "data are empty, or a generator that was read to its end; give "
+                                "a list or a DataLoader"))
 
     def train_batch(self, *batch: Any) -> None:
         """Train on one batch; where gradients are accumulated, the last one of some updates.

@@ -173,6 +173,10 @@ def _from_dense(x: Tensor, kind: Any) -> Any:
 
 def _from_triples(data: Tensor, coordinates: Any, shape: Any, kind: Any) -> Any:
     rows, columns = map(as_tensor, coordinates)
+    if data.ndim != 1 or rows.ndim != 1 or columns.ndim != 1:
+        raise ShapeError(f"entries, rows and columns must be vectors, not {typed(data)}, "
+                         f"{typed(rows)} and {typed(columns)}; the order is (data, (rows, columns))"
+                         ", unlike torch.sparse_coo_tensor's, which ag.sparse_coo_tensor has")
     if shape is None:
         shape = tuple(int(p.max()) + 1 if p.shape[0] else 0 for p in (rows, columns))
     lines, places = (rows, columns) if kind is CSR else (columns, rows)

@@ -248,10 +248,11 @@ def __complex__(self: Tensor, /) -> complex:  # noqa: N807
 
 
 def __index__(self: Tensor, /) -> int:  # noqa: N807
-    if self.dtype.kind not in "biu" and is_known(self):
-        raise TypeError(at(f"only integer tensors can be an index, not {typed(self)}"))
     if not is_known(self) and _caller_does("BINARY_SUBSCR"):
         raise _unwrapped(self)
+    if self.dtype.kind not in "biu":
+        raise TypeError(at(f"only integer tensors can be an index or count, not {typed(self)}: "
+                           "convert it with .astype('int64')"))
     return int(_one(self, "use as an index"))
 
 

@@ -16,7 +16,7 @@ from agnesi.core.keywords import strict, strict_class
 from agnesi.core.public import explain_errors
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import MODE, Mode, config, settled
-from agnesi.core.support.errors import DTypeError, shown
+from agnesi.core.support.errors import DTypeError, at, shown
 from agnesi.core.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -134,6 +134,9 @@ class set_grad_enabled:  # noqa: N801 - used as a function
     _mine: Mode
 
     def __init__(self, mode: bool) -> None:
+        if not isinstance(mode, (bool, np.bool_)):
+            raise TypeError(at("set_grad_enabled: mode must be True or False, not "
+                               f"{shown(mode)}"))
         self._before, self._mine = MODE.get(), settled(bool(mode))
         MODE.set(self._mine)
 

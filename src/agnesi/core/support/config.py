@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.support.settings import CHOICES as CHOICES
-from agnesi.core.support.settings import DEFAULTS, VARIABLES, checked
+from agnesi.core.support.settings import DEFAULTS, VARIABLES, checked, instead
 from agnesi.core.support.undo import Block
 
 
@@ -173,7 +173,7 @@ class Config:
             return self.__dict__["_values"][name]
         except KeyError:
             raise AttributeError(
-                f"config has no setting {name!r}; there are {sorted(DEFAULTS)}"
+                f"config has no setting {name!r}; {instead(name)}"
             ) from None
 
     def __setattr__(self, name: str, value: Any) -> None:

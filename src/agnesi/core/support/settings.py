@@ -97,7 +97,7 @@ CHOICES = {
 }
 
 
-def _instead(name: str) -> str:
+def instead(name: str) -> str:
     """The setting whose name is alike, or all there are."""
     import difflib  # late: few need it
 
@@ -108,7 +108,7 @@ def _instead(name: str) -> str:
 def checked(name: str, value: Any) -> Any:
     """The value of a setting as it is kept; an error where it cannot have that value."""
     if name not in DEFAULTS:
-        raise AttributeError(f"config has no setting {name!r}; {_instead(name)}")
+        raise AttributeError(f"config has no setting {name!r}; {instead(name)}")
     if name.endswith("_float"):
         with contextlib.suppress(TypeError):  # what it may be is told below
             value = np.dtype(value).name

@@ -192,6 +192,11 @@ def gumbel_softmax(logits: TensorLike, tau: float = 1.0, hard: bool = False,
     Tensor
         Of the shape of ``logits``.
 
+    Raises
+    ------
+    ValueError
+        If ``tau`` is not above 0.
+
     See Also
     --------
     nn.Softmax, random.gumbel
@@ -203,6 +208,8 @@ def gumbel_softmax(logits: TensorLike, tau: float = 1.0, hard: bool = False,
     tensor([0., 1.])
     """
     x = as_tensor(logits)
+    if not isinstance(tau, Tensor) and not tau > 0:
+        raise ValueError(f"tau, the temperature, must be above 0, not {tau}")
     soft = F.softmax((x + F.astype(random.gumbel(size=x.shape), x.dtype)) / tau, dim)
     if not hard:
         return soft

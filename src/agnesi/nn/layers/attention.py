@@ -116,7 +116,8 @@ class MultiheadAttention(Module):
                  positions: str | None = None, dtype: DTypeLike = None) -> None:
         if embed_dim % num_heads:
             raise ValueError(
-                at(f"embed_dim={embed_dim} cannot be divided into num_heads={num_heads}")
+                at(f"{type(self).__name__}: embed_dim={embed_dim} cannot be divided into "
+                   f"num_heads={num_heads}")
             )
         if positions not in (None, "rotary", "alibi"):
             raise ValueError(at("MultiheadAttention: positions must be 'rotary', 'alibi' or None, "

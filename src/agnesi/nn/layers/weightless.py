@@ -264,6 +264,9 @@ class CrossEntropyLoss(Module):
     def __init__(self, weight: Tensor | None = None, reduction: str = "mean", *,
                  ignore_index: int | None = -100, label_smoothing: float = 0.0,
                  axis: int | None = None) -> None:
+        if not 0 <= label_smoothing <= 1:
+            raise ValueError(at("CrossEntropyLoss: label_smoothing is a share between 0 and 1, not "
+                                f"{label_smoothing}"))
         self.weight, self.reduction, self.axis = weight, reduction, axis
         self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
 

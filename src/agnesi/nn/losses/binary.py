@@ -34,7 +34,7 @@ def binary_cross_entropy(input: TensorLike, target: TensorLike, weight: TensorLi
     Raises
     ------
     ValueError
-        If there is no such reduction.
+        If there is no such reduction, or an input is not from 0 to 1.
     ShapeError
         If the shapes do not broadcast.
 
@@ -50,6 +50,8 @@ def binary_cross_entropy(input: TensorLike, target: TensorLike, weight: TensorLi
     tensor(0.6931472)
     """
     p, t = pair("binary_cross_entropy", input, target)
+    p = F.ensure(p, (p >= 0) & (p <= 1), "the input must be probabilities, from 0 to 1: apply "
+                 "sigmoid first, or take binary_cross_entropy_with_logits")
     low = -100.0  # as PyTorch: losses and their gradients stay finite
     loss = -(t * F.maximum(F.log(p), low) + (1 - t) * F.maximum(F.log1p(-p), low))
     return reduced(loss if weight is None else loss * as_tensor(weight), reduction)

@@ -9,6 +9,7 @@ from agnesi.api import functions as F
 from agnesi.api.linalg import vector_norm
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.op import typed
+from agnesi.core.public import explain_errors
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
@@ -96,6 +97,7 @@ def clip_grads_with_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: float
                 p.grad = p.grad * F.astype(share, p.grad.dtype)
 
 
+@explain_errors
 def clip_grad_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: float,
                     norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Tensor:
     """Scale all gradients down so that their norm is no larger than ``max_norm``.

@@ -194,6 +194,9 @@ def as_array(x: Any, dtype: np.dtype | None = None) -> np.ndarray:
     if type(x) is int and array.dtype.kind == "O":
         raise too_large(x, dtype)
     if array.dtype.kind not in "biufc" and array.dtype.name != "bfloat16":
+        if hasattr(x, "todense"):
+            raise DTypeError(f"{typed(x)} is a sparse matrix, and dense tensors are taken here: "
+                             "todense() makes one, ag.sparse has functions of sparse ones")
         raise DTypeError(
             f"cannot make a tensor from {typed(x)}: its elements have dtype {array.dtype}; "
             "tensors hold bool, integer, float and complex numbers"

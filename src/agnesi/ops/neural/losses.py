@@ -59,10 +59,11 @@ def mse_loss(x: TensorLike, target: TensorLike, /, *, reduction: str = "mean",
     tensor(5.)
     """
     a, b = as_tensor(x), as_tensor(target)
+    squares = arith.square(arith.subtract(x, target))
     if not shapes.fits(a.shape, b.shape):
         warn(f"mse_loss of {typed(a)} and {typed(b)} broadcasts them, so that other differences "
              "are squared than were probably meant; give both one shape")
-    return reduced_loss(arith.square(arith.subtract(x, target)), reduction)
+    return reduced_loss(squares, reduction)
 
 
 def reduced_loss(losses: Tensor, reduction: str, weights: Tensor | None = None) -> Tensor:

@@ -13,6 +13,7 @@ from agnesi.core.ir.dims import Dim, Shape, Size, is_static, product
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import sizes_of
@@ -29,6 +30,8 @@ from agnesi.ops.reductions.running import cumsum
 from agnesi.ops.sorting.sort import argsort, searchsorted, topk
 
 _UINT32 = dtypes.uint32
+#: How far the sum of probabilities may be from 1: they may have been rounded to float16.
+_MAX_OFF = 1e-2
 
 
 
@@ -545,6 +548,9 @@ def _chances(p: Any, n: Any) -> Tensor:
         raise ShapeError(
             f"p has shape {chances.shape}; it must have one probability for each of {n}"
         )
+    if is_known(chances) and abs((total := float(chances.data.sum())) - 1) > _MAX_OFF:
+        raise ValueError(f"the probabilities p sum to {total:g}, not to 1; for weights divide them "
+                         "by their sum, p / p.sum()")
     return weights("choice", chances)
 
 

@@ -111,6 +111,9 @@ class Scheduler:
         """
         count = len(self.base_lrs)
         found = list(value) if isinstance(value, (list, tuple)) else [value] * count
+        if name == "lr_lambda" and (wrong := [v for v in found if not callable(v)]):
+            raise TypeError(at(f"{type(self).__name__}: lr_lambda must be a function of the epoch, "
+                               f"such as lambda epoch: 0.95**epoch, not {typed(wrong[0])}"))
         if len(found) != count:
             kind = type(self).__name__
             raise ValueError(at(f"{kind}: {name} must be one, or as many as there are groups of "

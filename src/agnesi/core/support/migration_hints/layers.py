@@ -54,6 +54,7 @@ T_destination call_super_init dump_patches : `model.state_dict()`
 
 OPTIMIZER = """
 state : `optimizer.slots`
+backward : `loss.backward()`, and then `optimizer.step()`
 OptimizerPreHook OptimizerPostHook profile_hook_step register_step_pre_hook register_step_post_hook
     register_state_dict_pre_hook register_state_dict_post_hook register_load_state_dict_pre_hook
     register_load_state_dict_post_hook : a subclass of `optim.Optimizer`

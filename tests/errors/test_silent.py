@@ -1,0 +1,117 @@
+"""What was taken in silence, or told in words of the inside, and is surely not what was meant."""
+
+from __future__ import annotations
+
+import pytest
+
+import agnesi as ag
+from agnesi import distributed, nn, optim, symbolic, training
+from agnesi.optim import lr_scheduler
+from tests.errors.lambdas import check
+
+X, V = ag.arange(12.0).reshape(3, 4), ag.ones(3)
+SPARSE = ag.sparse.csr(ag.eye(3))
+RANGE = ("the input must be probabilities, from 0 to 1: apply sigmoid first, or take "
+         "binary_cross_entropy_with_logits")
+WORDS = "reduction must be 'mean', 'sum' or 'none', not 'avg'"
+
+
+def steered() -> optim.Optimizer:
+    return optim.SGD([ag.ones(2, requires_grad=True)], 0.1)
+
+
+def trainer(**options: object) -> training.Trainer:
+    model = nn.Linear(4, 2)
+    return training.Trainer(model, optim.SGD(model.parameters(), 0.1), nn.MSELoss(), **options)
+
+
+def leaf() -> ag.Tensor:
+    return ag.ones(3, requires_grad=True)
+
+
+CASES = [
+    (lambda: nn.BCELoss()(X, X), ValueError,
+     f"binary_cross_entropy(float32[3, 4], float32[3, 4]): {RANGE}"),
+    (lambda: nn.MSELoss("avg"), ValueError, f"MSELoss: {WORDS}"),
+    (lambda: nn.BCELoss(reduction="avg"), ValueError, f"BCELoss: {WORDS}"),
+    (lambda: nn.KLDivLoss(reduction="batch_mean"), ValueError, "KLDivLoss: reduction must be "
+     "'mean', 'sum', 'none' or 'batchmean', not 'batch_mean'"),
+    (lambda: nn.CrossEntropyLoss(label_smoothing=2.0), ValueError,
+     "CrossEntropyLoss: label_smoothing is a share between 0 and 1, not 2.0"),
+    (lambda: nn.functional.gumbel_softmax(X, tau=0), ValueError,
+     "gumbel_softmax(float32[3, 4]): tau, the temperature, must be above 0, not 0"),
+    (lambda: ag.random.choice(3, p=[0.5, 0.1, 0.1]), ValueError,
+     "choice(3): the probabilities p sum to 0.7, not to 1; for weights divide them by their sum, "
+     "p / p.sum()"),
+    (lambda: ag.set_grad_enabled("no"), TypeError,
+     "set_grad_enabled: mode must be True or False, not 'no'"),
+    (lambda: distributed.init("nccl"), TypeError, "init: rank must be an integer, not 'nccl': "
+     "there is one backend, shared memory or MPI by who launched the processes; write init()"),
+    (lambda: distributed.Mesh((1,)), TypeError,
+     "Mesh() missing 1 required positional argument: 'names'"),
+    (lambda: distributed.all_reduce(X, op="average"), ValueError, "all_reduce(float32[3, 4]): op "
+     "must be one of 'sum', 'mean', 'max', 'min', 'prod', not 'average'"),
+    (lambda: trainer().fit([], epochs=1), ValueError,
+     "Trainer.fit: there is no batch in epoch 1: the data are empty, or a generator that was read "
+     "to its end; give a list or a DataLoader"),
+    (lambda: ag.sparse.coo([[0, 5], [1, 1]], [1.0, 2.0], (3, 3)), ag.ShapeError,
+     "coo([[0, 5], [1, 1]], [1.0, 2.0], (3, 3)): entries, rows and columns must be vectors, not "
+     "int64[2, 2], float32[] and float32[]; the order is (data, (rows, columns)), unlike "
+     "torch.sparse_coo_tensor's, which ag.sparse_coo_tensor has"),
+    (lambda: ag.exp(SPARSE), ag.DTypeError, "exp(float32[3, 3]): float32[3, 3] is a sparse matrix, "
+     "and dense tensors are taken here: todense() makes one, ag.sparse has functions of sparse "
+     "ones"),
+    (lambda: lr_scheduler.MultiStepLR(steered(), 3), TypeError,
+     "MultiStepLR: milestones must be a list or tuple, not 3"),
+    (lambda: lr_scheduler.LambdaLR(steered(), 0.5), TypeError, "LambdaLR: lr_lambda must be a "
+     "function of the epoch, such as lambda epoch: 0.95**epoch, not 0.5"),
+    (lambda: nn.utils.clip_grad_norm_([leaf()], "a"), TypeError,
+     "clip_grad_norm_([float32[3]], 'a'): max_norm must be a number, not 'a'"),
+    (lambda: leaf().add_(1), ag.GradientError, "float32[3] requires grad and was not computed: it "
+     "cannot be changed in place while operations are recorded; wrap the change in `with "
+     "ag.no_grad():`"),
+    (lambda: nn.Transformer(10, 3), ValueError,
+     "MultiheadAttention: embed_dim=10 cannot be divided into num_heads=3"),
+    (lambda: nn.functional.one_hot(ag.arange(3), 2), ValueError,
+     "one_hot(int64[3], 2): labels go from 0 to 2, not from 0 to 1"),
+    (lambda: ag.jvp(lambda x: x, (V,), (ag.ones(2),)), ag.GradientError,
+     "jvp: the tangent is float32[2], but the value is float32[3]; their shapes must agree"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "kind", "text"), CASES, ids=range(len(CASES)))
+def test_texts(wrong, kind, text):
+    check(wrong, kind, text)
+
+
+@pytest.mark.parametrize("options", [{"metrics": ["accuracy"]}, {"metrics": {"a": ag.metrics.Mean}},
+                                     {"callbacks": training.Progress()}, {"callbacks": ["early"]}])
+def test_parts_of_a_trainer(options):
+    with pytest.raises(TypeError, match=r"Trainer: (metrics|callbacks) .*such as|write callbacks="):
+        trainer(**options)
+
+
+def test_a_generator_ends_with_the_first_epoch():
+    batches = ((X, ag.ones((3, 2))) for _ in range(2))
+    with pytest.raises(ValueError, match=r"no batch in epoch 2: .*a generator that was read"):
+        trainer().fit(batches, epochs=2)
+
+
+@pytest.mark.parametrize("form", [
+    lambda f: f(X), lambda f: ag.jit(f)(X), lambda f: ag.jit(ag.vmap(f))(X),
+    lambda f: ag.jit(ag.grad(f))(X), lambda f: ag.function([x := symbolic.fmatrix()], f(x))(X)])
+def test_probabilities_are_checked_in_every_form(form):
+    with pytest.raises(ValueError, match="the input must be probabilities, from 0 to 1"):
+        form(lambda p: nn.functional.binary_cross_entropy(p, ag.zeros_like(p)))
+
+
+@pytest.mark.parametrize("form", [lambda f: f, ag.jit])
+def test_floats_count_nothing(form):
+    with pytest.raises(TypeError, match=r"only integer tensors can be an index or count, not fl"):
+        form(lambda x: [x[i] for i in range(x.sum())])(V)
+
+
+def test_a_broadcast_that_fails_is_not_warned_of(recwarn):
+    with pytest.raises(ag.ShapeError):
+        nn.functional.mse_loss(ag.ones((1, 2)), ag.ones((1, 3)))
+    assert not recwarn
