@@ -46,6 +46,8 @@ def init(rank: int | None = None, size: int | None = None, path: str | None = No
     ------
     ValueError
         If some of ``rank``, ``size`` and ``path`` are given and others are not, or do not fit.
+    TypeError
+        If ``rank`` is a text, as the name of a backend.
     PermissionError
         If the memory belongs to another user.
     CollectiveError

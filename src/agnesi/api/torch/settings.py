@@ -114,6 +114,11 @@ class set_grad_enabled:  # noqa: N801 - used as a function
     mode : bool
         Whether they are recorded.
 
+    Raises
+    ------
+    TypeError
+        If ``mode`` is no bool.
+
     See Also
     --------
     no_grad, enable_grad, is_grad_enabled

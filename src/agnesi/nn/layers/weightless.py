@@ -250,6 +250,11 @@ class CrossEntropyLoss(Module):
     axis : int, optional
         The axis of classes: 1 by default, or that of a vector; -1 for classes last.
 
+    Raises
+    ------
+    ValueError
+        If ``label_smoothing`` is not from 0 to 1.
+
     See Also
     --------
     cross_entropy, nn.MSELoss, nn.CTCLoss, nn.LogSoftmax
