@@ -108,6 +108,8 @@ class Scheduler:
         ------
         ValueError
             If there are more or fewer than groups.
+        TypeError
+            If a factor of the rate is no function.
         """
         count = len(self.base_lrs)
         found = list(value) if isinstance(value, (list, tuple)) else [value] * count
