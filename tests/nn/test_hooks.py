@@ -111,12 +111,15 @@ def test_what_modules_hold_is_found_by_name() -> None:
 def test_frozen_parameters_are_saved_and_thaw() -> None:
     model = net()
     names = list(model.state_dict())
-    model.requires_grad_(False)
-    assert not list(model.parameters()) and list(model.state_dict()) == names
+    for p in model.parameters():
+        p.requires_grad = False
+    assert len(list(model.parameters())) == 4 and list(model.state_dict()) == names
+    assert not list(model.buffers())
     model[2].requires_grad_()
-    assert [n for n, _ in model.named_parameters()] == ["2.weight", "2.bias"]
-    model.requires_grad_()
-    assert len(list(model.parameters())) == 4
+    assert [n for n, p in model.named_parameters() if p.requires_grad] == ["2.weight", "2.bias"]
+    for p in model.parameters():
+        p.requires_grad = True
+    assert all(p.requires_grad for p in copy.deepcopy(model).parameters())
     norm = nn.BatchNorm1d(3).requires_grad_(False).requires_grad_(True)
     assert [n for n, _ in norm.named_parameters()] == ["weight", "bias"]
 

@@ -238,8 +238,8 @@ def test_parameters_are_exchanged_removed_and_added():
     layer.bias = None
     layer.scale = ag.ones((), requires_grad=True)
     assert _names(layer)[0] == ["weight", "scale"]
-    layer.scale.requires_grad = False  # frozen, it is saved all the same
-    assert _names(layer) == [["weight"], ["scale"], ["weight", "scale"]]
+    layer.scale.requires_grad = False  # frozen, it is a parameter all the same
+    assert _names(layer) == [["weight", "scale"], [], ["weight", "scale"]]
 
 
 def test_parameters_under_a_transformation_are_found():

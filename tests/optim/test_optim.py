@@ -264,3 +264,30 @@ def test_a_state_that_does_not_fit_changes_nothing():
         with pytest.raises((TypeError, ValueError)):
             optimizer.load_state_dict({**state, name: bad})
         assert {k: v.tolist() for k, v in optimizer.state_dict().items()} == before
+
+
+def test_frozen_parameters_stay_until_they_thaw():
+    for compiled in (False, True):
+        ag.manual_seed(0)
+        model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+        for p in model[0].parameters():
+            p.requires_grad = False
+        optimizer = optim.Adam(model.parameters(), lr=0.1)
+        x = ag.ones((2, 3))
+
+        def step(x, model=model, optimizer=optimizer):
+            optimizer.zero_grad()
+            model(x).sum().backward()
+            optimizer.step()
+
+        run = ag.jit(step) if compiled else step
+        for thawed in (False, True):
+            before = [p.numpy().copy() for p in model.parameters()]
+            run(x)
+            changed = [not np.array_equal(a, p) for a, p in zip(
+                before, model.parameters(), strict=True)]
+            assert changed == [thawed, thawed, True, True]
+            for p in model.parameters():
+                p.requires_grad = True
+    with pytest.raises(TypeError, match="require grad"):
+        optim.SGD([ag.zeros(2)], lr=0.1)

@@ -155,9 +155,18 @@ def _groups(name: str, parameters: Any) -> list[dict[str, Any]]:
     given = list(parameters)
     mapped = bool(given) and all(isinstance(group, Mapping) for group in given)
     groups = [group_of(name, group) for group in (given if mapped else [{"params": given}])]
-    if not any(group["params"] for group in groups):
+    params = [p for group in groups for p in group["params"]]
+    if not params:
         raise ValueError(at(f"{name}: there are no parameters to optimise"))
+    if not any(isinstance(p, Tensor) and p.requires_grad for p in params):  # some may be frozen
+        raise no_parameter(name, params[0])
     return groups
+
+
+def no_parameter(name: str, p: Any) -> TypeError:
+    """The error that something cannot be optimised by an optimizer of that name."""
+    return TypeError(at(f"{name}: {typed(p)} cannot be optimised: parameters are tensors with a "
+                        "value that require grad"))
 
 
 def group_of(name: str, group: Any) -> dict[str, Any]:

@@ -20,7 +20,15 @@ from agnesi.ops.base.convert import cast
 from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.complexes import view_as_real
 from agnesi.ops.sparse.coordinates import COO
-from agnesi.optim.groups import ParameterGroup, Parameters, begin, group_of, grouped, in_our_words
+from agnesi.optim.groups import (
+    ParameterGroup,
+    Parameters,
+    begin,
+    group_of,
+    grouped,
+    in_our_words,
+    no_parameter,
+)
 from agnesi.optim.hyper import Hyper
 
 #: Steps on a parameter of this many elements are compiled in eager programs at once: one pass over
@@ -107,11 +115,8 @@ class Optimizer:
         #: Those of the first group; parts of an optimizer have the others'.
         self.own_parameters: list[Tensor] = list(parameters)  # type: ignore[arg-type]
         for p in self.own_parameters:
-            if not isinstance(p, Tensor) or p.data is None or not p.requires_grad:
-                raise TypeError(
-                    at(f"{name}: {typed(p)} cannot be optimised: parameters are tensors with a "
-                       "value that require grad")
-                )
+            if not isinstance(p, Tensor) or p.data is None or p.dtype.kind not in "fcV":
+                raise no_parameter(name, p)
             if p.node is not None and p.node.op is not None and p.node.handle is None:
                 raise TypeError(
                     at(f"{name}: {typed(p)} cannot be optimised: it is the result of "

@@ -189,7 +189,7 @@ class AveragedModel(Module):
     >>> net = ag.nn.Linear(1, 1, bias=False)
     >>> average = AveragedModel(net)
     >>> for value in (1.0, 3.0):
-    ...     net.load_state_dict({"weight": [[value]]})
+    ...     keys = net.load_state_dict({"weight": [[value]]})
     ...     average.update_parameters(net)
     >>> average(ag.ones(1))
     tensor([2.], requires_grad=True)

@@ -139,7 +139,7 @@ class Lookups:
         setattr(self, name, param)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Let gradients flow to all parameters inside, or to none: they are buffers then.
+        """Let gradients flow to all parameters inside, or to none.
 
         Parameters
         ----------
@@ -155,23 +155,10 @@ class Lookups:
         --------
         >>> import agnesi as ag
         >>> net = ag.nn.Linear(2, 1).requires_grad_(False)
-        >>> list(net.parameters()), len(list(net.requires_grad_().parameters()))
-        ([], 2)
+        >>> [p.requires_grad for p in net.parameters()]
+        [False, False]
         """
         this: Any = self
-        for _, t, owner, name in list(this._held()):
-            frozen = name in _frozen(owner)
-            if requires_grad and frozen:
-                t.requires_grad_()
-                owner._owned[name] = True
-                vars(owner)["_frozen"] = _frozen(owner) - {name}
-            elif not requires_grad and t.requires_grad:
-                t.requires_grad_(False)
-                vars(owner)["_frozen"] = _frozen(owner) | {name}
+        for t in list(this.parameters()):
+            t.requires_grad_(requires_grad)
         return self
-
-
-def _frozen(module: Any) -> frozenset[str]:
-    """Names of parameters that ``requires_grad_(False)`` made buffers."""
-    found: frozenset[str] = vars(module).get("_frozen", frozenset())
-    return found

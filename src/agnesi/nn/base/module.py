@@ -74,13 +74,15 @@ class Module(Hooked, Lookups):
     """
 
     __slots__ = (
-        "__dict__", "__weakref__", "_hooks", "_lent", "_made", "_owned", "_training", "_whole",
+        "__dict__", "__weakref__", "_hooks", "_learned", "_lent", "_made", "_owned", "_training",
+        "_whole",
     )
 
     _hooks: tuple[Any, ...]
     _training: bool
     _made: bool  # __init__ is over
     _owned: dict[str, bool]  # names of parameters and buffers, and whether they are saved
+    _learned: set[str]  # names of what required a gradient once: parameters, frozen ones too
     _lent: frozenset[str]  # names of parameters that with_parameters gave other values
     _whole: Any  # what was compiled of a layer of ours, None before; False of other modules
 
@@ -92,7 +94,7 @@ class Module(Hooked, Lookups):
         self._training, self._made = True, cls.__init__ is object.__init__
         if not self._made:
             cls.__init__ = followed(cls.__init__)  # type: ignore[method-assign]
-        self._owned, self._lent, self._hooks = {}, frozenset(), ()
+        self._owned, self._learned, self._lent, self._hooks = {}, set(), frozenset(), ()
         self._whole = None if whole.is_ours(cls) else False
         return self
 
@@ -148,6 +150,10 @@ class Module(Hooked, Lookups):
         if is_tracing() and isinstance(value, Tensor) and value.data is None:
             self._assign_traced(name, value)
             return
+        if value is None:
+            self._learned.discard(name)
+        elif begins(value):
+            self._learned.add(name)
         object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
@@ -243,8 +249,8 @@ class Module(Hooked, Lookups):
 
     def named_parameters(self, prefix: str = "", recurse: bool = True
                          ) -> Iterator[tuple[str, Tensor]]:
-        """Tensors that require grad and were not computed, with dotted names; a shared one once,
-        by its first name.
+        """Tensors that required grad when they were put there, frozen or not, with dotted names; a
+        shared one once, by its first name.
 
         Parameters
         ----------
@@ -262,8 +268,8 @@ class Module(Hooked, Lookups):
                      if is_parameter(owner, name, t))
 
     def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Tensors that require grad and were not computed, of this module and (unless
-        ``recurse=False``) all inside.
+        """Tensors that required grad when they were put there, frozen or not, of this module and
+        (unless ``recurse=False``) all inside.
 
         Parameters
         ----------
@@ -372,6 +378,7 @@ class Module(Hooked, Lookups):
         if begins(tensor):
             raise TypeError(at(f"buffer {name!r} would be a parameter: pass tensor.detach()"))
         setattr(self, name, tensor)
+        self._learned.discard(name)
         self._owned[name] = persistent
 
     # -- saving ---------------------------------------------------------------------------

@@ -23,15 +23,21 @@ def begins(value: Any) -> bool:
 
 
 def is_parameter(module: Any, name: str, t: Tensor) -> bool:
-    """Return whether a tensor that a module holds under a name is its parameter."""
-    return t.requires_grad and (name in _noted(module, "_lent") or is_leaf(t))
+    """Return whether a tensor that a module holds under a name is its parameter, frozen or not."""
+    learned = _noted(module, "_learned")
+    if not t.requires_grad:
+        return name in learned
+    if name in _noted(module, "_lent") or is_leaf(t):
+        learned.add(name)
+        return True
+    return False
 
 
 def is_owned(module: Any, name: str, t: Tensor) -> bool:
     """Return whether a tensor that a module holds is a parameter or a buffer.
 
-    Buffers come from ``__init__`` or ``register_buffer``, and parameters that were frozen are
-    buffers, too; other tensors that come later, activations say, are mere attributes.
+    Buffers come from ``__init__`` or ``register_buffer``; other tensors that come later,
+    activations say, are mere attributes.
     """
     owned = _noted(module, "_owned")
     if is_parameter(module, name, t):

@@ -96,7 +96,7 @@ def _empty(inside: Any, tensors: dict[int, Tensor]) -> Any:
     kind: Any = type(inside)
     copy = kind.__new__(kind)
     copy._training, copy._hooks = inside._training, inside._hooks
-    copy._owned, copy._made = inside._owned, inside._made
+    copy._owned, copy._learned, copy._made = inside._owned, inside._learned, inside._made
     copy._lent = frozenset(n for n, v in inside._entries() if id(v) in tensors) | inside._lent
     return copy
 

@@ -161,6 +161,7 @@ def _removed(module: M, name: str, parts: tuple[str, ...], what: str) -> M:
     for part in parts:
         vars(module).pop(name + part)
         module._owned.pop(name + part, None)
+        module._learned.discard(name + part)
     held(module, name, wrap(value).requires_grad_())
     return module
 
