@@ -342,7 +342,7 @@ def open_file(path: Path_) -> TensorFile:
     >>> ag.saving.save_file(ag.nn.Linear(3, 2).state_dict(), path)
     >>> net = ag.nn.Linear(3, 2)
     >>> with ag.saving.open_file(path) as file:
-    ...     net.load_state_dict(file)
+    ...     keys = net.load_state_dict(file)
     """
     return TensorFile(path)
 

@@ -199,7 +199,7 @@ def cubed(x):
 
 @pytest.mark.parametrize(("function", "versions"), [
     (largest, 1), (ordered, 1), (added, 1), (compared, 2), (helped, 1), (shown, 1),
-    (rooted, 3), (keyed, 3), (cubed, 3)])
+    (rooted, 3), (keyed, 3), (cubed, 1)])
 def test_numbers_decide_where_python_needs_their_values(function, versions):
     called(function, [(double(*r),) for r in ((4, 9), (9, 16), (1, 4), (4, 9))], versions)
 

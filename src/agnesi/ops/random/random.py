@@ -548,10 +548,11 @@ def _chances(p: Any, n: Any) -> Tensor:
         raise ShapeError(
             f"p has shape {chances.shape}; it must have one probability for each of {n}"
         )
+    found = weights("choice", chances)
     if is_known(chances) and abs((total := float(chances.data.sum())) - 1) > _MAX_OFF:
         raise ValueError(f"the probabilities p sum to {total:g}, not to 1; for weights divide them "
                          "by their sum, p / p.sum()")
-    return weights("choice", chances)
+    return found
 
 
 def _without_replacement(n: Any, sizes: Shape, p: Any, generator: Generator | None) -> Tensor:
