@@ -299,3 +299,11 @@ def test_tensors_may_be_loaded_from_each_other():
     before = first.tolist(), second.tolist()
     net.load_state_dict({"0.weight": second, "1.weight": first}, strict=False)
     assert (second.tolist(), first.tolist()) == before
+
+
+def test_a_parameter_that_was_deleted_is_none_any_more():
+    layer = nn.Linear(2, 2)
+    layer.weight.requires_grad = False
+    del layer.weight
+    layer.weight = ag.ones((2, 2))
+    assert _names(layer)[0] == ["bias"]

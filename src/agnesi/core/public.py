@@ -214,11 +214,10 @@ def as_dtype_of_target(owner: str, target: Any) -> Any:
     """
     try:
         return dtypes.as_dtype(target)
-    except DTypeError as error:
-        names = str(error).partition("choose one of ")[2]
+    except DTypeError:
         raise DTypeError(at(f"{owner}: {shown(target)} is neither a dtype nor a device: dtypes are "
-                            f"{names}; devices are {DEVICE!r} and, for the arrays of tests, "
-                            f"{', '.join(map(repr, DEVICES))}")) from None
+                            f"{dtypes.names()}; devices are {DEVICE!r} and, for the arrays of "
+                            f"tests, {', '.join(map(repr, DEVICES))}")) from None
 
 
 def _shown(function: Any) -> str:
@@ -281,7 +280,7 @@ def _check_kinds(cls: type, declared: dict[str, Any], given: Iterable[tuple[str,
 
 def _check_reduction(cls: type, word: str) -> None:
     """Refuse a word for what becomes of losses that the class's functions do not know."""
-    known = ("mean", "sum", "none", *(("batchmean",) if "KLDiv" in cls.__name__ else ()))
+    known = getattr(cls, "reductions", ("mean", "sum", "none"))
     if word not in known:
         raise ValueError(at(f"{cls.__name__}: reduction must be "
                             f"{', '.join(map(repr, known[:-1]))} or {known[-1]!r}, not {word!r}"))

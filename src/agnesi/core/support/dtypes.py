@@ -79,9 +79,13 @@ def as_dtype(dtype: Any) -> np.dtype:
     if found is not None and not found.isnative:  # as files hold them
         found = found.newbyteorder("=")
     if found is None or found not in ALL:  # None equals float64 for NumPy
-        names = ", ".join([*(d.name for d in ALL), "bfloat16"])
-        raise DTypeError(f"unsupported dtype {shown(dtype)}; choose one of {names}")
+        raise DTypeError(f"unsupported dtype {shown(dtype)}; choose one of {names()}")
     return ALL[ALL.index(found)]  # one object for each, so that `is` finds equals
+
+
+def names() -> str:
+    """The names of all dtypes, for errors."""
+    return ", ".join([*(d.name for d in ALL), "bfloat16"])
 
 
 def complex_of(dtype: np.dtype) -> np.dtype:

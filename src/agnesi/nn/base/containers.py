@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from agnesi.core.op import typed
@@ -43,17 +43,45 @@ def Parameter(data: Any, requires_grad: bool = True) -> Tensor:  # noqa: N802 - 
     return as_tensor(data).detach().requires_grad_(requires_grad)
 
 
-class ModuleSequence(Module):
+class _Container(Module):
+    """A module whose entries are attributes, too, by their names."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if not name.startswith("_") and "entries" in vars(self):  # not before it is filled
+                for known, entry in self._entries():
+                    if known == name:
+                        return entry
+            return super().__getattr__(name)
+
+
+class ModuleSequence(_Container):
     """A list whose entries are named by their places."""
 
     def __init__(self, entries: Iterable[Any] = ()) -> None:
-        self.entries: tuple[Any, ...] = tuple(self._checked(e) for e in entries)
+        self.entries: tuple[Any, ...] = tuple([self._checked(e, i) for i, e in enumerate(entries)])
 
-    def _checked(self, entry: Any) -> Any:
+    def _checked(self, entry: Any, place: int) -> Any:
+        """An entry for a place, or the error that it is none."""
         raise NotImplementedError
 
-    def _entries(self) -> Iterator[tuple[str, Any]]:
+    def _change(self, change: Callable[[list[Any]], Any]) -> None:
+        """Change the list of pairs of names and entries; new ones have the name ""."""
+        pairs: list[Any] = [*self._pairs()]
+        change(pairs)
+        self._fill(pairs)
+
+    def _fill(self, pairs: list[Any]) -> None:
+        """Hold the entries of such pairs."""
+        self.entries = tuple([entry for _, entry in pairs])
+
+    def _pairs(self) -> Iterator[tuple[str, Any]]:
+        """Names and entries."""
         return ((str(i), entry) for i, entry in enumerate(self.entries))
+
+    def _entries(self) -> Iterator[tuple[str, Any]]:
+        return self._pairs()
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -66,13 +94,11 @@ class ModuleSequence(Module):
 
     def __setitem__(self, i: int, entry: Any) -> None:
         entries = list(self.entries)
-        entries[i] = self._checked(entry)
+        entries[i] = self._checked(entry, i)
         self.entries = tuple(entries)
 
     def __delitem__(self, i: int | slice) -> None:
-        entries = list(self.entries)
-        del entries[i]
-        self.entries = tuple(entries)
+        self._change(lambda pairs: pairs.__delitem__(i))
 
     def __add__(self, other: Iterable[Any]) -> Self:
         return type(self)([*self.entries, *other])
@@ -90,8 +116,7 @@ class ModuleSequence(Module):
         Self
             The list.
         """
-        self.entries = (*self.entries, self._checked(entry))
-        return self
+        return self.extend([entry])
 
     def extend(self, entries: Iterable[Any]) -> Self:
         """Add entries at the end.
@@ -106,7 +131,8 @@ class ModuleSequence(Module):
         Self
             The list.
         """
-        self.entries = (*self.entries, *(self._checked(e) for e in entries))
+        more = [("", self._checked(e, i)) for i, e in enumerate(entries, len(self.entries))]
+        self._change(lambda pairs: pairs.extend(more))
         return self
 
     def insert(self, index: int, entry: Any) -> None:
@@ -119,9 +145,8 @@ class ModuleSequence(Module):
         entry : Module or Tensor
             What the list holds.
         """
-        entries = list(self.entries)
-        entries.insert(index, self._checked(entry))
-        self.entries = tuple(entries)
+        pair = "", self._checked(entry, index)
+        self._change(lambda pairs: pairs.insert(index, pair))
 
     def pop(self, index: int = -1) -> Any:
         """Take an entry out.
@@ -141,7 +166,7 @@ class ModuleSequence(Module):
         return found
 
 
-class _Dict(Module):
+class _Dict(_Container):
     """A dict whose entries are named by their keys."""
 
     def __init__(self, entries: Any = ()) -> None:
@@ -155,10 +180,6 @@ class _Dict(Module):
         return iter(self.entries.items())
 
     if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            entries = self.__dict__.get("entries", {})
-            return entries[name] if name in entries else super().__getattr__(name)
 
         def __setattr__(self, name: str, value: Any) -> None:
             if name in self.__dict__.get("entries", {}):
@@ -291,7 +312,7 @@ class ModuleList(ModuleSequence):
     def __init__(self, modules: Iterable[Module] = ()) -> None:
         super().__init__(modules)
 
-    def _checked(self, entry: Any) -> Any:
+    def _checked(self, entry: Any, place: int) -> Any:
         return _module(self, entry)
 
 
@@ -351,7 +372,7 @@ class ParameterList(ModuleSequence):
     def __init__(self, values: Iterable[Any] = ()) -> None:
         super().__init__(values)
 
-    def _checked(self, entry: Any) -> Any:
+    def _checked(self, entry: Any, place: int) -> Any:
         return _parameter(self, entry)
 
 

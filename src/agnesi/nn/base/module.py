@@ -159,6 +159,7 @@ class Module(Hooked, Lookups):
     def __delattr__(self, name: str) -> None:
         whole.CHANGES.count += 1
         object.__delattr__(self, name)
+        self._learned.discard(name)
 
     def _assign_traced(self, name: str, value: Tensor) -> None:
         """What is assigned inside a function of ``ag.jit`` is put there after each call.

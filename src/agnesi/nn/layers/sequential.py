@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import Any, Self
 
 from agnesi.core.support.errors import at, shown
 from agnesi.nn.base.containers import ModuleSequence
@@ -65,8 +65,7 @@ class Sequential(ModuleSequence):
         named = layers[0] if len(layers) == 1 and isinstance(layers[0], Mapping) else None
         if named is not None:
             self.names = tuple(named)
-        self.entries = tuple([
-            _layer(i, e) for i, e in enumerate(layers if named is None else named.values())])
+        super().__init__(layers if named is None else named.values())
 
     @property
     def layers(self) -> tuple[Any, ...]:
@@ -78,72 +77,37 @@ class Sequential(ModuleSequence):
             x = layer(x)
         return x
 
-    def _checked(self, entry: Any) -> Any:
-        return _layer(len(self.entries), entry)
+    def _checked(self, entry: Any, place: int) -> Any:
+        if isinstance(entry, type):
+            raise TypeError(at(f"Sequential: layer {place} is the class {entry.__name__}: make a "
+                               f"layer of it, {entry.__name__}(...)"))
+        if not callable(entry):
+            what = f"layer {place} is no module and no function: {shown(entry)}"
+            if isinstance(entry, (list, tuple)):
+                what += "; give the layers one by one: Sequential(*layers)"
+            raise TypeError(at(f"Sequential: {what}"))
+        return entry
 
     def _names(self) -> tuple[str, ...]:
         return tuple(map(str, range(len(self.entries)))) if self.names is None else self.names
 
-    def _entries(self) -> Iterator[tuple[str, Any]]:
+    def _pairs(self) -> Iterator[tuple[str, Any]]:
         return zip(self._names(), self.entries, strict=True)
 
-    def _changed(self, change: Callable[[list[Any]], Any], name: str | None = None) -> None:
-        """Change the list of pairs of names and layers; those without a name get ``name``."""
-        pairs: list[Any] = [*self._entries()]
-        change(pairs)
-        if self.names is not None or name is not None:
-            taken = {n for n, _ in pairs}
-            self.names = tuple([n or name or _free(i, taken) for i, (n, _) in enumerate(pairs)])
-        self.entries = tuple([layer for _, layer in pairs])
+    def _fill(self, pairs: list[Any]) -> None:
+        if self.names is not None:
+            taken = {name for name, _ in pairs}
+            self.names = tuple([name or _free(i, taken) for i, (name, _) in enumerate(pairs)])
+        super()._fill(pairs)
 
     def __getitem__(self, i: int | slice) -> Any:
         if isinstance(i, slice):
-            pairs = [*self._entries()][i]
+            pairs = [*self._pairs()][i]
             return Sequential(*self.entries[i]) if self.names is None else Sequential(dict(pairs))
         return self.entries[i]
 
-    def __setitem__(self, i: int, entry: Any) -> None:
-        entries = list(self.entries)
-        entries[i] = _layer(i, entry)
-        self.entries = tuple(entries)
-
-    def __delitem__(self, i: int | slice) -> None:
-        self._changed(lambda pairs: pairs.__delitem__(i))
-
     def __add__(self, other: Iterable[Any]) -> Self:
         return type(self)(*self.entries, *other)
-
-    def append(self, entry: Any) -> Self:
-        """Add a layer at the end.
-
-        Parameters
-        ----------
-        entry : Module or callable
-            The layer.
-
-        Returns
-        -------
-        Self
-            The module.
-        """
-        return self.extend([entry])
-
-    def extend(self, entries: Iterable[Any]) -> Self:
-        """Add layers at the end.
-
-        Parameters
-        ----------
-        entries : iterable
-            The layers.
-
-        Returns
-        -------
-        Self
-            The module.
-        """
-        more = [("", self._checked(e)) for e in entries]
-        self._changed(lambda pairs: pairs.extend(more))
-        return self
 
     def insert(self, index: int, entry: Any) -> Self:  # type: ignore[override]
         """Put a layer before a place.
@@ -160,20 +124,10 @@ class Sequential(ModuleSequence):
         Self
             The module.
         """
-        checked = self._checked(entry)
-        self._changed(lambda pairs: pairs.insert(index, ("", checked)))
+        super().insert(index, entry)
         return self
 
     # -- layers as attributes -----------------------------------------------------------------
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> NoReturn:
-            if not name.startswith("_") and "entries" in vars(self):  # not before it is filled
-                for known, layer in self._entries():
-                    if known == name:
-                        return layer
-            return super().__getattr__(name)
-
     def __setattr__(self, name: str, value: Any) -> None:
         if not isinstance(value, Module):
             super().__setattr__(name, value)
@@ -182,7 +136,8 @@ class Sequential(ModuleSequence):
         if name in names:
             self[names.index(name)] = value
         else:
-            self._changed(lambda pairs: pairs.append(("", value)), name)
+            self.names = names  # places no longer tell
+            self._change(lambda pairs: pairs.append((name, value)))
 
     def __delattr__(self, name: str) -> None:
         names = self._names()
@@ -197,16 +152,3 @@ def _free(place: int, taken: set[str]) -> str:
     found = next(n for n in map(str, count(place)) if n not in taken)
     taken.add(found)
     return found
-
-
-def _layer(place: int, entry: Any) -> Any:
-    """A layer of a sequence, or the error that it is none."""
-    if isinstance(entry, type):
-        raise TypeError(at(f"Sequential: layer {place} is the class {entry.__name__}: make a layer "
-                           f"of it, {entry.__name__}(...)"))
-    if not callable(entry):
-        what = f"layer {place} is no module and no function: {shown(entry)}"
-        if isinstance(entry, (list, tuple)):
-            what += "; give the layers one by one: Sequential(*layers)"
-        raise TypeError(at(f"Sequential: {what}"))
-    return entry

@@ -376,6 +376,9 @@ class KLDivLoss(Loss):
     tensor(0.6931472)
     """
 
+    #: Words for what becomes of the losses.
+    reductions = ("mean", "sum", "none", "batchmean")
+
     def __init__(self, log_target: bool = False, reduction: str = "mean") -> None:
         self.log_target = log_target
         self.reduction = reduction

@@ -106,16 +106,6 @@ class ParametrizationList(ModuleList):
             getattr(self, name).copy_(part)
 
 
-class _Parametrizations(ModuleDict):
-    """The lists of a module's parameters, as attributes too."""
-
-    def __getattr__(self, name: str) -> Any:
-        entries = vars(self).get("entries", {})
-        if name in entries:
-            return entries[name]
-        return super().__getattr__(name)  # type: ignore[misc]
-
-
 def _get(module: Any, name: str) -> Any:
     known = vars(module)["parametrizations"][name]
     if not _kept:
@@ -187,7 +177,7 @@ def register_parametrization(module: M, tensor_name: str, parametrization: Modul
                             f", but was {typed(before)}; unsafe=True allows it"))
     if not is_parametrized(module, tensor_name):
         if "parametrizations" not in vars(module):
-            module.parametrizations = _Parametrizations()
+            module.parametrizations = ModuleDict()
         compute(module, tensor_name, partial(_get, name=tensor_name),
                 partial(_set, name=tensor_name))
         vars(module)["parametrizations"][tensor_name] = known
