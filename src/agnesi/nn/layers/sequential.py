@@ -129,7 +129,7 @@ class Sequential(ModuleSequence):
 
     # -- layers as attributes -----------------------------------------------------------------
     def __setattr__(self, name: str, value: Any) -> None:
-        if not isinstance(value, Module):
+        if not isinstance(value, Module) or name in vars(self) or hasattr(type(self), name):
             super().__setattr__(name, value)
             return
         names = self._names()

@@ -13,7 +13,7 @@ from agnesi.core.dispatch import apply
 from agnesi.core.op import renamed_error, typed
 from agnesi.core.public import explain_errors
 from agnesi.core.support import tree
-from agnesi.core.support.errors import DTypeError, ShapeError
+from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.compare import not_equal
@@ -379,8 +379,8 @@ class COO:
         order, count = list(range(self.ndim)), self.sparse_dim()
         one, two = (d + self.ndim if d < 0 else d for d in (dim0, dim1))
         if not (0 <= one < count and 0 <= two < count):
-            raise IndexError(f"axes {dim0} and {dim1} are not both among the {count} that have "
-                             f"places, of shape {self.shape}")
+            raise IndexError(at(f"transpose: axes {dim0} and {dim1} are not both among the {count} "
+                                f"that have places, of shape {self.shape}"))
         order[one], order[two] = order[two], order[one]
         indices = self._indices[order[:count]]
         return COO._made(indices, self._values, [self.shape[k] for k in order])
@@ -393,15 +393,15 @@ class COO:
         x = as_tensor(other)
         if x.ndim:
             if x.shape != self.shape:
-                raise ShapeError(f"multiply: {typed(x)} beside a sparse tensor of shape "
-                                 f"{self.shape}: shapes must be equal, or it a number")
+                raise ShapeError(at(f"multiply: {typed(x)} beside a sparse tensor of shape "
+                                    f"{self.shape}: shapes must be equal, or it a number"))
             other = x[tuple(self._indices[k] for k in range(self.sparse_dim()))]
         return self.with_values(by(self._values, other))
 
     def __mul__(self, other: Any) -> COO:
         if isinstance(other, COO):
-            raise TypeError("multiply: two sparse tensors have no product here; use "
-                            "a * b.to_dense()")
+            raise TypeError(at("multiply: two sparse tensors have no product here; use "
+                               "a * b.to_dense()"))
         return self._scaled(other, lambda v, x: v * x)
 
     __rmul__ = __mul__
@@ -413,8 +413,9 @@ class COO:
         if not isinstance(other, COO):
             return self.to_dense() + as_tensor(other)
         if self.shape != other.shape or self.sparse_dim() != other.sparse_dim():
-            raise ShapeError(f"add: sparse tensors of shapes {self.shape} and {other.shape} with "
-                             f"{self.sparse_dim()} and {other.sparse_dim()} axes of places")
+            raise ShapeError(at(f"add: sparse tensors of shapes {self.shape} and {other.shape} "
+                                f"with {self.sparse_dim()} and {other.sparse_dim()} axes of "
+                                "places"))
         values = concat(list(pair(self._values, other._values)))
         indices = concat(list(pair(self._indices, other._indices)), 1)
         return COO._made(indices, values, self.shape)
@@ -506,8 +507,8 @@ class COO:
             return self._values.sum()
         axis = dim + self.ndim if dim < 0 else dim
         if not 0 <= axis < self.sparse_dim():
-            raise IndexError(f"axis {dim} has no places in a sparse tensor of shape {self.shape} "
-                             f"with {self.sparse_dim()} axes of places")
+            raise IndexError(at(f"sum: axis {dim} has no places in a sparse tensor of shape "
+                                f"{self.shape} with {self.sparse_dim()} axes of places"))
         kept = [k for k in range(self.sparse_dim()) if k != axis]
         shape = [n for k, n in enumerate(self.shape) if k != axis]
         if not kept:
