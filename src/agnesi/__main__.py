@@ -17,8 +17,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     Examples
     --------
+    >>> import agnesi as ag
     >>> from agnesi.__main__ import main
-    >>> main(["cache", "clear"])
+    >>> with ag.config(cache=False):
+    ...     main(["cache", "clear"])
     0 entries removed
     """
     parser = argparse.ArgumentParser(prog="agnesi", description=__doc__)

@@ -191,8 +191,9 @@ def clear_cache() -> int:
     Examples
     --------
     >>> import agnesi as ag
-    >>> ag.clear_cache() >= 0
-    True
+    >>> with ag.config(cache=False):  # without it, all that was compiled is removed
+    ...     ag.clear_cache()
+    0
     """
     return diskcache.clear()
 
