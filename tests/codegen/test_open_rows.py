@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import agnesi as ag
-from agnesi.codegen.kernels.gemm.tiling import OpenRows
+from agnesi.codegen.kernels.tiling import OpenRows
 from agnesi.core.ir.extents import Extent
 
 

@@ -13,12 +13,12 @@ from agnesi.codegen.arithmetic.delinearize import divide
 from agnesi.codegen.kernels.conv.depthwiseplan import DepthwisePlan, Window
 from agnesi.codegen.kernels.conv.finish import Finish
 from agnesi.codegen.kernels.conv.pack import pack_filters
-from agnesi.codegen.kernels.conv.tiles import Column, Tile
+from agnesi.codegen.kernels.conv.tiles import Tile
 from agnesi.codegen.kernels.conv.wide import tails, tiles
 from agnesi.codegen.kernels.conv.windows import Corner, Way, Windows
 from agnesi.codegen.kernels.gemm.operands import element_bytes, load_strided
-from agnesi.codegen.kernels.gemm.tiling import OpenRows, Piece
 from agnesi.codegen.kernels.gemm.unit import share
+from agnesi.codegen.kernels.tiling import OpenRows, Piece
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
 from agnesi.core.ir.dims import Size
@@ -33,9 +33,8 @@ class _Channels:
         self.dense, self.type = plan.real, plan.type
         self.align = element_bytes(plan.type)
         self.other = other
-        self.windows = Windows(b, plan, source, scratch)
-        self.taps = b.gep("i8", scratch, i64(plan.table_bytes + plan.zero_bytes))
-        self.sums = b.gep("i8", self.taps, i64(plan.tap_bytes))
+        table, zeros, self.taps, self.sums = plan.split(b, scratch)
+        self.windows = Windows(b, plan, source, table, zeros)
         self.low, self.high, self.rest = i64(0), i64(plan.vectors), Value("true", "i1")
 
     def _pieces(self) -> Iterator[tuple[Piece, Value]]:
@@ -136,7 +135,7 @@ class Depthwise(_Channels):
             return sums
 
         count = window.lines * window.places
-        tile = Tile(self.type, tuple(range(count)), (Column(0, piece.lanes, piece.active),))
+        tile = Tile(self.type, tuple(range(count)), (Piece(0, piece.lanes, piece.active),))
         sums = tile.run(b, way.at(b, self.type, channel), b.gep(self.type, self.taps, channel),
                         plan.nest(window, way.steps), tile.zeros(), inner=inner)
         if plan.spill:
@@ -242,7 +241,7 @@ class DepthwiseWeight(_Channels):
                 b.store(value, cell, self.align)
             return sums
 
-        tile = Tile(self.type, (), (Column(0, piece.lanes, piece.active),))
+        tile = Tile(self.type, (), (Piece(0, piece.lanes, piece.active),))
         tile.run(b, way.at(b, self.type, channel), b.gep(self.type, self.taps, channel),
                  plan.nest(window, way.steps), [], inner=inner)
 

@@ -7,15 +7,21 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from agnesi.codegen.kernels.conv.dense import Dense, Span
-from agnesi.codegen.kernels.conv.plan import MAX_WORKSPACE_BYTES, opened, sizes_of, whole_lines
-from agnesi.codegen.kernels.conv.tiles import Turn, unit_cycles
-from agnesi.codegen.kernels.gemm.costs import Machine
-from agnesi.codegen.kernels.gemm.tiling import OpenRows, Piece, Rows, pieces_of
+from agnesi.codegen.kernels.conv.tileplan import TilePlan, opened
+from agnesi.codegen.kernels.conv.tiles import Turn
+from agnesi.codegen.kernels.machine import Machine, unit_cycles
+from agnesi.codegen.kernels.tilesearch import (
+    MAX_WORKSPACE_BYTES,
+    SET_STRIDE_BYTES,
+    TARGET_UNITS,
+    heights,
+    tally,
+    whole_lines,
+)
+from agnesi.codegen.kernels.tiling import OpenRows, Panel, Piece, Rows, pieces_of
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.record import record, replace
 
-#: Work units to aim for, so that shares among threads are even.
-_TARGET_UNITS = 16
 _WRITTEN_OUT = 16  # taps up to which they are all written out in a tile
 #: Each instruction of a tile counts as this share of the run time.
 _INSTRUCTION_TIME_SHARE = 0.0001
@@ -23,7 +29,6 @@ _INSTRUCTION_TIME_SHARE = 0.0001
 _EDGE_CYCLES = 0.4
 #: Cycles around each tile.
 _TILE_CYCLES = 25.0
-_SETS_SPAN = 4096  # bytes after which the sets of a first-level cache come round
 #: Cache lines in one set that may be counted on.
 _USABLE_WAYS = 3
 #: Cache lines that cause no conflicts in any cache.
@@ -100,24 +105,18 @@ def _reach(span: Span, count: int) -> int:
 
 
 @record
-class DepthwisePlan:
+class DepthwisePlan(TilePlan):
     """A depthwise convolution, or with ``weight`` its gradient to the filters, and how it is cut.
 
-    ``dense`` has one group whose channels are the groups of the original; ``real`` is it with the
-    sizes of images as the code has them.  A unit is a chunk of
+    ``dense`` has one group whose channels are the groups of the original.  A unit is a chunk of
     (image, plane, tile of lines), or with ``weight`` a run of vectors of channels.
     """
 
-    dense: Dense
-    real: Dense
-    type: str
-    lanes: int
-    itemsize: int
     registers: int
     weight: bool
     lines: Rows
     places: Rows
-    units: int
+    chunks: int
     spill: bool  # sums go through scratch to the epilogue
     ahead: bool  # lines are called into the second-level cache before they are read
 
@@ -129,6 +128,10 @@ class DepthwisePlan:
     @property
     def emitter(self) -> str:
         return "depthwise:DepthwiseWeight" if self.weight else "depthwise:Depthwise"
+
+    @property
+    def units(self) -> int:
+        return self.chunks
 
     @property
     def vectors(self) -> int:
@@ -198,30 +201,18 @@ class DepthwisePlan:
     def apart(self) -> int:
         """Positions whose lines may be in the first-level cache at once."""
         step = abs(self.dense.source.strides[4]) * self.itemsize
-        return max(_UNCONTENDED_LINES, _USABLE_WAYS * _SETS_SPAN // math.gcd(step, _SETS_SPAN))
+        sets = SET_STRIDE_BYTES // math.gcd(step, SET_STRIDE_BYTES)
+        return max(_UNCONTENDED_LINES, _USABLE_WAYS * sets)
 
     @property
-    def table_bytes(self) -> int:
-        return whole_lines(max(window.table_bytes for window in self.windows()))
-
-    @property
-    def zero_bytes(self) -> int:
-        """A line of channels that are zero."""
-        return whole_lines(self.pitch * self.itemsize)
-
-    @property
-    def tap_bytes(self) -> int:
-        """Packed filters, or the sums of their gradient."""
-        return whole_lines((self.dense.depth * self.pitch + self.lanes) * self.itemsize)
-
-    @property
-    def sum_bytes(self) -> int:
-        sums = self.lines.largest * self.places.largest if self.spill else 0
-        return whole_lines(sums * self.lanes * self.itemsize)
-
-    @property
-    def scratch(self) -> int:
-        return self.table_bytes + self.zero_bytes + self.tap_bytes + self.sum_bytes
+    def areas(self) -> tuple[int, ...]:
+        """Those of the table of addresses, a line of zeros, the packed filters or the sums of their
+        gradient, and the sums of a tile.
+        """
+        table = max(window.table_bytes for window in self.windows())
+        sums = self.lines.largest * self.places.largest * self.lanes if self.spill else 0
+        return (whole_lines(table), whole_lines(self.pitch * self.itemsize),
+                self.lines_for(self.dense.depth * self.pitch), whole_lines(sums * self.itemsize))
 
 
 def written_out(dense: Dense) -> tuple[int, int]:
@@ -255,13 +246,13 @@ def plan_depthwise(dense: Dense, type_: str, machine: Machine, weight: bool,
         return None
     if dense.work < 1 << 17:
         return best
-    return replace(best, units=_runs(len(best.pieces)) if weight
-                   else min(_TARGET_UNITS, dense.batch * best.planes))
+    return replace(best, chunks=_runs(len(best.pieces)) if weight
+                   else min(TARGET_UNITS, dense.batch * best.planes))
 
 
 def _runs(vectors: int) -> int:
     """Runs of vectors of channels, each of some length in memory, for several threads."""
-    return max(min(vectors, 2), min(_TARGET_UNITS, vectors // 8))
+    return max(min(vectors, 2), min(TARGET_UNITS, vectors // 8))
 
 
 def _tiles(dense: Dense, machine: Machine) -> Iterator[tuple[Rows, Rows]]:
@@ -269,36 +260,29 @@ def _tiles(dense: Dense, machine: Machine) -> Iterator[tuple[Rows, Rows]]:
     _, h, w = dense.spans
     most = machine.registers - 4
     deep = 4 if written_out(dense)[0] == h.taps else 1
-    for tall in range(1, min(deep, h.count) + 1):
-        lines = Rows.at_most(h.count, tall)
-        for wide in range(1, min(most // tall, w.count) + 1):
-            places = Rows.at_most(w.count, wide)
-            if lines.largest == tall and places.largest == wide:
-                yield lines, places
+    for lines in heights(h.count, min(deep, h.count)):
+        for places in heights(w.count, min(most // lines.largest, w.count)):
+            yield lines, places
 
 
 def _cost(plan: DepthwisePlan) -> float:
     """Estimated cycles of an image."""
     taps, unit = math.prod(plan.taps), unit_cycles(plan.lanes, plan.itemsize)
-    total, code = 0.0, 0
-    for tall, downs in sizes_of(plan.lines):
-        for wide, acrosses in sizes_of(plan.places):
-            sums = tall * wide
-            products = sums * taps
-            met = _met(plan, 1, tall) * _met(plan, 2, wide)
-            kept = sums + taps + 2 <= plan.registers
-            loads = met + (sums if plan.weight else taps) if kept else met + products
-            crowd = (met + sums) / plan.apart
-            loads += round(met * crowd * max(0.0, crowd - 1))
-            ends = 2 * taps if plan.weight else 0
-            cycles = plan.outer * _beside(products, loads + ends) + (not plan.weight) * 2 * sums
-            tile = (
-                len(plan.pieces) * (cycles * unit + 5)
-                + _TILE_CYCLES
-                + _EDGE_CYCLES * met * plan.outer
-            )
-            total += downs * acrosses * tile
-            code += products + loads + ends + sums
+
+    def tile(panel: Panel, tall: int, wide: int) -> tuple[float, int]:
+        sums = tall * wide
+        products = sums * taps
+        met = _met(plan, 1, tall) * _met(plan, 2, wide)
+        kept = sums + taps + 2 <= plan.registers
+        loads = met + (sums if plan.weight else taps) if kept else met + products
+        crowd = (met + sums) / plan.apart
+        loads += round(met * crowd * max(0.0, crowd - 1))
+        ends = 2 * taps if plan.weight else 0
+        cycles = plan.outer * _beside(products, loads + ends) + (not plan.weight) * 2 * sums
+        around = _TILE_CYCLES + _EDGE_CYCLES * met * plan.outer
+        return len(panel.pieces) * (cycles * unit + 5) + around, products + loads + ends + sums
+
+    total, code = tally((Panel(0, 1, plan.pieces, Rows(1, 1)),), plan.lines, plan.places, tile)
     return total * (1 + _INSTRUCTION_TIME_SHARE * code * len({p[1:] for p in plan.pieces}))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from agnesi.codegen.kernels.conv.dense import Dense
 from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.pack import zip_rounds
-from agnesi.codegen.kernels.gemm.tiling import CutPiece, Piece, pieces_of
+from agnesi.codegen.kernels.tiling import CutPiece, Piece, pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
 from agnesi.codegen.llvm.outlining import apart as shared
 from agnesi.codegen.loops.evaluate import Addresses, Scope

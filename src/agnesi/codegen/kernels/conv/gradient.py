@@ -5,7 +5,7 @@ from __future__ import annotations
 from agnesi.codegen.kernels.conv.finish import Finish
 from agnesi.codegen.kernels.conv.weight_pixels_plan import PlacesPlan
 from agnesi.codegen.kernels.conv.weightplan import WeightPlan
-from agnesi.codegen.llvm.builder import Builder, Value, i64
+from agnesi.codegen.llvm.builder import Builder, Value
 
 
 class Gradient:
@@ -16,9 +16,7 @@ class Gradient:
     def __init__(self, b: Builder, plan: PlacesPlan | WeightPlan, source: Value,
                  cotangent: Value, finish: Finish, scratch: Value) -> None:
         self.b, self.plan, self.finish = b, plan, finish
-        self.dense = plan.real if isinstance(plan, WeightPlan) else plan.dense
+        self.dense = plan.real
         self.type = plan.type
         self.source, self.cotangent = source, cotangent
-        self.sums = scratch
-        self.packed_a = b.gep("i8", scratch, i64(plan.c_bytes))
-        self.packed_b = b.gep("i8", scratch, i64(plan.c_bytes + plan.a_bytes))
+        self.sums, self.packed_a, self.packed_b = plan.split(b, scratch)

@@ -12,14 +12,16 @@ from agnesi.codegen.kernels.conv.dense import Dense, dense_parts, weight_part
 from agnesi.codegen.kernels.conv.finish import apart, called, lines, rows, vectors
 from agnesi.codegen.kernels.conv.layouts import store_cycles
 from agnesi.codegen.kernels.conv.parameter_table import call_with_table, constants
-from agnesi.codegen.kernels.conv.plan import MAX_WORKSPACE_BYTES, WidePlan, fewest_cycles, plan_wide
-from agnesi.codegen.kernels.conv.rowsplan import RowsPlan, plan_rows
-from agnesi.codegen.kernels.conv.weight_pixels_plan import PlacesPlan, plan_places
-from agnesi.codegen.kernels.conv.weightplan import WeightPlan, plan_weight
+from agnesi.codegen.kernels.conv.rowsplan import plan_rows
+from agnesi.codegen.kernels.conv.tileplan import TilePlan
+from agnesi.codegen.kernels.conv.weight_pixels_plan import plan_places
+from agnesi.codegen.kernels.conv.weightplan import plan_weight
+from agnesi.codegen.kernels.conv.wideplan import fewest_cycles, plan_wide
 from agnesi.codegen.kernels.gemm import GemmPlan
-from agnesi.codegen.kernels.gemm.costs import Machine, machine_for
 from agnesi.codegen.kernels.library_products import Call, emit_call, plan_call
+from agnesi.codegen.kernels.machine import Machine, machine_for
 from agnesi.codegen.kernels.product import emit_product, plan_product
+from agnesi.codegen.kernels.tilesearch import MAX_WORKSPACE_BYTES
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.loops.collapse import cost
 from agnesi.codegen.loops.evaluate import Addresses, memory_type
@@ -31,13 +33,9 @@ from agnesi.core.support.record import record
 from agnesi.core.target import Target
 
 if TYPE_CHECKING:
-    from agnesi.codegen.kernels.conv.depthwiseplan import DepthwisePlan
-    from agnesi.codegen.kernels.conv.winograd.plan import WinogradPlan, WinogradWeightPlan
+    from agnesi.codegen.kernels.conv.winograd.plan import WinogradPlan
 
-    Part = (
-        WidePlan | WeightPlan | PlacesPlan | DepthwisePlan | RowsPlan | WinogradPlan
-        | Call | tuple[Product, GemmPlan]
-    )
+    Part = TilePlan | Call | tuple[Product, GemmPlan]
 
 P = TypeVar("P", bound="WinogradPlan")
 _LONG_EPILOGUE_INSTRUCTIONS = 40
@@ -112,7 +110,7 @@ def plan_convolution(kernel: Convolution, target: Target, policy: CompilePolicy 
 
 
 def _plan_alone(dense: Dense, type_: str, machine: Machine, weight: bool,
-                long: bool) -> DepthwisePlan | None:
+                long: bool) -> TilePlan | None:
     """Lanes along channels of which each has its own filter."""
     if not dense.single:
         return None
@@ -122,7 +120,7 @@ def _plan_alone(dense: Dense, type_: str, machine: Machine, weight: bool,
 
 
 def _plan_weight(dense: Dense, type_: str,
-                 machine: Machine) -> WeightPlan | PlacesPlan | WinogradWeightPlan:
+                 machine: Machine) -> TilePlan:
     typical = dense.typical
     if dense.parts == 1 and typical.squared(machine.lanes):
         from agnesi.codegen.kernels.conv.winograd.plan import plan_winograd_weight
@@ -135,8 +133,7 @@ def _plan_weight(dense: Dense, type_: str,
     return places if places is not None and places.cycles < plain.cycles else plain
 
 
-def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool
-                ) -> WidePlan | RowsPlan | WinogradPlan:
+def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool) -> TilePlan:
     """Lanes along channels or along rows, by what tiles and stores take."""
     steps = [guess(dense.body[0].offset.terms.get(dense.axes[i], 1)) for i in (2, 5)]
     typical = dense.typical
@@ -154,7 +151,7 @@ def _plan_dense(dense: Dense, type_: str, machine: Machine, long: bool
     wide = plan_wide(dense, type_, machine, long)
     if dense.depth == 0 or machine.lanes == 1:
         return wide
-    best: WidePlan | RowsPlan = wide
+    best: TilePlan = wide
     cycles = wide.cycles + stored[0]
     if not dense.open:
         rows = plan_rows(dense, type_, machine, long)

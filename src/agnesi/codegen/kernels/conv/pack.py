@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from agnesi.codegen.kernels.gemm.operands import element_bytes, lanes_from, load_strided
 from agnesi.codegen.kernels.gemm.pack import joined, zip_rounds
-from agnesi.codegen.kernels.gemm.tiling import Piece, pieces_of
+from agnesi.codegen.kernels.tiling import Piece, pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, lanes, vector
 from agnesi.codegen.llvm.outlining import apart
 from agnesi.core.ir.dims import Size

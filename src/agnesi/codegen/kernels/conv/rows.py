@@ -14,11 +14,11 @@ from agnesi.codegen.kernels.conv.finish import Finish
 from agnesi.codegen.kernels.conv.pack import clear, copy_places, copy_run, copy_spread, pack_filters
 from agnesi.codegen.kernels.conv.rowsplan import PackedPlan, RowsPlan
 from agnesi.codegen.kernels.conv.source import Box, inside, taps_inside
-from agnesi.codegen.kernels.conv.tiles import Column, Tile, Turn, number
+from agnesi.codegen.kernels.conv.tiles import Tile, Turn, number
 from agnesi.codegen.kernels.conv.wide import tiles
 from agnesi.codegen.kernels.gemm.operands import element_bytes
-from agnesi.codegen.kernels.gemm.tiling import Panel
 from agnesi.codegen.kernels.gemm.unit import share
+from agnesi.codegen.kernels.tiling import Panel, Piece
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
 
 
@@ -123,9 +123,7 @@ class RowLanes:
         self.b, self.plan, self.finish = b, plan, finish
         self.dense, self.type = plan.dense, plan.type
         self.filters = filters
-        self.packed_b = scratch
-        self.packed_a = b.gep("i8", scratch, i64(plan.b_bytes))
-        self.sums = b.gep("i8", scratch, i64(plan.b_bytes + plan.a_bytes))
+        self.packed_b, self.packed_a, self.sums = plan.split(b, scratch)
         self.lines = PackedLines(b, plan, source, self.packed_a)
 
     def emit(self, begin: Value, end: Value) -> None:
@@ -175,7 +173,7 @@ class RowLanes:
         x = b.mul(across, i64(plan.xs[0].columns))
         down = h.stride * plan.line
         columns = tuple(
-            Column(i * down + p.offset, p.lanes, p.active) for i in range(tall)
+            Piece(i * down + p.offset, p.lanes, p.active) for i in range(tall)
             for p in panel.pieces
         )
         tile = Tile(self.type, tuple(range(wide)), columns)

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agnesi.codegen.kernels.conv.dense import Dense, Span
-from agnesi.codegen.kernels.conv.plan import SPILL_FROM, panels_of, sizes_of, whole_lines
-from agnesi.codegen.kernels.conv.tiles import unit_cycles
-from agnesi.codegen.kernels.gemm.costs import Machine
-from agnesi.codegen.kernels.gemm.tiling import Panel, Rows, pieces_of
+from agnesi.codegen.kernels.conv.tileplan import TilePlan
+from agnesi.codegen.kernels.machine import Machine, unit_cycles
+from agnesi.codegen.kernels.tilesearch import (
+    MIN_SPILLED_DEPTH,
+    heights,
+    panels_of,
+    tally,
+    wanted_units,
+    whole_lines,
+)
+from agnesi.codegen.kernels.tiling import Panel, Rows, pieces_of
 from agnesi.core.support.record import record, replace
 
-#: Work units to aim for.
-_TARGET_UNITS = 16
 #: Cycles for each of several lines that a tile stores with a large stride.
 _LINE_CYCLES = 8.0
 #: Bytes of filters per cycle from the second-level cache.
@@ -23,12 +28,9 @@ _MEMORY_BYTES_PER_CYCLE = 5
 _MIN_WORKSPACE_SUMS = 12
 
 
-class PackedPlan:
+class PackedPlan(TilePlan):
     """A plan whose source is packed line by line, for lanes along them."""
 
-    dense: Dense
-    type: str
-    lanes: int
     line_blocks: int
 
     @property
@@ -67,10 +69,6 @@ class RowsPlan(PackedPlan):
 
     emitter = "rows:RowLanes"
 
-    dense: Dense
-    type: str
-    lanes: int
-    itemsize: int
     outs: Rows
     lines: Rows
     xs: tuple[Panel, ...]
@@ -104,17 +102,12 @@ class RowsPlan(PackedPlan):
         return min(places, self.dense.spans[1].count)
 
     @property
-    def a_bytes(self) -> int:
-        return whole_lines((self.dense.channels * self.channel + self.lanes) * self.itemsize)
-
-    @property
-    def b_bytes(self) -> int:
-        return whole_lines((self.dense.depth * self.pitch + self.lanes) * self.itemsize)
-
-    @property
-    def scratch(self) -> int:
+    def areas(self) -> tuple[int, ...]:
+        """Those of packed filters, packed source, and the sums of a tile."""
         sums = self.outs.largest * self.lines.largest * len(self.xs[0].pieces) * self.lanes
-        return self.a_bytes + self.b_bytes + whole_lines(sums * self.itemsize)
+        return (self.lines_for(self.dense.depth * self.pitch),
+                self.lines_for(self.dense.channels * self.channel),
+                whole_lines(sums * self.itemsize))
 
 
 def plan_rows(dense: Dense, type_: str, machine: Machine, long_epilogue: bool) -> RowsPlan:
@@ -122,13 +115,13 @@ def plan_rows(dense: Dense, type_: str, machine: Machine, long_epilogue: bool) -
     cost, outs, lines, xs = min(_cuts(dense, machine), key=lambda cut: cut[0])
     sums = outs.largest * lines.largest * len(xs[0].pieces)
     planes = dense.batch * dense.groups * dense.spans[0].count
-    spill = long_epilogue or (sums > _MIN_WORKSPACE_SUMS and dense.depth >= SPILL_FROM)
-    plan = RowsPlan(dense, type_, machine.lanes, machine.itemsize, outs, lines, xs, 1, 1, spill,
-                    cost * planes)
-    wanted = -(-_TARGET_UNITS // dense.groups) if dense.work >= 1 << 19 else 1
+    spill = long_epilogue or (sums > _MIN_WORKSPACE_SUMS and dense.depth >= MIN_SPILLED_DEPTH)
+    plan = RowsPlan(dense, dense, type_, machine.lanes, machine.itemsize, outs, lines, xs, 1, 1,
+                    spill, cost * planes)
+    wanted = wanted_units(dense.work, dense.groups)
     shares = -(-wanted // (2 * plan.blocks))  # of the lines of few images
     plan = replace(plan, line_blocks=min(shares, lines.tiles))
-    while plan.a_bytes > machine.l2 // 4 and plan.line_blocks < lines.tiles:
+    while plan.areas[1] > machine.l2 // 4 and plan.line_blocks < lines.tiles:
         plan = replace(plan, line_blocks=plan.line_blocks + 1)
     return replace(plan, chunks=min(plan.blocks, wanted))
 
@@ -138,15 +131,12 @@ def _cuts(dense: Dense,
     _, h, w = dense.spans
     most = machine.registers - 2
     whole = -(-w.count // machine.lanes)
-    heights = [Rows.at_most(h.count, tall) for tall in range(1, min(h.count, 6) + 1)]
-    shares = [_met(h, lines) for lines in heights]
+    cuts = [(lines, _met(h, lines)) for lines in heights(h.count, min(h.count, 6))]
     for vectors in range(1, min(4, whole) + 1):
         xs = panels_of(w.count, vectors * machine.lanes, machine.lanes)
-        for tall, (lines, met) in enumerate(zip(heights, shares, strict=True), 1):
-            for size in range(1, most // (vectors * tall) + 1):
-                outs = Rows.at_most(dense.outputs, size)
-                if outs.largest == size:
-                    yield met * _cost(dense, machine, outs, lines, xs), outs, lines, xs
+        for lines, met in cuts:
+            for outs in heights(dense.outputs, most // (vectors * lines.largest)):
+                yield met * _cost(dense, machine, outs, lines, xs), outs, lines, xs
 
 
 def _met(span: Span, rows: Rows) -> float:
@@ -168,25 +158,18 @@ def _cost(dense: Dense, machine: Machine, outs: Rows, lines: Rows,
           xs: tuple[Panel, ...]) -> float:
     plane = dense.outputs * lines.total * dense.spans[2].count * machine.itemsize
     far = dense.batch * dense.groups * dense.spans[0].count * plane > machine.l2
-    total, code = 0.0, 0
-    for panel in xs:
+
+    def tile(panel: Panel, tall: int, wide: int) -> tuple[float, int]:
         units = sum(unit_cycles(p.lanes, machine.itemsize) for p in panel.pieces)
-        for tall, downs in sizes_of(lines):
-            for wide, times in sizes_of(outs):
-                sums = wide * tall * len(panel.pieces)
-                loads = 2 * units * tall + 0.5 * wide * tall * len(panel.pieces)
-                cycles = max(wide * tall * units, loads, 5.0) + 0.1 * loads
-                cycles = (
-                    dense.depth * cycles + 2 * sums + 2 + far * _LINE_CYCLES * wide * (tall - 1)
-                )
-                total += panel.count * downs * times * cycles
-                code += sums
+        sums = wide * tall * len(panel.pieces)
+        loads = 2 * units * tall + 0.5 * sums
+        cycles = max(wide * tall * units, loads, 5.0) + 0.1 * loads
+        return dense.depth * cycles + 2 * sums + 2 + far * _LINE_CYCLES * wide * (tall - 1), sums
+
+    total, code = tally(xs, lines, outs, tile)
     filters = dense.depth * dense.outputs * machine.itemsize
     if filters > machine.l1:
         sweeps = lines.tiles * sum(p.count for p in xs)
-        total += (
-            sweeps
-            * filters
-            / (_L2_BYTES_PER_CYCLE if filters <= machine.l2 else _MEMORY_BYTES_PER_CYCLE)
-        )
+        speed = _L2_BYTES_PER_CYCLE if filters <= machine.l2 else _MEMORY_BYTES_PER_CYCLE
+        total += sweeps * filters / speed
     return total * (1 + machine.code * code)

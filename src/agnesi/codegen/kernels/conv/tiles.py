@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from agnesi.codegen.kernels.gemm.operands import element_bytes, lanes_from, load_strided
-from agnesi.codegen.kernels.gemm.tiling import Piece
+from agnesi.codegen.kernels.tiling import Piece
 from agnesi.codegen.llvm.builder import HOT, Builder, Value, const, i64, vector, width
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
 from agnesi.core.ir.dims import Size
@@ -51,22 +51,6 @@ def pitches(b: Builder, step: Value) -> tuple[Value, ...]:
     return tuple([b.mul(step, i64(n)) for n in range(1, _ROWS_PER_POINTER + 1)])
 
 
-class Column(NamedTuple):
-    """A vector of the column operand: where it lies from the pointer on, and its lanes.
-
-    Lanes that are not ``active`` are zero in packed operands and must not be read from others.
-    """
-
-    offset: int
-    lanes: int
-    active: int
-
-    @property
-    def mask(self) -> Value | None:
-        """The lanes in use, or nothing when all are."""
-        return Piece(*self).mask
-
-
 @record
 class Tile:
     """``len(rows) x len(columns)`` sums, row after row.
@@ -77,7 +61,7 @@ class Tile:
 
     type: str
     rows: tuple[int, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[Piece, ...]
     vectors: bool = False
     masked: bool = False  # whether columns lie in memory that must not be read past their lanes
     ahead: tuple[int, int] = (0, 0)  # elements to what is prefetched of rows, columns; 0 for none
@@ -165,7 +149,7 @@ class Tile:
             )
         return found
 
-    def _load(self, b: Builder, pointer: Value, c: Column) -> Value:
+    def _load(self, b: Builder, pointer: Value, c: Piece) -> Value:
         return load_strided(b, pointer, self.type, 1, c.lanes, c.mask if self.masked else None)
 
     def _call(self, b: Builder, row: Value, column: Value) -> None:
@@ -193,19 +177,3 @@ class Tile:
                 out.append(multiply_add(b, lanes_from(b, x, 0, self.columns[m].lanes), value,
                                         total))
         return out
-
-
-def unit_cycles(lanes: int, itemsize: int) -> float:
-    """Cycles of one multiply-add of so many lanes, of which two 256-bit ones start in each."""
-    return max(0.5, lanes * itemsize / 64)
-
-
-def step_cycles(rows: int, columns: Sequence[Column], itemsize: int, far: bool) -> float:
-    """Estimated cycles of one turn of a tile; ``far`` columns come from the second-level cache."""
-    sums = rows * len(columns)
-    fma = rows * sum(unit_cycles(c.lanes, itemsize) for c in columns)
-    loads = 0.5 * rows + sum(unit_cycles(c.lanes, itemsize) for c in columns)
-    chain = 5.0
-    instructions = (sums + rows * (len(columns) > 1) + len(columns) + 3) / 5
-    read = sum(c.lanes for c in columns) * itemsize / 32 if far else 0.0
-    return max(fma, loads, chain, instructions, read) + 0.3 * read + 0.08 * rows

@@ -21,11 +21,11 @@ from agnesi.codegen.kernels.conv.source import (
     place_in,
     reached,
 )
-from agnesi.codegen.kernels.conv.tiles import Column, Tile, Turn, known
+from agnesi.codegen.kernels.conv.tiles import Tile, Turn, known
 from agnesi.codegen.kernels.conv.weightplan import WeightPlan
 from agnesi.codegen.kernels.gemm.operands import element_bytes
-from agnesi.codegen.kernels.gemm.tiling import Panel, Rows
 from agnesi.codegen.kernels.gemm.unit import share
+from agnesi.codegen.kernels.tiling import Panel, Rows
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import Extent
@@ -211,7 +211,7 @@ class Weight(Gradient):
         offsets = tuple(
             i * layout.line * h.step + j for i in range(size[0]) for j in range(size[1])
         )
-        columns = tuple(Column(*p) for p in panel.pieces)
+        columns = panel.pieces
         tile = Tile(self.type, offsets, columns, masked=not plan.packed_b, ahead=plan.ahead)
         cells = self._cells(panel, index, size, corner)
         align = element_bytes(self.type)

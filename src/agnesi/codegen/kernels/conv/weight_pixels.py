@@ -11,11 +11,12 @@ from agnesi.codegen.kernels.conv.gradient import Gradient
 from agnesi.codegen.kernels.conv.pack import clear, copy_places, copy_run
 from agnesi.codegen.kernels.conv.rows import PackedLines
 from agnesi.codegen.kernels.conv.source import Box, lead, place_in
-from agnesi.codegen.kernels.conv.tiles import Column, Tile, Turn
+from agnesi.codegen.kernels.conv.tiles import Tile, Turn
 from agnesi.codegen.kernels.conv.weight_pixels_plan import PlacesPlan
 from agnesi.codegen.kernels.conv.wide import tiles
 from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.unit import share
+from agnesi.codegen.kernels.tiling import Piece
 from agnesi.codegen.llvm.builder import Value, i64, vector
 from agnesi.codegen.loops.horizontal_reduction import horizontal
 
@@ -121,7 +122,7 @@ class Places(Gradient):
         for turns, active in ((whole, plan.lanes), (1, rest)):
             if not turns or not active:
                 continue
-            columns = tuple(Column(j * plane, plan.lanes, active) for j in range(size))
+            columns = tuple(Piece(j * plane, plan.lanes, active) for j in range(size))
             tile = Tile(self.type, rows, columns, vectors=True, masked=True)
             nest = [lines, Turn(turns, plan.lanes, plan.lanes)]
             sums = tile.run(b, row, column, nest, sums)

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from agnesi.codegen.kernels.conv.dense import Dense
-from agnesi.codegen.kernels.conv.plan import sizes_of, unevenness, whole_lines
 from agnesi.codegen.kernels.conv.rowsplan import PackedPlan
 from agnesi.codegen.kernels.conv.source import Layout
-from agnesi.codegen.kernels.conv.tiles import unit_cycles
+from agnesi.codegen.kernels.conv.tileplan import split_evenly
 from agnesi.codegen.kernels.conv.weightplan import elements
-from agnesi.codegen.kernels.gemm.costs import Machine
-from agnesi.codegen.kernels.gemm.tiling import Rows
+from agnesi.codegen.kernels.machine import Machine, unit_cycles
+from agnesi.codegen.kernels.tilesearch import (
+    COPY_CYCLES,
+    PACK_CYCLES,
+    SET_STRIDE_BYTES,
+    heights,
+    tally,
+    unevenness,
+)
+from agnesi.codegen.kernels.tiling import Panel, Rows
 from agnesi.core.ir.dims import Size
 from agnesi.core.support.record import record, replace
 
-#: Cycles to pack an element.
-_PACK_CYCLES = 0.4
-#: The same where neighbours stay neighbours.
-_COPY_CYCLES = 0.15
 #: Bytes of the sums of a unit, at most.
 _MAX_SUM_BYTES = 1 << 18
-#: Bytes after which addresses share a set of the first-level cache.
-_SET_STRIDE_BYTES = 4096
 
 
 @record
@@ -37,10 +37,6 @@ class PlacesPlan(PackedPlan):
 
     emitter = "weight_pixels:Places"
 
-    dense: Dense
-    type: str
-    lanes: int
-    itemsize: int
     runs: Rows
     outs: Rows
     line_blocks: int
@@ -68,9 +64,7 @@ class PlacesPlan(PackedPlan):
     @property
     def tap_runs(self) -> list[range]:
         """The taps of a line that each tile has."""
-        big, small, end = self.runs.big, self.runs.small_size, self.runs.total
-        starts = [t * small + min(t, big) for t in range(self.runs.tiles)]
-        return [range(start, stop) for start, stop in pairwise([*starts, end])]
+        return split_evenly(self.runs)
 
     @property
     def layout(self) -> Layout:
@@ -91,22 +85,13 @@ class PlacesPlan(PackedPlan):
         return plane + (self.lanes if plane * self.itemsize % 1024 == 0 else 0), line
 
     @property
-    def a_bytes(self) -> int:
-        size = self.dense.channels * self.channel + self.lanes
-        return whole_lines(size * self.itemsize) if self.packed_a else 0
-
-    @property
-    def b_bytes(self) -> int:
-        size = self.dense.outputs * self.cotangent[0] + self.lanes
-        return whole_lines(size * self.itemsize) if self.packed_b else 0
-
-    @property
-    def c_bytes(self) -> int:
-        return self.dense.depth * self.dense.outputs * self.lanes * self.itemsize
-
-    @property
-    def scratch(self) -> int:
-        return self.a_bytes + self.b_bytes + self.c_bytes
+    def areas(self) -> tuple[int, ...]:
+        """Those of the sums, the packed image, and the packed cotangent."""
+        image = self.dense.channels * self.channel
+        cotangent = self.dense.outputs * self.cotangent[0]
+        return (self.dense.depth * self.dense.outputs * self.lanes * self.itemsize,
+                self.lines_for(image) if self.packed_a else 0,
+                self.lines_for(cotangent) if self.packed_b else 0)
 
 
 def plan_places(dense: Dense, type_: str, machine: Machine) -> PlacesPlan | None:
@@ -119,11 +104,11 @@ def plan_places(dense: Dense, type_: str, machine: Machine) -> PlacesPlan | None
     inside = all(s.inside for s in dense.spans)
     packed_a = not inside or w.stride > 1 or dense.source.strides[4] != 1
     _, o, _, _, pixel = dense.filters.strides
-    packed_b = pixel != 1 or o * machine.itemsize % _SET_STRIDE_BYTES == 0
+    packed_b = pixel != 1 or o * machine.itemsize % SET_STRIDE_BYTES == 0
     image, cotangent = elements(dense)
-    cost += packed_a * image * (_COPY_CYCLES if abs(dense.source.strides[4]) == 1 else _PACK_CYCLES)
-    cost += packed_b * cotangent * (_COPY_CYCLES if pixel == 1 else _PACK_CYCLES)
-    plan = PlacesPlan(dense, type_, machine.lanes, machine.itemsize, runs, outs, 1, packed_a,
+    cost += packed_a * image * (COPY_CYCLES if abs(dense.source.strides[4]) == 1 else PACK_CYCLES)
+    cost += packed_b * cotangent * (COPY_CYCLES if pixel == 1 else PACK_CYCLES)
+    plan = PlacesPlan(dense, dense, type_, machine.lanes, machine.itemsize, runs, outs, 1, packed_a,
                       packed_b, cost * dense.groups * unevenness(dense.groups * dense.parts))
     while plan.line_blocks < h.count and _block_bytes(plan) > machine.l1 * 3 // 4:
         plan = replace(plan, line_blocks=plan.line_blocks + 1)
@@ -140,25 +125,21 @@ def _block_bytes(plan: PlacesPlan) -> int:
 
 def _cuts(dense: Dense, machine: Machine) -> Iterator[tuple[float, Rows, Rows]]:
     w = dense.spans[2]
-    for wide in range(1, w.taps + 1):
-        runs = Rows.at_most(w.taps, wide)
-        for size in range(1, (machine.registers - 1) // (wide + 1) + 1):
-            outs = Rows.at_most(dense.outputs, size)
-            if (runs.largest, outs.largest) == (wide, size):
-                yield _cost(dense, machine, runs, outs), runs, outs
+    for runs in heights(w.taps, w.taps):
+        for outs in heights(dense.outputs, (machine.registers - 1) // (runs.largest + 1)):
+            yield _cost(dense, machine, runs, outs), runs, outs
 
 
 def _cost(dense: Dense, machine: Machine, runs: Rows, outs: Rows) -> float:
     d, h, w = dense.spans
     turns = -(-w.count // machine.lanes)
     unit = unit_cycles(machine.lanes, machine.itemsize)
-    total, code = 0.0, 0
-    for wide, acrosses in sizes_of(runs):
-        for size, downs in sizes_of(outs):
-            sums = wide * size
-            loads = 2 * unit * (wide + size)  # most of them lie across two lines of the cache
-            cycles = max(unit * sums, loads, 5.0) + 0.1 * loads
-            total += acrosses * downs * (turns * cycles + 8)
-            code += sums
+
+    def tile(_: Panel, size: int, wide: int) -> tuple[float, int]:
+        loads = 2 * unit * (wide + size)  # most of them lie across two lines of the cache
+        cycles = max(unit * wide * size, loads, 5.0) + 0.1 * loads
+        return turns * cycles + 8, wide * size
+
+    total, code = tally((Panel(0, 1, (), Rows(1, 1)),), outs, runs, tile)
     lines = dense.batch * d.count * h.count
     return total * lines * dense.depth / w.taps * (1 + machine.code * code)

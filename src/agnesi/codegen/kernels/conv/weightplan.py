@@ -8,28 +8,25 @@ from itertools import pairwise
 from typing import Any
 
 from agnesi.codegen.kernels.conv.dense import Dense, flat
-from agnesi.codegen.kernels.conv.plan import (
-    blocks_for,
-    panels_of,
-    scattered,
-    sizes_of,
+from agnesi.codegen.kernels.conv.source import Layout, image_blocks, packed_layout
+from agnesi.codegen.kernels.conv.tileplan import TilePlan, blocks_for, scattered
+from agnesi.codegen.kernels.machine import Machine
+from agnesi.codegen.kernels.tilesearch import (
+    PACK_CYCLES,
+    TARGET_UNITS,
+    blocks_within,
+    register_tiles,
+    step_cycles,
+    tally,
     uneven,
     unevenness,
-    whole_lines,
 )
-from agnesi.codegen.kernels.conv.source import Layout, image_blocks, packed_layout
-from agnesi.codegen.kernels.conv.tiles import Column, step_cycles
-from agnesi.codegen.kernels.gemm.costs import Machine
-from agnesi.codegen.kernels.gemm.tiling import Panel, Paneled, Rows
+from agnesi.codegen.kernels.tiling import Panel, Paneled, Rows
 from agnesi.core.ir.dims import Size
 from agnesi.core.support.record import record
 
-#: Work units to aim for.
-_TARGET_UNITS = 16
 #: Cycles per iteration that each row of a tile costs on top.
 _ROW_CYCLES = 0.25
-#: Cycles to pack an element.
-_PACK_CYCLES = 0.4
 #: Bytes per cycle from beyond the second-level cache.
 _MEMORY_BYTES_PER_CYCLE = 4
 #: The same where they are prefetched during products.
@@ -45,7 +42,7 @@ _MIN_STREAMED_L2 = 4
 
 
 @record
-class WeightPlan(Paneled):
+class WeightPlan(Paneled, TilePlan):
     """A gradient to filters and how it is cut.
 
     ``dense`` is the forward convolution with the cotangent in the place of the filters.  Rows of
@@ -56,11 +53,6 @@ class WeightPlan(Paneled):
 
     emitter = "weight:Weight"
 
-    dense: Dense
-    real: Dense
-    type: str
-    lanes: int
-    itemsize: int
     panels: tuple[Panel, ...]
     lines: Rows
     runs: Rows
@@ -185,28 +177,17 @@ class WeightPlan(Paneled):
         return -(-self.dense.batch // self.image_blocks)
 
     @property
-    def a_bytes(self) -> int:
-        size = self.images * self.image_pitch + self.lanes
-        return whole_lines(size * self.itemsize) if self.packed_a else 0
-
-    @property
-    def b_bytes(self) -> int:
-        size = self.unit_panels * self.panel_pitch + self.lanes
-        return whole_lines(size * self.itemsize) if self.packed_b else 0
-
-    @property
     def tile_elements(self) -> int:
         """Elements of the sums of one tile for all panels of a unit; whole vectors."""
         return self.lines.largest * self.runs.largest * self.pitch
 
     @property
-    def c_bytes(self) -> int:
-        size = self.unit_tiles * self.tile_elements + self.lanes
-        return whole_lines(size * self.itemsize)
-
-    @property
-    def scratch(self) -> int:
-        return self.a_bytes + self.b_bytes + self.c_bytes
+    def areas(self) -> tuple[int, ...]:
+        """Those of the sums, the packed image, and the packed cotangent."""
+        image, cotangent = self.images * self.image_pitch, self.unit_panels * self.panel_pitch
+        return (self.lines_for(self.unit_tiles * self.tile_elements),
+                self.lines_for(image) if self.packed_a else 0,
+                self.lines_for(cotangent) if self.packed_b else 0)
 
 
 def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
@@ -227,7 +208,7 @@ def plan_weight(dense: Dense, type_: str, machine: Machine) -> WeightPlan:
     image, cotangent = elements(dense)
     cost *= dense.depth / (lines.total * runs.total) / 256
     cost *= dense.batch * math.prod(s.count for s in dense.spans)
-    cost += _PACK_CYCLES * (
+    cost += PACK_CYCLES * (
         packed_a * image * groups * row_groups + packed_b * cotangent * row_groups
     )
     cost *= dense.groups * unevenness(dense.groups * dense.parts * groups * row_groups)
@@ -276,34 +257,19 @@ def _run(dense: Dense) -> int:
 def _cuts(dense: Dense, machine: Machine,
           packed: bool) -> Iterator[tuple[float, tuple[Panel, ...], Rows, Rows]]:
     h, total = dense.spans[1], _run(dense) if packed else dense.channels
-    for vectors in range(1, 9):
-        most = (machine.registers - 1 - vectors) // vectors
-        if most < 1 or (vectors > 1 and (vectors - 1) * machine.lanes >= dense.outputs):
-            break
-        panels = panels_of(dense.outputs, vectors * machine.lanes, machine.lanes)
-        for size in range(1, most + 1):
-            runs = Rows.at_most(total, size)
-            if size > 1 and runs.largest < size:
-                continue  # these were there
-            deep = most // runs.largest if runs.tiles == 1 and packed else 1
-            for tall in range(1, min(deep, h.taps) + 1):
-                lines = Rows.at_most(h.taps, tall)
-                if tall == 1 or lines.largest == tall:
-                    yield _cost(dense, machine, panels, lines, runs), panels, lines, runs
+    for panels, lines, runs in register_tiles(
+            machine, dense.outputs, h.taps, total, deep=packed):
+        yield _cost(machine, panels, lines, runs), panels, lines, runs
 
 
-def _cost(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Rows,
-          runs: Rows) -> float:
-    total, code = 0.0, 0
-    for panel in panels:
-        columns = [Column(*p) for p in panel.pieces]
-        for tall, downs in sizes_of(lines):
-            for wide, acrosses in sizes_of(runs):
-                sums = tall * wide * len(columns)
-                cycles = step_cycles(tall * wide, columns, machine.itemsize, True)
-                cycles += _ROW_CYCLES * tall * wide
-                total += panel.count * downs * acrosses * (256 * cycles + 3 * sums + 40)
-                code += sums
+def _cost(machine: Machine, panels: tuple[Panel, ...], lines: Rows, runs: Rows) -> float:
+    def tile(panel: Panel, tall: int, wide: int) -> tuple[float, int]:
+        sums = tall * wide * len(panel.pieces)
+        cycles = step_cycles(tall * wide, panel.pieces, machine.itemsize, True)
+        cycles += _ROW_CYCLES * tall * wide
+        return 256 * cycles + 3 * sums + 40, sums
+
+    total, code = tally(panels, lines, runs, tile)
     return total * (1 + machine.code * code)
 
 
@@ -323,7 +289,7 @@ def _shares(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Ro
         far / (_MEMORY_BYTES_PER_CYCLE if packed else _PREFETCHED_BYTES_PER_CYCLE)
         for packed in (packed_a, packed_b)
     ]
-    most = max(1, _TARGET_UNITS // lead)
+    most = max(1, TARGET_UNITS // lead)
     near = lead == 1 and tiles * tall * count * width <= _MAX_SUM_BYTES
     options = []
     for groups in range(1, count + 1):
@@ -339,10 +305,10 @@ def _shares(dense: Dense, machine: Machine, panels: tuple[Panel, ...], lines: Ro
             if units == groups * lead:
                 even = max(even, uneven(_columns(panels, groups)))
             cycles = dense.work / dense.groups / machine.lanes * even
-            cycles += (packed_a * _PACK_CYCLES + reads[0]) * image * passes
+            cycles += (packed_a * PACK_CYCLES + reads[0]) * image * passes
             if packed_a:
-                cycles += _PACK_CYCLES * image * passes * (again - 1)
-            cycles += (packed_b * _PACK_CYCLES + reads[1] * (1 + 64 / chunk)) * cotangent * again
+                cycles += PACK_CYCLES * image * passes * (again - 1)
+            cycles += (packed_b * PACK_CYCLES + reads[1] * (1 + 64 / chunk)) * cotangent * again
             cycles *= 1 + max(0, room - _MAX_SUM_BYTES)
             options.append((cycles, groups, row_groups, merged))
             if units > most:
@@ -370,14 +336,7 @@ def _blocks(dense: Dense, machine: Machine, pitch: int, packed_a: bool) -> tuple
         return -(-dense.batch // images) * (image + tall * wide * pitch) * machine.itemsize
 
     images = min(dense.batch, dense.parts)
-    lines, rows = min(h.count, -(-dense.parts // images)), 1
-    while size(images, lines, rows) > limit:
-        if images < dense.batch:
-            images = min(dense.batch, images + max(1, images // 3))
-        elif lines < h.count:
-            lines = min(h.count, lines + max(1, lines // 3))
-        elif rows < w.count // 16:
-            rows += max(1, rows // 3)
-        else:
-            break
+    counts = images, min(h.count, -(-dense.parts // images)), 1
+    most = dense.batch, h.count, w.count // 16
+    images, lines, rows = blocks_within(size, counts, most, (limit,) * 3)
     return images, lines, rows

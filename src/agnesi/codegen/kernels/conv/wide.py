@@ -13,12 +13,12 @@ from agnesi.codegen.arithmetic.delinearize import divide
 from agnesi.codegen.kernels.conv.dense import Dense
 from agnesi.codegen.kernels.conv.finish import Finish
 from agnesi.codegen.kernels.conv.pack import pack_filters
-from agnesi.codegen.kernels.conv.plan import WidePlan
 from agnesi.codegen.kernels.conv.source import Box, pack_source, place_in, taps_inside
-from agnesi.codegen.kernels.conv.tiles import Column, Tile, Turn
+from agnesi.codegen.kernels.conv.tiles import Tile, Turn
+from agnesi.codegen.kernels.conv.wideplan import WidePlan
 from agnesi.codegen.kernels.gemm.operands import element_bytes
-from agnesi.codegen.kernels.gemm.tiling import OpenRows, Panel, Rows
 from agnesi.codegen.kernels.gemm.unit import share
+from agnesi.codegen.kernels.tiling import OpenRows, Panel, Rows
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
 from agnesi.core.support.record import replace
 
@@ -71,9 +71,7 @@ class Wide:
         self.dense: Dense = plan.real
         self.type = plan.type
         self.source, self.filters = source, filters
-        self.packed_b = scratch
-        self.packed_a = b.gep("i8", scratch, i64(plan.b_bytes))
-        self.sums = b.gep("i8", scratch, i64(plan.b_bytes + plan.a_bytes))
+        self.packed_b, self.packed_a, self.sums = plan.split(b, scratch)
 
     def emit(self, begin: Value, end: Value) -> None:
         """Units [begin, end)."""
@@ -163,7 +161,7 @@ class Wide:
         _, high, wide = self.dense.spans
         down, right = high.stride * layout.line, wide.stride * layout.pixel
         offsets = tuple(i * down + j * right for i in range(lines) for j in range(rows))
-        columns = tuple(Column(*p) for p in panel.pieces)
+        columns = panel.pieces
         tile = Tile(self.type, offsets, columns)
         sums = tile.zeros()
         if self.dense.depth:

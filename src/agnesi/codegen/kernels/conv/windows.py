@@ -12,7 +12,7 @@ from agnesi.codegen.kernels.conv.depthwiseplan import DepthwisePlan, Steps, Wind
 from agnesi.codegen.kernels.conv.pack import clear
 from agnesi.codegen.kernels.conv.source import inside
 from agnesi.codegen.kernels.gemm.operands import element_bytes, load_strided
-from agnesi.codegen.kernels.gemm.tiling import Piece
+from agnesi.codegen.kernels.tiling import Piece
 from agnesi.codegen.llvm.builder import Builder, Value, i64, lanes, vector
 from agnesi.codegen.llvm.instructions import prefetch
 
@@ -49,11 +49,11 @@ class Way(NamedTuple):
 class Windows:
     """Reads the windows of one plan."""
 
-    def __init__(self, b: Builder, plan: DepthwisePlan, source: Value, scratch: Value) -> None:
+    def __init__(self, b: Builder, plan: DepthwisePlan, source: Value, table: Value,
+                 zeros: Value) -> None:
         self.b, self.plan, self.source = b, plan, source
         self.dense, self.type = plan.real, plan.type
-        self.table = scratch
-        self.zeros = b.gep("i8", scratch, i64(plan.table_bytes))
+        self.table, self.zeros = table, zeros
 
     def prepare(self) -> None:
         """Clear the zeros that positions outside of the source are read from."""

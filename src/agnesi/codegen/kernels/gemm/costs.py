@@ -6,16 +6,14 @@ import math
 from collections.abc import Iterator
 
 from agnesi.codegen.kernels.gemm.spec import GemmSpec
-from agnesi.codegen.kernels.gemm.tiling import Panel, Piece, Rows, pieces_of
-from agnesi.core.support.policy import FAST_RUN, CompilePolicy
+from agnesi.codegen.kernels.machine import Machine, unit_cycles
+from agnesi.codegen.kernels.tilesearch import COPY_CYCLES, SET_STRIDE_BYTES, tally
+from agnesi.codegen.kernels.tiling import Panel, Piece, Rows, pieces_of
 from agnesi.core.support.record import record
-from agnesi.core.target import Target
 
 _TRANSPOSE_CYCLES = 0.45  # cycles to pack one element that lies the other way
 _TURNED_FAR = 0.75  # one that comes from memory
-_COPY_CYCLES = 0.15
 _GATHER_CYCLES = 2.0
-_SETS_SPAN = 4096  # bytes after which the sets of a first-level cache come round
 #: Cache lines in one set that may be counted on.
 _USABLE_WAYS = 6
 _ALL_ROWS = 1 << 20
@@ -23,40 +21,6 @@ _ALL_ROWS = 1 << 20
 _L2_CYCLES_PER_BYTE = 1 / 16
 #: Rows of a tile that is one vector wide: a cache line of a transposed A.
 TALL_TILE_ROWS = 16
-
-
-@record
-class Machine:
-    """What the planner knows of the processor, and what code may cost.
-
-    ``code`` is the share of the run time as which each accumulator counts, ``shared`` says that
-    convolutions share functions.
-    """
-
-    lanes: int
-    itemsize: int
-    registers: int
-    l1: int
-    l2: int
-    l3: int
-    code: float = FAST_RUN.code_weight
-    shared: bool = False
-
-    @property
-    def unit(self) -> float:
-        """Cycles of one full vector instruction: two 256-bit ones start in each cycle."""
-        return 1.0 if self.registers == 32 else 0.5
-
-    @property
-    def wide_tiles(self) -> bool:
-        """Whether there are too few registers for high tiles that are one vector wide."""
-        return self.registers < 32
-
-
-def machine_for(target: Target, itemsize: int, policy: CompilePolicy) -> Machine:
-    """A target, for elements of so many bytes."""
-    return Machine(target.lanes(itemsize), itemsize, target.registers, target.l1, target.l2,
-                   target.l3, policy.code_weight, policy.shared_kernels)
 
 
 @record
@@ -124,7 +88,7 @@ def lines_apart(spec: GemmSpec, strides: tuple[int, ...]) -> int:
     """
     if strides[0] <= strides[1] or spec.k < 32:
         return _ALL_ROWS
-    return _USABLE_WAYS * _SETS_SPAN // math.gcd(strides[0] * spec.itemsize, _SETS_SPAN)
+    return _USABLE_WAYS * SET_STRIDE_BYTES // math.gcd(strides[0] * spec.itemsize, SET_STRIDE_BYTES)
 
 
 def _tile_cut(spec: GemmSpec, machine: Machine, vectors: int, size: int, same_rows: bool) -> Cut:
@@ -145,33 +109,27 @@ def _tile_cut(spec: GemmSpec, machine: Machine, vectors: int, size: int, same_ro
 
 def _weigh(spec: GemmSpec, machine: Machine, panels: list[Panel]) -> float:
     """Cycles, with a share on top for the amount of code."""
-    cost = sum(p.count * _panel_cost(p, spec.k, machine) for p in panels)
-    code = sum(rows * len(p.pieces) for p in panels for rows in p.rows.sizes)
-    return cost * (1 + machine.code * code)
+    def tile(panel: Panel, _: int, rows: int) -> tuple[float, int]:
+        return _tile_cost(rows, panel.pieces, spec.k, machine), rows * len(panel.pieces)
 
-
-def _panel_cost(panel: Panel, k: int, machine: Machine) -> float:
-    rows = panel.rows
-    big = _tile_cost(rows.small_size + 1, panel.pieces, k, machine) if rows.big else 0.0
-    small = _tile_cost(rows.small_size, panel.pieces, k, machine)
-    return rows.big * big + (rows.tiles - rows.big) * small
+    found = [tally((panel,), Rows(1, 1), panel.rows, tile) for panel in panels]
+    return sum(cost for cost, _ in found) * (1 + machine.code * sum(code for _, code in found))
 
 
 def _tile_cost(rows: int, pieces: tuple[Piece, ...], k: int, machine: Machine) -> float:
     """Cycles of one register tile: multiply-adds, loads, or latency, whichever binds."""
-    weights = [machine.unit if p.lanes == machine.lanes else 0.5 for p in pieces]
-    arithmetic, line = rows * sum(weights), sum(weights)
+    line = units = sum(unit_cycles(p.lanes, machine.itemsize) for p in pieces)
     columns = sum(p.lanes for p in pieces)
     if k * columns * machine.itemsize > machine.l1 * 3 // 4:
         line = max(line, columns * machine.itemsize * _L2_CYCLES_PER_BYTE)
     loads = 0.5 * rows + line
-    return k * (max(arithmetic, loads, 4.0) + 0.08 * loads + 0.3) + 12 + 2.0 * rows * len(pieces)
+    return k * (max(rows * units, loads, 4.0) + 0.08 * loads + 0.3) + 12 + 2.0 * rows * len(pieces)
 
 
 def pack_cost(spec: GemmSpec, machine: Machine) -> float:
     """Cycles to pack all of B for register tiles."""
     if spec.b_strides[1] == 1:
-        return _COPY_CYCLES * spec.k * spec.n
+        return COPY_CYCLES * spec.k * spec.n
     far = spec.k * spec.n * spec.itemsize > machine.l2 // 2
     turned = _TURNED_FAR if far else _TRANSPOSE_CYCLES
     return (turned if spec.b_strides[0] == 1 else _GATHER_CYCLES) * spec.k * spec.n
@@ -200,21 +158,19 @@ def _dot_cut(spec: GemmSpec, machine: Machine, limit: int, columns: int) -> Cut:
     turns = -(-spec.k // machine.lanes)
     # Every panel reads all lines of A again: narrow panels are expensive if A is not cached.
     near = spec.m * spec.k * machine.itemsize <= machine.l1 * 3 // 4
-    cost = 0.0
-    heights = (rows.small_size + 1, rows.big), (rows.small_size, rows.tiles - rows.big)
-    for panel in panels:
+
+    def tile(panel: Panel, _: int, height: int) -> tuple[float, int]:
         size = panel.pieces[0].active
-        for height, count in heights:
-            products = height * size * machine.unit
-            loads = (height * (1 if near else 2) + size) * machine.unit
-            turn = max(products, loads, 4.0) + 0.15 * loads + 0.5
-            cost += panel.count * count * (turns * turn + 10 + 1.5 * height * size)
-    code = sum(r * p.pieces[0].active for p in panels for r in rows.sizes)
+        loads = (height * (1 if near else 2) + size) * machine.unit
+        turn = max(height * size * machine.unit, loads, 4.0) + 0.15 * loads + 0.5
+        return turns * turn + 10 + 1.5 * height * size, height * size
+
+    cost, code = tally(panels, Rows(1, 1), rows, tile)
     return Cut(cost * (1 + machine.code * code), tuple(panels))
 
 
 def line_cost(size: int, strides: tuple[int, ...]) -> float:
     """Cycles to lay a whole operand of ``size`` elements out along k."""
     if strides[1] == 1:
-        return _COPY_CYCLES * size
+        return COPY_CYCLES * size
     return (_TRANSPOSE_CYCLES if strides[0] == 1 else _GATHER_CYCLES) * size

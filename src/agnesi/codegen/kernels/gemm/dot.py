@@ -6,8 +6,8 @@ from typing import Any
 
 from agnesi.codegen.kernels.gemm.operands import element_bytes, lanes_from, load_strided
 from agnesi.codegen.kernels.gemm.pack import zip_orders
-from agnesi.codegen.kernels.gemm.tiling import OpenRows, Panel
 from agnesi.codegen.kernels.gemm.unit import Unit
+from agnesi.codegen.kernels.tiling import OpenRows, Panel
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, is_float, scalar, vector, width
 from agnesi.codegen.llvm.builder import lanes as lanes_of
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.codegen.kernels.gemm.spec import GemmSpec
-from agnesi.codegen.kernels.gemm.tiling import OpenPanel, OpenRows, Panel, Paneled
+from agnesi.codegen.kernels.tilesearch import whole_lines
+from agnesi.codegen.kernels.tiling import OpenPanel, OpenRows, Panel, Paneled
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import guess, most
 from agnesi.core.support.record import record
@@ -132,7 +133,7 @@ class GemmPlan(Paneled):
     @property
     def panel_elements(self) -> int:
         """Elements of scratch that hold the partial sums of one panel."""
-        return _lines(self.chunk_rows * self.width * self.spec.itemsize) // self.spec.itemsize
+        return whole_lines(self.chunk_rows * self.width * self.spec.itemsize) // self.spec.itemsize
 
     @property
     def k_pitch(self) -> int:
@@ -153,7 +154,7 @@ class GemmPlan(Paneled):
         if self.spec.a_strides[1] == 1:
             return largest * self.k_pitch
         size = (largest * self.k_block + self.lanes) * self.spec.itemsize
-        return _lines(size) // self.spec.itemsize
+        return whole_lines(size) // self.spec.itemsize
 
     @property
     def panel_pitch(self) -> int:
@@ -165,29 +166,29 @@ class GemmPlan(Paneled):
         if not self.pack_a:
             return 0
         if self.form == "strip":
-            return _lines(self.block_tiles * self.tile_pitch * self.spec.itemsize)
+            return whole_lines(self.block_tiles * self.tile_pitch * self.spec.itemsize)
         if self.form in ("dot", "skip"):
             rows = self.spec.m if self.form == "dot" else self.chunk_rows
-            return _lines(rows * self.k_pitch * self.spec.itemsize)
-        return _lines(self.chunk_rows * self.k_pitch * self.spec.itemsize)
+            return whole_lines(rows * self.k_pitch * self.spec.itemsize)
+        return whole_lines(self.chunk_rows * self.k_pitch * self.spec.itemsize)
 
     @property
     def b_bytes(self) -> int:
         if not self.pack_b:
             return 0
         if self.form == "dot":
-            return _lines(self.spec.n * self.k_pitch * self.spec.itemsize)
+            return whole_lines(self.spec.n * self.k_pitch * self.spec.itemsize)
         if self.form == "strip":
-            return _lines(self.group_panels * self.panel_pitch * self.spec.itemsize)
-        return _lines(self.k_block * self.width * self.spec.itemsize)
+            return whole_lines(self.group_panels * self.panel_pitch * self.spec.itemsize)
+        return whole_lines(self.k_block * self.width * self.spec.itemsize)
 
     @property
     def c_bytes(self) -> int:
         if self.form == "skip":
             lines = self.width + (self.lanes if self.turns else 0)
-            return _lines((self.chunk_rows + self.lanes) * lines * self.spec.itemsize)
+            return whole_lines((self.chunk_rows + self.lanes) * lines * self.spec.itemsize)
         if self.form == "stream":
-            return _lines(self.spec.m * self.panel_count * self.lanes * self.spec.itemsize)
+            return whole_lines(self.spec.m * self.panel_count * self.lanes * self.spec.itemsize)
         if self.blocked:
             partial = self.panel_elements * self.group_panels * self.spec.itemsize
             return 2 * self.tile_bytes + partial  # sums to finish, zeros to start from
@@ -197,13 +198,9 @@ class GemmPlan(Paneled):
     def tile_bytes(self) -> int:
         """Bytes of the sums of the largest tile."""
         largest = max(p.rows.largest * p.width for p in self.panels)
-        return _lines(max(largest, self.lanes) * self.spec.itemsize)
+        return whole_lines(max(largest, self.lanes) * self.spec.itemsize)
 
     @property
     def scratch(self) -> int:
         own = self.a_bytes + self.b_bytes + self.c_bytes
         return max(own, self.few.scratch) if self.few else own
-
-
-def _lines(size: int) -> int:
-    return -(-size // _LINE_BYTES) * _LINE_BYTES

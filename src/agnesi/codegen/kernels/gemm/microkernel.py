@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agnesi.codegen.kernels.gemm.operands import lanes_from, load_strided
-from agnesi.codegen.kernels.gemm.tiling import Piece
+from agnesi.codegen.kernels.tiling import Piece
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, is_float, vector
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
 from agnesi.core.support.record import record, replace

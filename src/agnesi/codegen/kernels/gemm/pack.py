@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from agnesi.codegen.kernels.gemm.operands import Operand, element_bytes, lanes_from, load_strided
-from agnesi.codegen.kernels.gemm.tiling import CutPiece, Piece
+from agnesi.codegen.kernels.tiling import CutPiece, Piece
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector, width
 from agnesi.codegen.llvm.builder import lanes as lanes_of
 from agnesi.codegen.llvm.instructions import prefetch

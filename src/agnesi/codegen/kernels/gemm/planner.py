@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from agnesi.codegen.kernels.gemm.costs import (
     TALL_TILE_ROWS,
     Cut,
-    Machine,
     best_dots,
     best_tiles,
     line_cost,
     lines_apart,
-    machine_for,
     open_tiles,
     pack_cost,
     tall_tiles,
@@ -20,7 +18,9 @@ from agnesi.codegen.kernels.gemm.costs import (
 )
 from agnesi.codegen.kernels.gemm.gemmplan import WHOLE_BLOCK, GemmPlan
 from agnesi.codegen.kernels.gemm.spec import GemmSpec
-from agnesi.codegen.kernels.gemm.tiling import (
+from agnesi.codegen.kernels.gemm.zero_row_plan import MIN_ZERO_SHARE, skipping
+from agnesi.codegen.kernels.machine import Machine, machine_for
+from agnesi.codegen.kernels.tiling import (
     OpenPanel,
     OpenRows,
     Panel,
@@ -28,7 +28,6 @@ from agnesi.codegen.kernels.gemm.tiling import (
     Rows,
     pieces_of,
 )
-from agnesi.codegen.kernels.gemm.zero_row_plan import MIN_ZERO_SHARE, skipping
 from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.extents import Extent, least, most
 from agnesi.core.support.policy import FAST_COMPILE, FAST_RUN, CompilePolicy

@@ -10,7 +10,7 @@ from __future__ import annotations
 from agnesi.codegen.kernels.gemm.operands import element_bytes, load_strided
 from agnesi.codegen.kernels.gemm.pack import copy_turned
 from agnesi.codegen.kernels.gemm.tile import TileUnit
-from agnesi.codegen.kernels.gemm.tiling import Panel, pieces_of
+from agnesi.codegen.kernels.tiling import Panel, pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
 

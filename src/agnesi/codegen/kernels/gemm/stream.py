@@ -7,8 +7,8 @@ that memory is read in long runs; a register tile would read short pieces of far
 from __future__ import annotations
 
 from agnesi.codegen.kernels.gemm.operands import element_bytes, lanes_from, load_strided
-from agnesi.codegen.kernels.gemm.tiling import Panel, Piece
 from agnesi.codegen.kernels.gemm.unit import Unit, share
+from agnesi.codegen.kernels.tiling import Panel, Piece
 from agnesi.codegen.llvm.builder import Value, const, i64, vector
 from agnesi.codegen.llvm.instructions import multiply_add, prefetch
 

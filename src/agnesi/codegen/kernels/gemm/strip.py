@@ -12,7 +12,7 @@ from agnesi.codegen.kernels.gemm.microkernel import At, Source
 from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.pack import copy_lines
 from agnesi.codegen.kernels.gemm.tile import TileUnit
-from agnesi.codegen.kernels.gemm.tiling import pieces_of
+from agnesi.codegen.kernels.tiling import pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.llvm.instructions import prefetch
 

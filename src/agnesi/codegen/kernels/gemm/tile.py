@@ -5,8 +5,8 @@ from __future__ import annotations
 from agnesi.codegen.kernels.gemm.microkernel import At, ReadRow, Source, sum_products, zeros
 from agnesi.codegen.kernels.gemm.operands import element_bytes
 from agnesi.codegen.kernels.gemm.pack import copy_lines, copy_pieces, copy_turned, neighbours
-from agnesi.codegen.kernels.gemm.tiling import OpenPanel, Panel
 from agnesi.codegen.kernels.gemm.unit import Unit
+from agnesi.codegen.kernels.tiling import OpenPanel, Panel
 from agnesi.codegen.llvm.builder import Builder, Value, const, i64, vector
 from agnesi.core.ir.dims import is_static
 from agnesi.core.support.record import replace

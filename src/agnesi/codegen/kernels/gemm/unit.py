@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from agnesi.codegen.kernels.gemm.gemmplan import GemmPlan
 from agnesi.codegen.kernels.gemm.operands import Operand, Operands
 from agnesi.codegen.kernels.gemm.pack import copy_lines, copy_turned, neighbours
-from agnesi.codegen.kernels.gemm.tiling import OpenPanel, OpenRows, Panel, Rows, pieces_of
+from agnesi.codegen.kernels.tiling import OpenPanel, OpenRows, Panel, Rows, pieces_of
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.core.ir.dims import Size
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from agnesi.codegen.kernels.gemm.costs import Machine
 from agnesi.codegen.kernels.gemm.gemmplan import GemmPlan
 from agnesi.codegen.kernels.gemm.spec import GemmSpec
-from agnesi.codegen.kernels.gemm.tiling import Panel, Rows, pieces_of
+from agnesi.codegen.kernels.machine import Machine
+from agnesi.codegen.kernels.tiling import Panel, Rows, pieces_of
 from agnesi.core.ir.dims import is_static
 
 #: Share of zeros from which fewer products outweigh a load for each of them.

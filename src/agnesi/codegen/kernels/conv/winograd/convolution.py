@@ -27,7 +27,7 @@ from agnesi.codegen.kernels.conv.source import (
     pack_source,
     taps_inside,
 )
-from agnesi.codegen.kernels.conv.tiles import Column, Tile, Turn, given_turns, number, pitches
+from agnesi.codegen.kernels.conv.tiles import Tile, Turn, given_turns, number, pitches
 from agnesi.codegen.kernels.conv.winograd.plan import Shape, WinogradWeightPlan
 from agnesi.codegen.kernels.conv.winograd.products import tiles_of
 from agnesi.codegen.kernels.conv.winograd.tiles import FILTER_TAPS, RESULT_TILE, SOURCE_TILE
@@ -39,8 +39,8 @@ from agnesi.codegen.kernels.conv.winograd.transform import (
     Squares,
     carry,
 )
-from agnesi.codegen.kernels.gemm.tiling import Piece
 from agnesi.codegen.kernels.gemm.unit import share
+from agnesi.codegen.kernels.tiling import Piece
 from agnesi.codegen.llvm.builder import Builder, Value, i64
 from agnesi.codegen.llvm.outlining import apart
 
@@ -386,7 +386,7 @@ class Winograd(Both):
             clear(b, self.type, m, b.mul(count, plan.width), self.lanes)
             self._add_products(nest, v, u, m, count, plan.channel_pitch, plan.width)
             return
-        columns = tuple(Column(*p) for p in self.shape.pieces[kind])
+        columns = self.shape.pieces[kind]
         nest = [turn for turn in nest[:-1] if number(turn.times).ref != "1"] + nest[-1:]
         inner = nest[-1]
         values = [number(x) for turn in nest[:-1] for x in turn[:3]]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.codegen.kernels.conv.dense import Dense
-from agnesi.codegen.kernels.conv.plan import blocks_for
 from agnesi.codegen.kernels.conv.source import Layout, packed_layout
+from agnesi.codegen.kernels.conv.tileplan import blocks_for
 from agnesi.codegen.kernels.conv.winograd.plan import WinogradPlan, WinogradWeightPlan
 from agnesi.codegen.kernels.conv.winograd.tiles import RESULT_TILE, Squared
 from agnesi.core.ir.dims import Size
@@ -88,7 +88,7 @@ def opened(plan: Any, real: Dense) -> Any:
     band = squared.high.step * squared.wide.squares
     bands = combined("max", combined("//", plan.sheet, band), 1)
     fields = {name: getattr(plan, name) for name in plan._fields}
-    fields["squared"] = squared
+    fields.update(dense=real, real=real, squared=squared)
     fields["plane_blocks"] = blocks_for(real.spans[0].count, plan.planes, plan.plane_blocks)
     fields["line_blocks"] = blocks_for(squared.high.bands, bands, plan.line_blocks)
     return kind(**fields, typical=plan)

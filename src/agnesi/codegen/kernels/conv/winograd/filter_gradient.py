@@ -12,7 +12,7 @@ from typing import Any
 
 from agnesi.codegen.arithmetic.delinearize import divide
 from agnesi.codegen.kernels.conv.source import pack_source, reached
-from agnesi.codegen.kernels.conv.tiles import Column, Tile, Turn, given_turns, number
+from agnesi.codegen.kernels.conv.tiles import Tile, Turn, given_turns, number
 from agnesi.codegen.kernels.conv.winograd.convolution import Block, Both
 from agnesi.codegen.kernels.conv.winograd.plan import CHANNELS_PER_INVERSE
 from agnesi.codegen.kernels.conv.winograd.products import add_tile
@@ -146,7 +146,7 @@ class WinogradWeight(Both):
         if self.shape.shared:
             self._add_products(nest, v, m, u, self.dense.channels, i64(1), plan.pitch)
             return
-        columns = tuple(Column(*p) for p in self.shape.pieces[kind])
+        columns = self.shape.pieces[kind]
         nest = [turn for turn in nest if number(turn.times).ref != "1"]
         values = [number(x) for turn in nest for x in turn[:3]]
         rows, sizes = self.known.channels, self.shape.heights

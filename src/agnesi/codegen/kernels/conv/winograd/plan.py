@@ -6,14 +6,8 @@ from collections.abc import Iterator
 
 from agnesi.codegen.kernels.conv.dense import Dense
 from agnesi.codegen.kernels.conv.layouts import TRANSPOSED_STORE_CYCLES
-from agnesi.codegen.kernels.conv.plan import (
-    MAX_WORKSPACE_BYTES,
-    panels_of,
-    sizes_of,
-    unevenness,
-    whole_lines,
-)
 from agnesi.codegen.kernels.conv.source import Layout, Way, image_blocks, packed_layout, packing
+from agnesi.codegen.kernels.conv.tileplan import TilePlan
 from agnesi.codegen.kernels.conv.winograd.tiles import (
     FILTER_TAPS,
     RESULT_TILE,
@@ -21,15 +15,20 @@ from agnesi.codegen.kernels.conv.winograd.tiles import (
     Grid,
     Squared,
 )
-from agnesi.codegen.kernels.gemm.costs import Machine
-from agnesi.codegen.kernels.gemm.tiling import Panel, Paneled, Piece, Rows, pieces_of
+from agnesi.codegen.kernels.machine import Machine
+from agnesi.codegen.kernels.tilesearch import (
+    MAX_WORKSPACE_BYTES,
+    panels_of,
+    sizes_of,
+    unevenness,
+    wanted_units,
+)
+from agnesi.codegen.kernels.tiling import Panel, Paneled, Piece, Rows, pieces_of
 from agnesi.core.ir.dims import Size
 from agnesi.core.ir.extents import Extent
 from agnesi.core.support.cached import cached_property
 from agnesi.core.support.record import record, replace
 
-#: Work units to aim for.
-_TARGET_UNITS = 16
 #: Vectors of a panel.
 _PANEL_VECTORS = 2
 #: Channels of a gradient to filters that are transformed back at once.
@@ -64,7 +63,7 @@ class Shape:
 
 
 @record
-class WinogradPlan(Paneled):
+class WinogradPlan(Paneled, TilePlan):
     """A dense convolution of few taps and how it is cut.
 
     Unit ``u`` is (group, panel group, chunk of blocks), the last fastest; block (image block,
@@ -75,9 +74,6 @@ class WinogradPlan(Paneled):
     along = 2  # the axis of the epilogue that rows of sums run along
 
     squared: Squared
-    type: str
-    lanes: int
-    itemsize: int
     panels: tuple[Panel, ...]
     rows: int  # squares in a register tile
     image_blocks: int
@@ -103,10 +99,6 @@ class WinogradPlan(Paneled):
         terms, axes = self.dense.body[0].offset.terms, self.dense.axes
         beside = terms.get(axes[2]) != 1 and terms.get(axes[5]) == 1
         return beside and self.wide.step == 1 and not self.shared
-
-    @property
-    def dense(self) -> Dense:
-        return self.squared.dense
 
     @property
     def high(self) -> Grid:
@@ -233,17 +225,13 @@ class WinogradPlan(Paneled):
                  max(taps * self.part_elements, (squares + beyond) * self.channel_pitch),
                  (SOURCE_TILE * SOURCE_TILE * self.tiles + beyond) * self.width,
                  max(self.layout.plane, self.room + self.turned * self.lanes * self.width))
-        a, b, c, d = (whole_lines((n + 2 * self.lanes) * self.itemsize) for n in sizes)
+        a, b, c, d = (self.lines_for(n + self.lanes) for n in sizes)
         return a, b, c, d
 
     @property
     def room(self) -> int:
         """Elements of a line of squares of results."""
         return RESULT_TILE * RESULT_TILE * self.wide.squares * self.width
-
-    @property
-    def scratch(self) -> int:
-        return sum(self.areas)
 
     @property
     def passes(self) -> int:
@@ -382,7 +370,7 @@ class WinogradWeightPlan(WinogradPlan):
                  square * self.tiles * self.pitch,
                  max(self.layout.plane, self.cotangent_layout.plane,
                      CHANNELS_PER_INVERSE * FILTER_TAPS * FILTER_TAPS * self.width))
-        a, b, c, d = (whole_lines((n + 2 * self.lanes) * self.itemsize) for n in sizes)
+        a, b, c, d = (self.lines_for(n + self.lanes) for n in sizes)
         return a, b, c, d
 
     def cycles(self, l2: int) -> float:
@@ -431,8 +419,8 @@ def plan_winograd(dense: Dense, type_: str, machine: Machine,
     squared = Squared(dense)
     if squared.pairs >= d.taps * h.taps * w.taps * RESULT_TILE * RESULT_TILE:
         return None
-    plan = kind(squared, type_, machine.lanes, machine.itemsize, panels, most, 1, 1, 1, 1, 1,
-                machine.shared)
+    plan = kind(dense, dense, type_, machine.lanes, machine.itemsize, squared, panels, most, 1, 1,
+                1, 1, 1, machine.shared)
     cuts = list(_cuts(plan, most))
     rooms = [-(-cut.scratch // MAX_WORKSPACE_BYTES) for cut in cuts]
     small = [cut for cut, room in zip(cuts, rooms, strict=True) if room == min(rooms)]
@@ -441,7 +429,7 @@ def plan_winograd(dense: Dense, type_: str, machine: Machine,
         return None
     if kind is WinogradWeightPlan:
         return plan
-    wanted = -(-_TARGET_UNITS // (dense.groups * plan.panel_groups)) if dense.work >= 1 << 19 else 1
+    wanted = wanted_units(dense.work, dense.groups * plan.panel_groups)
     return replace(plan, chunks=min(wanted, plan.passes // dense.groups))
 
 

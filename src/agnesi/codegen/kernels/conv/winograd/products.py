@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agnesi.codegen.kernels.conv.tiles import Column, Tile, Turn, pitches
+from agnesi.codegen.kernels.conv.tiles import Tile, Turn, pitches
 from agnesi.codegen.kernels.gemm.operands import element_bytes
-from agnesi.codegen.kernels.gemm.tiling import Piece
+from agnesi.codegen.kernels.tiling import Piece
 from agnesi.codegen.llvm.builder import Builder, Value, i64, vector
 from agnesi.codegen.llvm.outlining import function
 from agnesi.core.support.record import replace
@@ -19,7 +19,7 @@ def product_of(b: Builder, type_: str, pieces: Sequence[Piece], height: int) -> 
     operand and in the sums, then how many products there are, and their steps.  What is too much
     for the number of rows is added up for nothing behind them.
     """
-    columns = tuple(Column(*p) for p in pieces)
+    columns = tuple(pieces)
 
     def body(own: Builder, row: Value, column: Value, sums: Value, count: Value, across: Value,
              down: Value, *turn: Value) -> None:

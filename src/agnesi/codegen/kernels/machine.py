@@ -1,0 +1,48 @@
+"""What planners of products and convolutions know of a processor."""
+
+from __future__ import annotations
+
+from agnesi.core.support.policy import FAST_RUN, CompilePolicy
+from agnesi.core.support.record import record
+from agnesi.core.target import Target
+
+
+@record
+class Machine:
+    """What a planner knows of the processor, and what code may cost.
+
+    ``code`` is the share of the run time as which each accumulator counts, ``shared`` says that
+    convolutions share functions.
+    """
+
+    lanes: int
+    itemsize: int
+    registers: int
+    l1: int
+    l2: int
+    l3: int
+    code: float = FAST_RUN.code_weight
+    shared: bool = False
+
+    @property
+    def unit(self) -> float:
+        """Cycles of one full vector instruction."""
+        return unit_cycles(self.lanes, self.itemsize)
+
+    @property
+    def wide_tiles(self) -> bool:
+        """Whether there are too few registers for high tiles that are one vector wide."""
+        return self.registers < 32
+
+
+def machine_for(target: Target, itemsize: int, policy: CompilePolicy) -> Machine:
+    """Return what counts of a target for elements of so many bytes."""
+    return Machine(target.lanes(itemsize), itemsize, target.registers, target.l1, target.l2,
+                   target.l3, policy.code_weight, policy.shared_kernels)
+
+
+def unit_cycles(lanes: int, itemsize: int) -> float:
+    """Return the cycles of one multiply-add of so many lanes, of which two of 256 bits start in
+    each cycle.
+    """
+    return max(0.5, lanes * itemsize / 64)
