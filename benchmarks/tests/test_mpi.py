@@ -25,7 +25,7 @@ from tests.distributed import beside as beside_, programs, sharded, training
 near = sys.argv[2] == "near"
 if not near:
     mpi._board = lambda *_: None
-assert dist.init(timeout=20)._near == near
+assert dist.init(timeout=20).near == near
 rank, shape = dist.rank(), (4, 3)
 found = programs.values("float32", shape, tuple(programs.KINDS))
 large = programs.values("float64", (2, 70_001), ("sum", "gather", "scatter"))
@@ -120,32 +120,48 @@ FAILING = """
 import os, signal, sys, time
 import agnesi as ag
 from agnesi import distributed as dist
+from agnesi.distributed import mpi
 
-dist.init(timeout=20)
+_, how, where = sys.argv
+if where == "far":
+    mpi._board = lambda *_: None
+dist.init(timeout=20 if how in ("raise", "kill") else 1)
 dist.barrier()
 try:
-    if dist.rank() == 1 and sys.argv[1] == "raise":
-        raise KeyError("not here")
     if dist.rank() == 1:
-        os.kill(os.getpid(), signal.SIGKILL)
+        if how == "raise":
+            raise KeyError("not here")
+        if how == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if how == "leave":
+            sys.exit(0)
+        time.sleep(2.5)
+    if how == "letter":
+        dist.recv(ag.ones(3), source=1) if dist.rank() == 0 else dist.barrier()
     dist.all_reduce(ag.ones(3))
 except dist.CollectiveError as error:
     print("told:", error, flush=True)
-    raise
+    if how != "handled":
+        raise
 """
 
 
-@pytest.mark.parametrize("how", ["raise", "kill"])
-def test_a_job_ends_where_one_raises_or_is_killed(tmp_path, how):
+@pytest.mark.parametrize("where", ["near", "far"])
+@pytest.mark.parametrize("how", ["raise", "kill", "late", "handled", "leave", "letter"])
+def test_a_job_ends_where_one_fails(tmp_path, how, where):
+    """None waits for ever: neither for one that is gone, nor for what it began and gave up."""
     program = tmp_path / "failing.py"
     program.write_text(FAILING)
     run = subprocess.run(
-        [str(MPIEXEC), "-n", "2", sys.executable, str(program), how], cwd=ROOT, env=ENVIRONMENT,
-        capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
-    assert run.returncode != 0
+        [str(MPIEXEC), "-n", "2", sys.executable, str(program), how, where], cwd=ROOT,
+        env=ENVIRONMENT, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    assert (run.returncode == 0) == (how == "handled" and where == "near")
     if how == "raise":
         assert "KeyError: 'not here'" in run.stderr
-        assert "told: rank 1 has left the group" in run.stdout
+        assert where == "far" or "told: rank 1 has left the group" in run.stdout
+    elif how != "kill":
+        assert "told: " in run.stdout
+        assert ("ends all processes" in run.stderr) == (how == "handled" and where == "far")
 
 
 def test_without_mpi4py_it_is_said_what_to_install(tmp_path):

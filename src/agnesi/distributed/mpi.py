@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import sys
 import time
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +30,8 @@ _AT_ONCE = ("MPI_Allreduce_c", "MPI_Allgather_c", "MPI_Reduce_scatter_block_c", 
             "MPI_Alltoall_c")
 #: Bytes of what a process says of a collective; seconds between two looks whether others have.
 _SAID_BYTES, _POLL_SECONDS = 1536, 0.001
+#: Seconds that the other processes of a machine get to tell why they end.
+_GRACE_SECONDS = 1.0
 #: Within a control block: what another process said that it sends.
 _HEARD = 6144
 #: Where the table has functions, types, operations (``runtime/native/mpi.ll``), and its words.
@@ -48,23 +52,48 @@ def world_group(timeout: float, check: bool) -> Group:
         raise ImportError(at("this process was started by mpiexec, whose processes need mpi4py to "
                              "work together: pip install mpi4py, or start them by agnesi launch"
                              )) from error
-    return MPIGroup(mpi, mpi.COMM_WORLD, timeout, check)
+    found = MPIGroup(mpi, mpi.COMM_WORLD, timeout, check)
+    atexit.register(_end_job, found)
+    return found
+
+
+def _end_job(group: MPIGroup) -> None:
+    """End all processes where this one has failed, or MPI_Finalize would wait for ever.
+
+    That waits for all processes, and for what was begun and given up.  Those of other machines are
+    told nothing by memory.
+    """
+    raised = hasattr(sys, "last_value") and not hasattr(sys, "ps1")
+    if not (MPIGroup.begun or raised) or group.size == 1:
+        return
+    if not raised:
+        print(f"agnesi: rank {group.rank} ends all processes, since it gave up what it had begun: "
+              f"{MPIGroup.begun[0]}", file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if group.near:
+        time.sleep(_GRACE_SECONDS)
+    group.comm.Abort(1)
 
 
 class MPIGroup(Group):
     """Processes of a communicator of mpi4py.
 
     Those of one machine also share the memory in which each says what it is about to do, and wait
-    there for each other, so that errors name who is late, or has ended, and its line.
+    there for each other, so that errors name who is late, or has ended, and its line.  Where the
+    library does not end what was begun and given up, the job ends with this process.
     """
+
+    #: Why waits for what the library had begun were given up, in all groups of this process.
+    begun: ClassVar[list[str]] = []
 
     def __init__(self, mpi: Any, comm: Any, timeout: float, check: bool) -> None:
         self.mpi, self.comm, self.check = mpi, comm, check
         board = _board(mpi, comm)
         self._abandoned: list[Any] = []
-        self._near = board is not None  # all processes are on this machine
+        self.near = board is not None  # all processes are on this machine
         super().__init__(comm.Get_rank(), comm.Get_size(), board, timeout,
-                         _table(mpi, comm, check, self._near))
+                         _table(mpi, comm, check, self.near))
 
     def part(self, ranks: Sequence[int]) -> Group | None:
         """A group of some of the processes, by a communicator of its own."""
@@ -76,19 +105,26 @@ class MPIGroup(Group):
         skip_number()
         return None
 
+    def _fail(self, reason: Any) -> None:
+        s = self.segment
+        letter = s.word(s.control(self.rank) + native.DOING) == native.RECEIVING
+        if letter or not self.near:
+            MPIGroup.begun.append(str(reason) or type(reason).__name__)
+        super()._fail(reason)
+
     def _threads(self) -> bool:
         """Whether the library lets a thread beside the program call it."""
         return bool(self.mpi.Query_thread() >= self.mpi.THREAD_MULTIPLE)
 
     def _over(self, peer: int) -> str:
-        known = self._near or self.segment.word(memory.GIVEN_UP)
+        known = self.near or self.segment.word(memory.GIVEN_UP)
         return super()._over(peer) if known else self._late(0, "a process")
 
     def _theirs(self, peer: int) -> str:
         return signature(self.segment, self.segment.control(self.rank) + _HEARD)
 
     def _differ(self) -> str:
-        if self._near:
+        if self.near:
             return super()._differ()
         place = native.SIGNATURES[self._native.calls & 1]
         mine = signature(self.segment, self.segment.control(self.rank) + place)
