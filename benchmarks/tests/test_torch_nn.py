@@ -143,3 +143,50 @@ def test_packed_sequences_are_pytorchs() -> None:
     wanted, (hw, cw) = theirs(two)
     for a, b in ((found.data, wanted.data), (h, hw), (c, cw)):
         np.testing.assert_allclose(a.numpy(), b.detach().numpy(), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
+def test_packed_sequences_in_one_compiled_function_are_pytorchs(kind: str) -> None:
+    ours, theirs = twin(*(getattr(library.nn, kind)(3, 4, 2, bidirectional=True)
+                          for library in (ag, torch)))
+    x = drawn(5, 3, 3)
+
+    def run(library: Any, layer: Any, x: Any, lengths: Any) -> list[Any]:
+        utils = library.nn.utils.rnn
+        packed = utils.pack_padded_sequence(x, lengths, enforce_sorted=False)
+        outputs, last = layer(packed)
+        padded, counts = utils.pad_packed_sequence(outputs)
+        last = last if kind == "LSTM" else (last,)
+        layer.zero_grad()
+        ((padded**2).sum() + sum((s**3).sum() for s in last)).backward()
+        return [padded, counts, *last, packed.batch_sizes, packed.data,
+                *(p.grad for p in layer.parameters())]
+
+    call = ag.jit(lambda x, lengths: run(ag, ours, x, lengths))
+    for lengths in ([2, 5, 3], [1, 2, 4]):
+        with torch.enable_grad():
+            wanted = run(torch, theirs, torch.from_numpy(x), torch.tensor(lengths))
+        for one, two in zip(call(ag.tensor(x), ag.tensor(lengths)), wanted, strict=True):
+            np.testing.assert_allclose(one.numpy(), two.detach().numpy(), atol=1e-12)
+
+
+@pytest.mark.parametrize("options", [{}, {"padding_idx": 2}, {"max_norm": 1.0}])
+@pytest.mark.parametrize("kind", ["Embedding", "EmbeddingBag"])
+def test_gradients_by_frequency_are_pytorchs(kind: str, options: Any) -> None:
+    ours, theirs = twin(*(getattr(library.nn, kind)(6, 3, scale_grad_by_freq=True, **options)
+                          for library in (ag, torch)))
+    bags = kind == "EmbeddingBag"  # PyTorch's take the frequency of another row where they differ
+    ids = [[0, 2, 3, 5], [2, 3, 0, 5]] if bags else [[0, 2, 2, 5], [2, 3, 0, 0]]
+    same(ours, theirs, np.array(ids))
+
+
+def test_counts_and_means_of_batches_are_pytorchs() -> None:
+    for momentum in (0.1, None):
+        ours, theirs = twin(*(library.nn.BatchNorm1d(3, momentum=momentum)
+                              for library in (ag, torch)))
+        call = ag.jit(ours)
+        for k in range(3):
+            call(ag.tensor(drawn(4, 3) + k))
+            theirs(torch.from_numpy(drawn(4, 3) + k))
+        for name, value in theirs.state_dict().items():
+            np.testing.assert_allclose(ours.state_dict()[name].numpy(), value.numpy(), rtol=1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -227,3 +228,21 @@ def test_layers_on_pairs():
     assert nn.Bilinear(5, 3, 2, bias=False)(a, c).shape == (4, 2)
     check_grads(lambda x, y: (layer(x, y) ** 2).sum(), [a, c])
     check_grads(lambda x, y: nn.CosineSimilarity()(x, y).sum(), [a, b])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("kind", [nn.Embedding, nn.EmbeddingBag])
+def test_gradients_by_frequency_are_those_of_one_use(kind: Any, sparse: bool) -> None:
+    layer = kind(4, 2, scale_grad_by_freq=True, sparse=sparse)
+    ids = ag.tensor([[0, 2, 2], [2, 2, 0]])
+
+    def gradient(ids: Any) -> Any:
+        layer.zero_grad()
+        (layer(ids) * ag.tensor([1.0, 3.0])).sum().backward()
+        found = layer.weight.grad
+        return found.to_dense() if sparse else found
+
+    share = 1 if kind is nn.Embedding else 1 / 3
+    wanted = np.array([[1, 3], [0, 0], [1, 3], [0, 0]]) * share
+    np.testing.assert_allclose(gradient(ids).numpy(), wanted, rtol=1e-6)
+    np.testing.assert_allclose(ag.jit(gradient)(ids).numpy(), wanted, rtol=1e-6)

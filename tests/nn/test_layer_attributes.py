@@ -13,11 +13,15 @@ from agnesi import nn
 
 
 def pools(rank: int) -> list[tuple[nn.Module, dict[str, Any]]]:
-    made = [(getattr(nn, f"{kind}{rank}d")(2), {"stride": 2, "padding": 0, "ceil_mode": False})
-            for kind in ("MaxPool", "AvgPool")]
+    twos, none = (2,) * rank, (0,) * rank
+    one = rank == 1  # as in PyTorch
+    most = getattr(nn, f"MaxPool{rank}d")(2), {"stride": 2, "padding": 0, "ceil_mode": False}
+    mean = getattr(nn, f"AvgPool{rank}d")(2), {
+        "stride": twos if one else 2, "padding": none if one else 0, "ceil_mode": False}
     norms = getattr(nn, f"LPPool{rank}d")(3, 2, ceil_mode=True)
     back = getattr(nn, f"MaxUnpool{rank}d")(2)
-    return [*made, (norms, {"norm_type": 3, "ceil_mode": True}), (back, {"stride": 2})]
+    return [most, mean, (norms, {"norm_type": 3, "ceil_mode": True}),
+            (back, {"kernel_size": twos, "stride": twos, "padding": none})]
 
 
 def convolutions(rank: int) -> list[tuple[nn.Module, dict[str, Any]]]:
@@ -34,7 +38,12 @@ def others() -> list[tuple[nn.Module, dict[str, Any]]]:
         (nn.RNN(2, 3, nonlinearity="relu"), {"nonlinearity": "relu", "mode": "RNN_RELU"}),
         (nn.RNNCell(2, 3), {"nonlinearity": "tanh"}),
         (nn.Embedding(5, 2, padding_idx=-1), {"padding_idx": 4, "max_norm": None}),
-        (nn.EmbeddingBag(5, 2), {"max_norm": None, "norm_type": 2.0, "include_last_offset": False}),
+        (nn.EmbeddingBag(5, 2), {"max_norm": None, "norm_type": 2.0, "include_last_offset": False,
+                                 "scale_grad_by_freq": False}),
+        (nn.ReLU6(), {"min_val": 0.0, "max_val": 6.0}),
+        (nn.Upsample(scale_factor=2), {"align_corners": None}),
+        (nn.BatchNorm1d(2), {"num_batches_tracked": 0}),
+        (nn.BatchNorm1d(2, track_running_stats=False), {"num_batches_tracked": None}),
         (nn.PairwiseDistance(1.0), {"norm": 1.0}),
         (nn.Conv2d(1, 1, 3, padding="same"), {"padding": "same"}),
     ]
@@ -53,6 +62,8 @@ def test_what_is_set_by_the_other_word_counts() -> None:
     pool.ceil_mode = True
     assert pool(x).shape == (1, 1, 2)
     assert repr(pool) == "MaxPool1d(2, cover_all=True)"
+    assert repr(nn.AvgPool1d(2)) == "AvgPool1d((2,))"
+    assert repr(nn.MaxUnpool2d(2, padding=1)) == "MaxUnpool2d((2, 2), padding=(1, 1))"
 
 
 def test_bags_shorten_their_vectors_and_know_their_last_offset() -> None:

@@ -390,6 +390,18 @@ def test_sets_with_a_size(name):
                                                 constant_values=99))
 
 
+def test_bincount_without_a_length_in_compiled_code():
+    counted = ag.jit(lambda x, w: (ag.bincount(x, minlength=3), ag.bincount(x, weights=w)))
+    for given in ([0, 4, 4], [1, 0, 1], [7, 0, 2], [5, 0, 2], [9, 0, 2]):
+        x, w = np.array(given), np.array([0.5, 2.0, 1.0])
+        for found, wanted in zip(counted(ag.tensor(x), ag.tensor(w)),
+                                 (np.bincount(x, minlength=3), np.bincount(x, w)), strict=True):
+            np.testing.assert_array_equal(found.numpy(), wanted)
+    with pytest.raises(ValueError, match="must not be negative"):
+        counted(ag.tensor([0, -1, 2]), ag.tensor([0.5, 2.0, 1.0]))
+    assert len(counted.specialisations) <= 3  # known sizes, then one for all
+
+
 def test_bincount_with_a_length():
     found = ag.jit(lambda x: ag.bincount(x, length=4))(ag.tensor(U))
     np.testing.assert_array_equal(found.numpy(), np.bincount(U)[:4])

@@ -105,10 +105,25 @@ def test_without_running_statistics_evaluation_uses_the_batch():
     np.testing.assert_allclose(before.mean((0, 2, 3)), 0, atol=1e-12)
 
 
-def test_counts_of_pytorchs_normalizations_are_passed_over():
+@pytest.mark.parametrize("jitted", [False, True])
+def test_batches_are_counted_in_training(jitted):
+    norm = nn.BatchNorm2d(4)
+    call = ag.jit(norm) if jitted else norm
+    for x in (X, X + 1):
+        call(ag.tensor(x, dtype="float32"))
+    norm.eval()
+    call(ag.tensor(X, dtype="float32"))
+    assert norm.num_batches_tracked.item() == 2
+    assert [*norm.state_dict()][-1] == "num_batches_tracked"
+
+
+def test_counts_of_normalizations_may_be_missing_or_too_many():
     norm = nn.Sequential(nn.BatchNorm1d(4))
     state = norm.state_dict()
     norm.load_state_dict({**state, "0.num_batches_tracked": np.array(7)})
+    assert norm[0].num_batches_tracked.item() == 7
+    norm.load_state_dict({n: v for n, v in state.items() if "tracked" not in n})
+    nn.LayerNorm(4).load_state_dict({**nn.LayerNorm(4).state_dict(), "num_batches_tracked": 7})
     with pytest.raises(KeyError, match="unknown"):
         norm.load_state_dict({**state, "0.count": np.array(7)})
     counted = nn.BatchNorm1d(4, momentum=None)

@@ -412,8 +412,8 @@ class Module(Hooked, Lookups):
         state : mapping of str to array_like
             Values by name, as :meth:`state_dict` (or PyTorch's) gives them.
         strict : bool
-            Whether the names must be exactly those of this module; ``num_batches_tracked`` of
-            PyTorch's, which counts batches, may be there where it is not needed.
+            Whether the names must be exactly those of this module; ``num_batches_tracked``, which
+            only counts batches, may be missing, or be there where it is not needed.
 
         Returns
         -------
@@ -433,6 +433,7 @@ class Module(Hooked, Lookups):
         check_state(type(self).__name__, state)
         mine = dict(self._named_tensors())
         missing, unknown = sorted(mine.keys() - state.keys()), sorted(state.keys() - mine.keys())
+        missing = [name for name in missing if not name.endswith(_ONLY_COUNTED)]
         unknown = [name for name in unknown if not name.endswith(_ONLY_COUNTED)]
         if strict and (missing or unknown):
             raise StateError(

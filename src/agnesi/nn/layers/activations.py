@@ -125,6 +125,16 @@ class ReLU6(Overwriting):
     tensor([0., 2., 6.])
     """
 
+    @property
+    def min_val(self) -> float:
+        """The least that elements become."""
+        return 0.0
+
+    @property
+    def max_val(self) -> float:
+        """The most that elements become."""
+        return 6.0
+
     def forward(self, x: Tensor) -> Tensor:
         return self._given(x, functional.relu6(x))
 

@@ -63,6 +63,8 @@ class Embedding(Module):
         The greatest norm of a vector; longer ones are made as short when they are used.
     norm_type : float
         Which norm.
+    scale_grad_by_freq : bool
+        Whether a vector's gradient is divided by how often it is used in the call.
     sparse : bool
         Whether the gradient of the vectors is sparse: it has the rows in use only, and so have
         steps of ``optim.SparseAdam``, ``SGD`` and ``Adagrad``, whatever the size of the table.
@@ -92,17 +94,19 @@ class Embedding(Module):
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
-                 max_norm: float | None = None, norm_type: float = 2.0, *,
-                 sparse: bool = False, dtype: DTypeLike = None) -> None:
+                 max_norm: float | None = None, norm_type: float = 2.0,
+                 scale_grad_by_freq: bool = False, sparse: bool = False, *,
+                 dtype: DTypeLike = None) -> None:
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.max_norm, self.norm_type, self.sparse = max_norm, norm_type, sparse
+        self.scale_grad_by_freq = scale_grad_by_freq
         self.weight = _vectors(self, num_embeddings, embedding_dim, padding_idx, dtype)
         self.padding_idx = _row(padding_idx, num_embeddings)
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None,
-                        max_norm: float | None = None, norm_type: float = 2.0, *,
-                        sparse: bool = False) -> Embedding:
+                        max_norm: float | None = None, norm_type: float = 2.0,
+                        scale_grad_by_freq: bool = False, sparse: bool = False) -> Embedding:
         """A layer with given vectors, of shape (num_embeddings, embedding_dim).
 
         They are shared if they are a Tensor, copied otherwise; ``freeze`` them to get no gradient.
@@ -119,6 +123,8 @@ class Embedding(Module):
             The greatest norm of a vector; longer ones are made as short when they are used.
         norm_type : float
             Which norm.
+        scale_grad_by_freq : bool
+            Whether a vector's gradient is divided by how often it is used in the call.
         sparse : bool
             Whether the gradient of the vectors is sparse.
 
@@ -145,7 +151,7 @@ class Embedding(Module):
                 f"Embedding.from_pretrained: vectors must be (number, length), not {typed(weight)}"
             ))
         count, length = map(int, weight.shape)
-        layer = cls(count, length, padding_idx, max_norm, norm_type, sparse=sparse,
+        layer = cls(count, length, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
                     dtype=weight.dtype)
         layer.weight = weight.requires_grad_()
         weight.requires_grad_(not freeze)
@@ -154,7 +160,8 @@ class Embedding(Module):
     def forward(self, indices: Tensor) -> Tensor:
         if self.max_norm is not None:
             _shorten(self.weight, as_tensor(indices), self.max_norm, self.norm_type)
-        return embedding(indices, self.weight, self.padding_idx, sparse=self.sparse)
+        return embedding(indices, self.weight, self.padding_idx, sparse=self.sparse,
+                         scale_grad_by_freq=self.scale_grad_by_freq)
 
     def extra_repr(self) -> str:
         sizes = ", ".join(map(str, self.weight.shape))
@@ -177,6 +184,8 @@ class EmbeddingBag(Module):
         The greatest norm of a vector; longer ones are made as short when they are used.
     norm_type : float
         Which norm.
+    scale_grad_by_freq : bool
+        Whether a vector's gradient is divided by how often it is used in the call.
     include_last_offset : bool
         Whether ``offsets`` end with the number of indices, where no bag begins.
     sparse : bool
@@ -206,13 +215,15 @@ class EmbeddingBag(Module):
 
     def __init__(self, num_embeddings: int, embedding_dim: int, mode: str = "mean",
                  padding_idx: int | None = None, *, max_norm: float | None = None,
-                 norm_type: float = 2.0, include_last_offset: bool = False,
+                 norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+                 include_last_offset: bool = False,
                  sparse: bool = False, dtype: DTypeLike = None) -> None:
         if mode not in MODES:
             raise ValueError(at(f"mode must be 'mean', 'sum' or 'max', not {mode!r}"))
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
         self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
         self.weight = _vectors(self, num_embeddings, embedding_dim, padding_idx, dtype)
         self.padding_idx = _row(padding_idx, num_embeddings)
 
@@ -242,6 +253,7 @@ class EmbeddingBag(Module):
         return embedding_bag(
             indices, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
             padding_idx=self.padding_idx, sparse=self.sparse,
+            scale_grad_by_freq=self.scale_grad_by_freq,
         )
 
     def extra_repr(self) -> str:

@@ -143,7 +143,7 @@ class BatchNorm1d(Module):
     running_mean, running_var : Tensor or None
         What was seen in training; the variance is the unbiased one.
     num_batches_tracked : Tensor
-        How many batches were seen; only where ``momentum`` is None.
+        How many batches were seen in training; only where there is a running mean.
 
     See Also
     --------
@@ -174,8 +174,7 @@ class BatchNorm1d(Module):
         self.weight, self.bias = _affine(shape, affine, bias, dtype)
         self.running_mean = zeros(shape, dtype=dtype) if track_running_stats else None
         self.running_var = ones(shape, dtype=dtype) if track_running_stats else None
-        if track_running_stats and momentum is None:
-            self.num_batches_tracked = zeros((), dtype="int64")
+        self.num_batches_tracked = zeros((), dtype="int64") if track_running_stats else None
 
     def forward(self, x: Tensor) -> Tensor:
         x = as_tensor(x)
@@ -205,14 +204,13 @@ class BatchNorm1d(Module):
             forms.follow(x, self.running_mean, self.running_var, self._share())
 
     def _share(self) -> Any:
-        """How much the present batch counts in the running mean and variance."""
-        assert self.running_var is not None
-        share: Any = self.momentum
-        if share is None:
-            with no_grad():
-                seen = self.num_batches_tracked.copy_(self.num_batches_tracked + 1)
-                share = 1 / cast(seen, widened(self.running_var).dtype)
-        return share
+        """How much the present batch, which is counted, counts in the running statistics."""
+        assert self.running_var is not None and self.num_batches_tracked is not None
+        with no_grad():
+            seen = self.num_batches_tracked.copy_(self.num_batches_tracked + 1)
+            if self.momentum is not None:
+                return self.momentum
+            return 1 / cast(seen, widened(self.running_var).dtype)
 
     def _together(self, x: Tensor) -> Tensor:
         """The result by the mean and variance of all processes' examples."""

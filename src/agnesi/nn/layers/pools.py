@@ -12,6 +12,11 @@ from agnesi.nn.base.aliases import also
 from agnesi.nn.base.module import Module
 
 
+def _each(value: Any, rank: int) -> Any:
+    """One size as that of each axis."""
+    return (value,) * rank if isinstance(value, int) else value
+
+
 class _Pool(Module):
     """Base: a function of windows, with options of its own."""
 
@@ -29,7 +34,8 @@ class _Pool(Module):
         )
 
     def extra_repr(self) -> str:
-        usual = {"stride": self.kernel_size, "padding": 0, **self.usual}
+        none = (0,) if isinstance(self.padding, tuple) else 0
+        usual = {"stride": self.kernel_size, "padding": none, **self.usual}
         return str(self.kernel_size) + "".join(
             f", {n}={getattr(self, n)!r}" for n, v in usual.items() if getattr(self, n) != v
         )
@@ -189,6 +195,9 @@ class AvgPool1d(_AvgPool):
 
     function = staticmethod(functional.avg_pool1d)
 
+    def _keep(self, kernel_size: Any, stride: Any, padding: Any) -> None:
+        super()._keep(_each(kernel_size, 1), _each(stride, 1), _each(padding, 1))
+
 
 class AvgPool2d(_AvgPool):
     """The mean of each window of an image.
@@ -258,11 +267,12 @@ class _MaxUnpool(Module):
     """Base: images of zeros with what max-pooling found."""
 
     function: ClassVar[Callable[..., Tensor]]
+    rank: ClassVar[int]
 
     def __init__(self, kernel_size: PerAxis, stride: PerAxis | None = None,
                  padding: PerAxis | str = 0) -> None:
-        self.kernel_size, self.padding = kernel_size, padding
-        self.stride = kernel_size if stride is None else stride
+        self.kernel_size, self.padding = _each(kernel_size, self.rank), _each(padding, self.rank)
+        self.stride = self.kernel_size if stride is None else _each(stride, self.rank)
 
     def forward(self, x: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         return type(self).function(
@@ -271,7 +281,7 @@ class _MaxUnpool(Module):
 
     def extra_repr(self) -> str:
         text = str(self.kernel_size) + f", stride={self.stride}" * (self.stride != self.kernel_size)
-        return text + f", padding={self.padding}" * bool(self.padding)
+        return text + f", padding={self.padding}" * (self.padding != (0,) * self.rank)
 
 
 class MaxUnpool1d(_MaxUnpool):
@@ -300,6 +310,7 @@ class MaxUnpool1d(_MaxUnpool):
     """
 
     function = staticmethod(functional.max_unpool1d)
+    rank = 1
 
 
 class MaxUnpool2d(_MaxUnpool):
@@ -329,6 +340,7 @@ class MaxUnpool2d(_MaxUnpool):
     """
 
     function = staticmethod(functional.max_unpool2d)
+    rank = 2
 
 
 class MaxUnpool3d(_MaxUnpool):
@@ -357,6 +369,7 @@ class MaxUnpool3d(_MaxUnpool):
     """
 
     function = staticmethod(functional.max_unpool3d)
+    rank = 3
 
 
 class _LPPool(Module):

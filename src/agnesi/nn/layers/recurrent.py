@@ -29,7 +29,7 @@ from agnesi.nn.layers.cells import (
     recurrent_sizes,
     shares,
 )
-from agnesi.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from agnesi.nn.utils.rnn import PackedSequence
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import zeros
 from agnesi.ops.base.movement import expand_dims, squeeze, swapaxes
@@ -155,6 +155,13 @@ class RNNBase(Module):
             ))
         single = x.ndim == 2
         x = expand_dims(x, 1) if single else swapaxes(x, 0, 1) if self.batch_first else x
+        x, after = self._run(x, state, lengths, single)
+        if single:
+            return squeeze(x, 1), given_as(tuple(squeeze(s, 1) for s in after))
+        return swapaxes(x, 0, 1) if self.batch_first else x, given_as(after)
+
+    def _run(self, x: Tensor, state: Any, lengths: Any, single: bool) -> tuple[Tensor, State]:
+        """Outputs for (length, batch, features), and the last states of all layers."""
         before = self._first(x, state, single)
         live = None if lengths is None else self._live(x, lengths, single)
         x = x if live is None else where(live, x, 0)
@@ -163,19 +170,13 @@ class RNNBase(Module):
             if layer:
                 x = dropout(x, self.dropout, self.training)
             x = self._layer(x, layer, before, live, last)
-        after = tuple(stack(parts, 0) for parts in zip(*last, strict=True))
-        if single:
-            return squeeze(x, 1), given_as(tuple(squeeze(s, 1) for s in after))
-        return swapaxes(x, 0, 1) if self.batch_first else x, given_as(after)
+        return x, tuple(stack(parts, 0) for parts in zip(*last, strict=True))
 
     def _packed(self, x: PackedSequence, state: Any) -> Any:
         """Outputs packed as the inputs are."""
-        padded, _ = pad_packed_sequence(x, self.batch_first)
-        counts = x.lengths
-        outputs, last = self.forward(padded, state, counts)
-        packed = pack_padded_sequence(outputs, counts, self.batch_first,
-                                      x.sorted_indices is None)
-        return packed, last
+        padded, counts = x._filled()
+        outputs, last = self._run(padded, state, counts, single=False)
+        return x._with(outputs, counts), given_as(last)
 
     def _first(self, x: Tensor, state: Any, single: bool) -> State:
         """The first states of all layers, of shape (layers * directions, batch, hidden)."""

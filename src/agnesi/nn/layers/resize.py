@@ -23,7 +23,7 @@ class Upsample(Module):
     mode : str
         "nearest", "nearest-exact", "linear", "bilinear", "trilinear", "bicubic" or "area", as for
         :func:`agnesi.nn.functional.interpolate`.
-    align_corners : bool
+    align_corners : bool, optional
         Whether the first and last places, and not the borders of the images, lie upon each other;
         for modes that interpolate.
     recompute_scale_factor : bool, optional
@@ -46,7 +46,7 @@ class Upsample(Module):
     """
 
     def __init__(self, size: ShapeLike | None = None, scale_factor: Any = None,
-                 mode: str = "nearest", align_corners: bool = False,
+                 mode: str = "nearest", align_corners: bool | None = None,
                  recompute_scale_factor: bool | None = None) -> None:
         if (size is None) == (scale_factor is None):
             raise ValueError(at("Upsample: give the size wanted, or a scale_factor, and not both"))
@@ -61,7 +61,7 @@ class Upsample(Module):
     def extra_repr(self) -> str:
         shown = {"size": self.size, "scale_factor": self.scale_factor, "mode": repr(self.mode)}
         text = ", ".join(f"{n}={v}" for n, v in shown.items() if v is not None)
-        return text + ", align_corners=True" * self.align_corners
+        return text + ", align_corners=True" * bool(self.align_corners)
 
 
 class PixelShuffle(Module):

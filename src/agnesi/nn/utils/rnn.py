@@ -8,17 +8,31 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agnesi.api import functions as F
+from agnesi.core.ir.node import Node
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.op import typed
-from agnesi.core.support.errors import ShapeError, at
+from agnesi.core.support.errors import ShapeError, TraceError, at
 from agnesi.core.support.exports import shown as _shown
+from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
+from agnesi.core.valuedims import size_of
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.ensure import ensure
+from agnesi.ops.base.parameter_checks import demanded
 from agnesi.ops.neural.sequences import pad_sequence as pad_sequence
 from agnesi.ops.neural.sequences import unpad_sequence as unpad_sequence
 
 
-class PackedSequence(NamedTuple):
+class _Steps(NamedTuple):
+    """What packed sequences consist of."""
+
+    data: Tensor
+    batch_sizes: Tensor
+    sorted_indices: Tensor | None = None
+    unsorted_indices: Tensor | None = None
+
+
+class PackedSequence(_Steps):
     """Sequences by their steps: the first step of all, then the second of all that have one, ...
 
     Recurrent layers take and give them, as those whose ``lengths`` are told.
@@ -46,17 +60,36 @@ class PackedSequence(NamedTuple):
     (tensor([1, 3, 2]), tensor([2, 1]))
     """
 
-    data: Tensor
-    batch_sizes: Tensor
-    sorted_indices: Tensor | None = None
-    unsorted_indices: Tensor | None = None
+    #: While a program is traced: the padded sequences, (length, batch, ...) in their own order,
+    #: their lengths, and the node of the data that were made of them.
+    _padded: tuple[Tensor, Any, Node | None] | None = None
 
     @property
-    def lengths(self) -> np.ndarray:
-        """The length of each sequence, in their own order."""
+    def lengths(self) -> Any:
+        """The length of each sequence, in their own order: an array, computed ones as a tensor."""
+        if is_tracing():
+            return self._filled()[1]
         sizes = np.asarray(self.batch_sizes)
         found = (np.arange(int(sizes.max(initial=0)))[:, None] < sizes).sum(1)
         return found if self.unsorted_indices is None else found[np.asarray(self.unsorted_indices)]
+
+    def _filled(self) -> tuple[Tensor, Any]:
+        """The sequences as (length, batch, ...) in their own order, whatever lies behind their
+        ends, and their lengths."""
+        if self._padded is not None and self._padded[2] is self.data.node:
+            return self._padded[:2]
+        return _spread_computed(self) if is_tracing() else _spread(self)
+
+    def _keep(self, padded: Tensor, lengths: Any) -> None:
+        """Remember in a trace what the data were made of, until they are written."""
+        if is_tracing():
+            self._padded = padded, lengths, self.data.node
+
+    def _with(self, padded: Tensor, lengths: Any) -> PackedSequence:
+        """Other sequences of the same lengths, (length, batch, ...) in their own order."""
+        if isinstance(lengths, np.ndarray):
+            return pack_padded_sequence(padded, lengths, False, self.sorted_indices is None)
+        return _packed(padded, lengths, self.sorted_indices, self.unsorted_indices)
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
@@ -93,6 +126,31 @@ def _steps(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return live.sum(1), np.stack([step, row])
 
 
+def _packed(x: Tensor, lengths: Tensor, order: Tensor | None, back: Tensor | None
+            ) -> PackedSequence:
+    """Sequences (length, batch, ...) in their own order, of computed lengths, packed."""
+    rows, counts = (x, lengths) if order is None else (x[:, order], lengths[order])
+    live = F.less(F.expand_dims(F.arange(x.shape[0]), 1), counts)
+    sizes = F.sum(live, 1)
+    found = PackedSequence(rows[live], sizes[sizes > 0], order, back)
+    found._keep(x, lengths)
+    return found
+
+
+def _pack_computed(x: Tensor, lengths: Tensor, enforce_sorted: bool) -> PackedSequence:
+    """Sequences (length, batch, ...) whose lengths a compiled program computes, packed."""
+    name, longest = "pack_padded_sequence", x.shape[0]
+    lengths, = demanded(name, f"lengths lie between 1 and {longest}",
+                        lambda n: (n >= 1) & (n <= longest), lengths=lengths)
+    if enforce_sorted:
+        falling = F.all(lengths[1:] <= lengths[:-1])
+        lengths = ensure(lengths, falling, f"{name}: lengths do not fall; enforce_sorted=False "
+                                           "sorts the sequences")
+        return _packed(x, lengths, None, None)
+    order = F.argsort(-lengths, stable=True)
+    return _packed(x, lengths, order, invert_permutation(order))
+
+
 def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
                          enforce_sorted: bool = True) -> PackedSequence:
     """Pack sequences that are filled up to one length.
@@ -102,7 +160,8 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     input : Tensor
         (length, batch, ...), or (batch, length, ...) with ``batch_first``.
     lengths : array_like of int
-        Of each sequence, known before a compilation.
+        Of each sequence. Lists are known before a compilation; those in a tensor may be others in
+        each call of a compiled function.
     batch_first : bool
         Whether sequences lie along the first axis.
     enforce_sorted : bool
@@ -131,11 +190,17 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     >>> ag.nn.utils.rnn.pack_padded_sequence(x, [2, 1], batch_first=True).data
     tensor([1, 3, 2])
     """
-    x, counts = as_tensor(input), np.asarray(lengths)
+    x = as_tensor(input)
+    computed = is_tracing() and (isinstance(lengths, Tensor)
+                                 or any(isinstance(n, Tensor) for n in lengths))
+    counts = as_tensor(lengths) if computed else np.asarray(lengths)
     if x.ndim < 2 or counts.shape != (x.shape[0 if batch_first else 1],):
         raise ShapeError(at(f"pack_padded_sequence: {typed(x)} needs as many lengths as sequences, "
                             f"not {counts.shape}"))
-    longest = x.shape[1 if batch_first else 0]
+    x = F.swapaxes(x, 0, 1) if batch_first else x
+    if not isinstance(counts, np.ndarray):
+        return _pack_computed(x, counts, enforce_sorted)
+    longest = x.shape[0]
     if counts.size and (counts.min() < 1 or counts.max() > longest):
         raise ValueError(at(f"pack_padded_sequence: lengths lie between 1 and {longest}, not "
                             f"{counts.tolist()}"))
@@ -145,12 +210,12 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
                             "enforce_sorted=False sorts the sequences"))
     if not enforce_sorted:
         order = np.argsort(-counts, kind="stable")
-        counts = counts[order]
-    sizes, (step, row) = _steps(counts)
-    row = row if order is None else order[row]
-    data = x[row, step] if batch_first else x[step, row]
-    sorting = None if order is None else as_tensor(order)
-    return PackedSequence(data, as_tensor(sizes), sorting, invert_permutation(sorting))
+    sizes, (step, row) = _steps(counts if order is None else counts[order])
+    data = x[step, row if order is None else order[row]]
+    orders = () if order is None else (as_tensor(order), as_tensor(np.argsort(order)))
+    found = PackedSequence(data, as_tensor(sizes), *orders)
+    found._keep(x, counts)
+    return found
 
 
 def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False,
@@ -194,25 +259,46 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False,
     tensor([[1, 2],
             [3, 0]])
     """
-    lengths = sequence.lengths
-    longest = int(lengths.max(initial=0))
-    total = longest if total_length is None else total_length
-    if total < longest:
-        raise ValueError(at(f"pad_packed_sequence: total_length must be at least {longest}, not "
-                            f"{total}"))
-    begins = np.concatenate([[0], np.cumsum(np.asarray(sequence.batch_sizes))[:-1]])
-    rank = (np.arange(len(lengths)) if sequence.unsorted_indices is None
-            else np.asarray(sequence.unsorted_indices))
-    live = np.arange(total)[:, None] < lengths
-    places = np.zeros(live.shape, np.int64)
-    places[:longest] = begins[:, None] + rank
-    places = np.where(live, places, 0)
-    if batch_first:
-        live, places = live.T, places.T
-    data = sequence.data
-    shown = as_tensor(live.reshape(*live.shape, *(1,) * (data.ndim - 1)))
-    filler = as_tensor(np.asarray(padding_value, data.dtype))
-    return F.where(shown, data[places], filler), as_tensor(lengths)
+    x, lengths = sequence._filled()
+    name, known = "pad_packed_sequence", isinstance(lengths, np.ndarray)
+    if known and total_length is not None and total_length < lengths.max(initial=0):
+        raise ValueError(at(f"{name}: total_length must be at least {lengths.max()}, not "
+                            f"{total_length}"))
+    counts = as_tensor(lengths)
+    if not known and total_length is not None:
+        counts, = demanded(name, f"total_length must be at least the longest, not {total_length}",
+                           lambda n: n <= total_length, lengths=counts)
+    elif total_length is None:
+        x = x[: int(lengths.max(initial=0))] if known else x[F.arange(x.shape[0]) < F.max(counts)]
+    if total_length is not None:
+        short = max(total_length - x.shape[0], 0)
+        x = F.pad(x, [(0, short)] + [(0, 0)] * (x.ndim - 1))[:total_length]
+    live = F.less(F.expand_dims(F.arange(x.shape[0]), 1), counts)
+    live = F.reshape(live, (*live.shape, *(1,) * (x.ndim - 2)))
+    y = F.where(live, x, as_tensor(np.asarray(padding_value, x.dtype)))
+    return F.swapaxes(y, 0, 1) if batch_first else y, counts
+
+
+def _spread(packed: PackedSequence) -> tuple[Tensor, np.ndarray]:
+    """Known sequences as (length, batch, ...), with any of their steps behind their ends."""
+    lengths, sizes = packed.lengths, np.asarray(packed.batch_sizes)
+    begins = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    rank = (np.arange(len(lengths)) if packed.unsorted_indices is None
+            else np.asarray(packed.unsorted_indices))
+    live = np.arange(len(sizes))[:, None] < lengths
+    return packed.data[np.where(live, begins[:, None] + rank, 0)], lengths
+
+
+def _spread_computed(packed: PackedSequence) -> tuple[Tensor, Tensor]:
+    """The same of sequences whose lengths a compiled program computes."""
+    sizes, back = packed.batch_sizes, packed.unsorted_indices
+    batch = size_of(sizes[0]) if back is None else back.shape[0]
+    live = F.less(F.arange(batch), F.expand_dims(sizes, 1))
+    places = F.reshape(F.cumsum(F.ravel(live)), live.shape) - 1
+    lengths = F.sum(live, 0)
+    if back is not None:
+        live, places, lengths = live[:, back], places[:, back], lengths[back]
+    return packed.data[F.where(live, places, 0)], lengths
 
 
 def pack_sequence(sequences: Sequence[Any], enforce_sorted: bool = True) -> PackedSequence:
@@ -262,6 +348,11 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     list of Tensor
         In their own order, each of its length.
 
+    Raises
+    ------
+    TraceError
+        If a compiled program computes the lengths.
+
     See Also
     --------
     nn.utils.rnn.pack_sequence
@@ -273,8 +364,11 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     >>> ag.nn.utils.rnn.unpack_sequence(packed)
     [tensor([1, 2]), tensor([3])]
     """
-    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
-    return [row[:n] for row, n in zip(padded, np.asarray(lengths).tolist(), strict=True)]
+    padded, lengths = packed_sequences._filled()
+    if not isinstance(lengths, np.ndarray):
+        raise TraceError(at("unpack_sequence: lengths that a compiled program computes are none of "
+                            "several tensors; keep them padded, with pad_packed_sequence"))
+    return [padded[:n, i] for i, n in enumerate(lengths.tolist())]
 
 
 def __dir__() -> list[str]:

@@ -171,7 +171,7 @@ def _keys(d: np.ndarray, a: float) -> np.ndarray:
 # -- the function -------------------------------------------------------------------------------
 @public
 def interpolate(x: TensorLike, size: ShapeLike | None = None, scale_factor: Any = None,
-                mode: str = "nearest", align_corners: bool = False,
+                mode: str = "nearest", align_corners: bool | None = None,
                 recompute_scale_factor: bool | None = None, antialias: bool = False, *,
                 out: Tensor | None = None) -> Tensor:
     """Images of another size, by their nearest elements or between them (PyTorch's).
@@ -190,7 +190,7 @@ def interpolate(x: TensorLike, size: ShapeLike | None = None, scale_factor: Any 
         two and three axes: the element is on a straight line between those around it.  "bicubic",
         over two: on Keys' curve through four (1981, with -0.75).  "area": the mean of those that
         the place covers.
-    align_corners : bool
+    align_corners : bool, optional
         Whether the first and last places, and not the borders of the images, lie upon each other;
         for modes that interpolate.
     recompute_scale_factor : bool, optional

@@ -31,6 +31,7 @@ MODES = ("mean", "sum", "max")
 def embedding_bag(ids: TensorLike, weight: TensorLike, offsets: TensorLike | None = None, *,
                   mode: str = "mean", per_sample_weights: TensorLike | None = None,
                   padding_idx: int | None = None, sparse: bool = False,
+                  scale_grad_by_freq: bool = False,
                   out: Tensor | None = None) -> Tensor:
     """The mean, sum or maximum of the rows of ``weight`` in each bag (PyTorch's).
 
@@ -51,6 +52,8 @@ def embedding_bag(ids: TensorLike, weight: TensorLike, offsets: TensorLike | Non
     sparse : bool
         Whether ``backward`` gives the table a sparse gradient, as in
         :func:`agnesi.nn.functional.embedding`.
+    scale_grad_by_freq : bool
+        Whether the gradient of a row is divided by how often it is among ``ids``.
     out : Tensor, optional
         Takes the result: a tensor of its shape, of a dtype that holds it.
 
@@ -83,7 +86,8 @@ def embedding_bag(ids: TensorLike, weight: TensorLike, offsets: TensorLike | Non
     """
     ids, weight = as_index(ids), as_tensor(weight)
     _refuse(ids, offsets, mode, per_sample_weights)
-    found = embedding(ids, weight, padding_idx, sparse=sparse)
+    found = embedding(ids, weight, padding_idx, sparse=sparse,
+                      scale_grad_by_freq=scale_grad_by_freq)
     if per_sample_weights is not None:
         found = found * expand_dims(as_tensor(per_sample_weights, found.dtype), -1)
     if offsets is None and padding_idx is None and mode == "mean":

@@ -17,6 +17,7 @@ from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import filled
 from agnesi.ops.base.elements import IndexSum
 from agnesi.ops.base.gather_scatter import Gather, within
 from agnesi.ops.base.movement import expand_dims, reshape
@@ -30,10 +31,12 @@ class Lookup(Op):
     """Rows of the first operand by number; the row ``padding`` gets no gradient.
 
     The gradient of a table that is ``sparse`` names the rows in use, where ``backward`` takes it.
+    With ``by_frequency`` that of a row is divided by how often the row is in use.
     """
 
     padding: int | None = None
     sparse: bool = False
+    by_frequency: bool = False
     name = "embedding"
     keep_inputs = (1,)
 
@@ -48,9 +51,17 @@ class Lookup(Op):
         return weight.take(ids, 0)
 
     def vjp(self, g: Tensor, y: Tensor, weight: Tensor, ids: Tensor) -> tuple[Any, ...]:
+        if self.by_frequency:
+            g = g / expand_dims(cast(self._frequencies(ids, weight), g.dtype), -1)
         if self.sparse and not STATE.recording:
             return self._rows(g, weight, ids), None
         return apply(IndexSum((0,), 0, weight.shape), self._without_padding(g, ids), ids), None
+
+    def _frequencies(self, ids: Tensor, weight: Tensor) -> Tensor:
+        """How often each of the rows in use is in use."""
+        rows = (weight.shape[0],)
+        counts = apply(IndexSum((0,), 0, rows), filled(ids.shape, 1, np.dtype("int64")), ids)
+        return apply(Gather((0,), 0), counts, ids)
 
     def _rows(self, g: Tensor, weight: Tensor, ids: Tensor) -> COO:
         """The gradient by rows in use."""
@@ -80,7 +91,8 @@ class Lookup(Op):
 
 @public
 def embedding(ids: TensorLike, weight: TensorLike, padding_idx: int | None = None, *,
-              sparse: bool = False, out: Tensor | None = None) -> Tensor:
+              sparse: bool = False, scale_grad_by_freq: bool = False, out: Tensor | None = None
+              ) -> Tensor:
     """Rows of ``weight`` by number (PyTorch's); its gradient adds up in the rows that were used.
 
     Parameters
@@ -94,6 +106,8 @@ def embedding(ids: TensorLike, weight: TensorLike, padding_idx: int | None = Non
     sparse : bool
         Whether ``backward`` gives the table a sparse gradient, of the rows in use, which
         :class:`agnesi.optim.SparseAdam`, ``SGD`` and ``Adagrad`` take.
+    scale_grad_by_freq : bool
+        Whether ``backward`` divides the gradient of a row by how often it is among ``ids``.
     out : Tensor, optional
         Takes the result: a tensor of its shape, of a dtype that holds it.
 
@@ -129,4 +143,4 @@ def embedding(ids: TensorLike, weight: TensorLike, padding_idx: int | None = Non
         raise ShapeError(f"the table must be a matrix, not {typed(weight)}")
     if padding_idx is not None and padding_idx < 0:
         padding_idx += weight.shape[0]
-    return apply(Lookup(padding_idx, sparse), weight, ids)
+    return apply(Lookup(padding_idx, sparse, scale_grad_by_freq), weight, ids)

@@ -13,6 +13,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError, TraceError, typed
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
+from agnesi.core.valuedims import size_of
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.arith import conj, imag, real, sqrt
 from agnesi.ops.base.compare import isnan, logical_and, logical_not
@@ -25,7 +26,7 @@ from agnesi.ops.base.reduce import Axis, mean
 from agnesi.ops.base.reduce import max as greatest
 from agnesi.ops.base.reduce import min as least
 from agnesi.ops.base.reduce import sum as total
-from agnesi.ops.base.select import clip, where
+from agnesi.ops.base.select import clip, maximum, where
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.indexing.diagonal import diagonal
 from agnesi.ops.indexing.join import concat, stack
@@ -296,7 +297,7 @@ def bincount(x: TensorLike, /, weights: TensorLike | None = None, minlength: int
     minlength : int
         Least size of the result.
     length : int, optional
-        Its size; greater numbers are left out.  Needed while a graph is written.
+        Its size; greater numbers are left out.
     out : Tensor, optional
         Takes the result: a tensor of its shape, of a dtype that holds it.
 
@@ -312,7 +313,7 @@ def bincount(x: TensorLike, /, weights: TensorLike | None = None, minlength: int
     ShapeError
         If ``x`` is no vector of integers, or the weights are of another shape.
     TraceError
-        While a graph is written, without ``length``.
+        In the body of a loop or branch, and where examples of ``vmap`` differ, without ``length``.
 
     See Also
     --------
@@ -329,19 +330,11 @@ def bincount(x: TensorLike, /, weights: TensorLike | None = None, minlength: int
         raise ShapeError(f"the operand must be a vector of integers, not {typed(x)}")
     x = cast(x, dtypes.int64)
     if length is None:
-        length = _length(x, minlength)
+        longest = maximum(greatest(x, initial=-1) + 1, minlength)
+        length = size_of(longest, "the greatest number")
     if x.size:
         x = ensure(x, least(x) >= 0, "numbers to count must not be negative")
     return _counted(x, length, weights)
-
-
-def _length(x: Tensor, minlength: int) -> int:
-    if not is_known(x):
-        raise TraceError(
-            "the greatest number decides how long the result is, and is not known when the graph "
-            "is written; give the length: ag.bincount(x, length=n)"
-        )
-    return max(int(x.data.max(initial=-1)) + 1, minlength)
 
 
 def _counted(x: Tensor, length: int, weights: Any) -> Tensor:
