@@ -1,4 +1,4 @@
-"""What there is to do from a shell: ``agnesi cache show``, ``agnesi launch -n 2 train.py``."""
+"""The command line: ``agnesi cache show``, ``agnesi launch -n 2 train.py``."""
 
 from __future__ import annotations
 

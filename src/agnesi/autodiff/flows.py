@@ -1,4 +1,4 @@
-"""What flows where in the bodies of loops and branches, and the variables to derive them with."""
+"""Data flow in the bodies of loops and branches, and the variables to differentiate them with."""
 
 from __future__ import annotations
 

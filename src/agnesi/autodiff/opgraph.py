@@ -33,7 +33,7 @@ Rule = Callable[..., Any]
 
 @record
 class GraphOp(Op):
-    """What a body computes, as one operation; ``own`` holds derivatives that replace its own."""
+    """A body as one operation; ``own`` holds derivatives that replace its own."""
 
     body: Body
     title: str

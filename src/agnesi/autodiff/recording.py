@@ -1,4 +1,4 @@
-"""What is recorded, and what is cut off: no_grad, enable_grad, detach, unchain_backward."""
+"""Turn the recording of gradients on and off: no_grad, enable_grad, detach, unchain_backward."""
 
 from __future__ import annotations
 

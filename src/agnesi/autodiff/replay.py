@@ -50,7 +50,7 @@ def replayed(outputs: Sequence[Node], places: Mapping[Node, Tensor]) -> list[Ten
 
 
 class _Replay:
-    """What has been computed anew."""
+    """The values that a replay has computed anew, by node."""
 
     def __init__(self, places: Mapping[Node, Tensor]) -> None:
         self._done: dict[Node, Any] = dict(places)
@@ -62,7 +62,7 @@ class _Replay:
                 raise ShapeError(at(f"cannot replace {typed(node)} by {typed(t)}: shapes differ"))
 
     def tensor(self, node: Node) -> Any:
-        """What a node is now; a tuple for an operation of several results."""
+        """Return the present value of a node; a tuple for an operation of several results."""
         for n in toposort([node], self._done.__contains__):
             if n not in self._done:
                 self._done[n] = _leaf(n) if n.op is None else self._applied(n)

@@ -1,4 +1,4 @@
-"""What derivative rules give; what those of users give is checked."""
+"""Call derivative rules, and check the results of those that users wrote."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def emit_control(b: Builder, kernel: Loop | Branch, steps: Sequence[Sequence[Ste
 
 
 class _Emitter:
-    """What is shared by the emitters of loops and branches."""
+    """The common part of the emitters of loops and branches."""
 
     def __init__(self, b: Builder, run: Runner, outer: Outer) -> None:
         self.b = b

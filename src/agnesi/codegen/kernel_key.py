@@ -1,4 +1,4 @@
-"""What the code of a kernel depends on, as a key: kernels of equal keys get one function."""
+"""The key of a kernel's code: kernels of equal keys share one function."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from agnesi.core.ir.kernels import Foreign, Kernel, nested
 
 
 def left_by(kernels: Sequence[Kernel]) -> list[str]:
-    """What is called where the program stops before its end."""
+    """Return the functions to call where the program stops before its end."""
     calls = [k.call for k in nested(kernels) if isinstance(k, Foreign)]
     return [*dict.fromkeys(c.leave for c in calls if isinstance(c, Call) and c.leave)]
 

@@ -76,7 +76,7 @@ def get_num_threads() -> int:
 
 @higher
 def memory_stats(*, reset_peak: bool = False) -> dict[str, int]:
-    """What the pool holds, from which compiled functions and large results take memory.
+    """Return the sizes of the pool from which compiled functions and large results take memory.
 
     Temporaries of a call come from the pool and go back to it, so functions share them, and a
     second call allocates nothing.
@@ -199,7 +199,8 @@ def clear_cache() -> int:
 
 
 def cache_report() -> str:
-    """What the compile cache on disk holds, as text, and which files are not read, and why.
+    """Return the contents of the compile cache on disk as text, and which files are not read, and
+    why.
 
     ``python -m agnesi cache show`` prints it.
 

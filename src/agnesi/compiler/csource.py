@@ -176,7 +176,7 @@ def compiled(text: str, name: str) -> tuple[int, Any]:
 
 
 def _format_messages(text: str) -> str:
-    """What a compiler says, errors first, without what is not the user's."""
+    """Return a compiler's messages about the user's code, errors first."""
     lines = [line for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if ": error:" in line or ": fatal error:" in line]
     return "\n".join(f"  {line}" for line in (errors or lines)[:10])

@@ -206,7 +206,7 @@ class Function(Direct, Inspectable):
         return (results[0] if self._single else results) if results else None
 
     def _told_sizes(self, values: Sequence[Any]) -> list[Any]:
-        """What values tell about sizes, as scalars of the graph around."""
+        """Return the sizes that depend on values, as scalars of the graph around."""
         counts = iter(() if self._counter is None else self._counter.dispatch(*values))
         return [values[i] if i >= 0 else next(counts) for d, i in zip(
             self._sizes, self._places, strict=True) if isinstance(d, ValueDim)]

@@ -111,7 +111,8 @@ class Inputs:
         return self.names[k] or f"number {k}"
 
     def ordered(self, owner: str, args: Sequence[Any], keywords: dict[str, Any]) -> list[Any]:
-        """What compiled code gets for a call; values for remembered inputs are noted.
+        """Return the arguments of a call in the order of the code; values of remembered inputs are
+        noted.
 
         Raises
         ------

@@ -41,7 +41,9 @@ _KEPT, BEFORE = 64, 3
 
 
 class Regions:
-    """What was compiled of one function, by the types of operands and of what it reads besides."""
+    """The compiled regions of one function, by the types of operands and of other values that it
+    reads.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -108,7 +110,9 @@ def _tensors(leaves: Sequence[Any], places: tuple[int, ...] | None) -> list[Tens
 
 
 def _type(x: Any) -> Any:
-    """What a region is made for: a tensor's type, or a plain value; None for all else."""
+    """Return the type that a region is made for: a tensor's type, or a plain value; None for all
+    else.
+    """
     if type(x) is Tensor:
         data = x.data
         return None if data is None else (data.shape, data.dtype.char, x.requires_grad)
@@ -184,7 +188,9 @@ class Region:
 
 
 class Outer:
-    """What a region reads besides its operands, as compiled code takes it: without gradients."""
+    """The values that a region reads besides its operands, as compiled code takes them: without
+    gradients.
+    """
 
     __slots__ = ("_data", "_flags", "bare", "tensors")
 
@@ -234,7 +240,7 @@ class _Backward:
             raise UnsuitedError
 
     def saved(self, ends: Sequence[Node]) -> list[Node]:
-        """What the backward half reads of the forward one."""
+        """Return the values of the forward half that the backward one reads."""
         late = {c.node for c in self.cotangents if c is not None}
         order = toposort(self.gradients)
         for node in order:

@@ -1,4 +1,4 @@
-"""What parameters of public functions accept, as types: the words that signatures use."""
+"""Types of the parameters of public functions: the words that signatures use."""
 
 from __future__ import annotations
 

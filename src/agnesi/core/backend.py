@@ -1,4 +1,4 @@
-"""What runs programs on a device: protocols for the compiler and for tensors, and the table of all.
+"""Protocols of devices, for the compiler and for tensors, and the table of all devices.
 
 A backend is a value that the compiler is given; each is a folder of ``compiler/devices``, whose
 ``__init__`` lists them.  Code is made for its target, kept under its key, loaded, bound to the
@@ -65,18 +65,21 @@ class Bound(Protocol):
 
 
 class Backend(Protocol):
-    """What makes code for a target and runs it on a device."""
+    """A code generator for a target, and the runtime that executes its code on a device."""
 
     @property
     def target(self) -> Target:
-        """What code is made for."""
+        """The target that code is made for."""
 
     def key(self) -> str:
-        """What a program's code depends on beside the graph, in the key of the compile cache."""
+        """Return the part of the compile cache's key that stands for the target and the code
+        generator.
+        """
 
     def begin(self, optimize: int) -> Any:
-        """What generates code for parts of a program while others are written; None where parts
-        cannot be compiled alone."""
+        """Return a compiler of parts of a program that works while others are emitted; None where
+        parts cannot be compiled alone.
+        """
 
     def emit(self, kernels: Sequence[Any], *, ahead: Any, **keywords: Any
              ) -> tuple[str, list[Any]]:

@@ -65,7 +65,7 @@ class device(str):  # noqa: N801 - used as a function
 
     @property
     def type(self) -> str:
-        """What kind of device it is."""
+        """The kind of device, as PyTorch names it."""
         return str(self)
 
     def __repr__(self) -> str:

@@ -101,7 +101,8 @@ def _entered(error: Exception, code: Any) -> bool:
 
 
 def _name(function: Any, args: tuple[Any, ...]) -> str:
-    """What users call: a class by its name, a method without the class that it comes from."""
+    """Return the name that users call: of a class, or of a method without the class it comes from.
+    """
     if function.__name__ not in _CONSTRUCTORS:
         return str(function.__qualname__)
     made = args[0] if args else None

@@ -1,4 +1,5 @@
-"""What an operation declares.  One operation, one place: see the files under ``ops/``."""
+"""The base class of operations: all that is known of one is declared in one place under ``ops/``.
+"""
 
 from __future__ import annotations
 

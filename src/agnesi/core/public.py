@@ -1,4 +1,4 @@
-"""What public functions wear: errors in the user's words, and ``out=``."""
+"""Decorators of public functions: errors in the user's words, and ``out=``."""
 
 from __future__ import annotations
 

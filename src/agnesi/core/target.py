@@ -1,4 +1,4 @@
-"""What code is made for, as a value: a processor or device, its sizes, and what work costs there.
+"""The target of code generation, as a value: a processor or device, its sizes, and costs of work.
 
 Scheduling, code generation, the compiler and the runtime are given a target and ask nothing else
 about the machine (``core/support/host.py`` alone looks at the one that this process runs on).  A

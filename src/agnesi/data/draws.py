@@ -11,7 +11,7 @@ import numpy as np
 
 
 class _Batch(threading.local):
-    """What a thread makes now: the seed of its batch, and the generator once it was asked for."""
+    """The batch that a thread makes now: its seed, and the generator once it was asked for."""
 
     seed: tuple[int, ...] | None = None
     generator: np.random.Generator | None = None

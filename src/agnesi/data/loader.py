@@ -224,7 +224,7 @@ class DataLoader:
         self._words, self._batch = None, 0
 
     def _tasks(self, words: np.ndarray, first: int) -> Iterator[Task]:
-        """What there is to do in an epoch from some batch on."""
+        """Yield the work of an epoch, from some batch on."""
         seed = int(words[0]), int(words[1])
         batches = self._batches(words)
         if isinstance(batches, Iterator):

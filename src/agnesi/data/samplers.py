@@ -306,7 +306,7 @@ def shuffled(count: int, generator: Generator) -> np.ndarray:
 
 
 def ordered(sampler: Any, generator: Generator) -> Any:
-    """What a sampler gives for one epoch; of an iterable, an iterator."""
+    """Return a sampler's indices of one epoch; of an iterable, an iterator."""
     return sampler.order(generator) if isinstance(sampler, Sampler) else iter(sampler)
 
 

@@ -1,4 +1,4 @@
-"""What a worker process of a loader does: it makes batches until nobody asks for more."""
+"""The worker process of a loader: it makes batches until nobody asks for more."""
 
 from __future__ import annotations
 

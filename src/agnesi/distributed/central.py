@@ -27,7 +27,7 @@ _LOCKED = 1 << 40  # the byte whose lock is for who changes anything
 
 
 class Rule:
-    """What happens when a worker meets the centre; a subclass says it in :meth:`exchange`.
+    """The update when a worker meets the centre; a subclass defines it in :meth:`exchange`.
 
     Examples
     --------
@@ -65,7 +65,8 @@ class Rule:
 
 
 class ASGD(Rule):
-    """What a worker has gained since the last exchange goes to the centre, which it then takes.
+    """The worker sends its change since the last exchange to the centre, and takes the centre's
+    values.
 
     As in Downpour: ``centre += local - last``, ``local = centre``.
 

@@ -1,4 +1,4 @@
-"""What processes do together with tensors: reduce, gather, scatter, exchange, send."""
+"""Collective operations on tensors: reduce, gather, scatter, exchange, send."""
 
 from __future__ import annotations
 

@@ -180,8 +180,9 @@ class Group:
         return native.Checker(answers.send)
 
     def _asked(self) -> Generator[int, int, None]:
-        """What native code asks: a generator, as errors of handlers of signals are raised at the
-        beginning of a function too, where nobody could keep them."""
+        """Return the answer of native code from a generator, as errors of signal handlers are
+        raised at the beginning of a function too, where nobody could keep them.
+        """
         told = 0
         while True:
             try:
@@ -275,7 +276,7 @@ class Group:
         return reason
 
     def _theirs(self, peer: int) -> str:
-        """What a process says that it sends."""
+        """Return the description that a process gives of what it sends."""
         s = self.segment
         number = s.word(s.control(self.rank) + native.RECEIVING)
         room = 2 * (s.letter + native.LETTER) + native.BOX
@@ -348,7 +349,7 @@ def _address(function: Any) -> int:
 
 
 def _why() -> str:
-    """What the last failure was; errors of handlers of signals are raised again."""
+    """Return the last failure; errors of handlers of signals are raised again."""
     if not _failure:
         return ("the group of processes is closed, or another thread is in one of its collectives, "
                 "which must have one order")

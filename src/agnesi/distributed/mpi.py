@@ -131,7 +131,7 @@ class MPIGroup(Group):
         return self._sides(self._from_all(mine))
 
     def _from_all(self, text: str) -> list[str]:
-        """What each process says; who does not within the time for waiting has said nothing."""
+        """Return each process's message; empty for those that sent none in time."""
         mine = np.zeros(_SAID_BYTES, np.uint8)
         data = text.encode()[:_SAID_BYTES]
         mine[: len(data)] = np.frombuffer(data, np.uint8)

@@ -88,7 +88,9 @@ class Collective(Op):
         return KINDS.index(self.kind), how, agreed, self.peer, x.dtype.itemsize, n
 
     def _text(self, x: Any) -> bytes:
-        """What others are shown: label and dtype, then the line; its end, where it is long."""
+        """Return the text that other processes see: label and dtype, then the line; its end, where
+        it is long.
+        """
         return shown_text(f"{self.label()} {x.dtype}", self.line)
 
     def perform(self, token: np.ndarray, x: np.ndarray) -> Any:

@@ -84,7 +84,7 @@ class Begin(Op):
 
 @record
 class Finish(Op):
-    """What was begun is done: the row, where the result is, and its number keep their memory."""
+    """Ends a collective that was begun: its row and the result keep their memory until then."""
 
     group: int
     name = "collective_finish"
@@ -125,7 +125,7 @@ class Pending:
         self._given = x, ticket
 
     def result(self) -> Tensor:
-        """What all processes have found; the program waits for it here, or later."""
+        """The result of all processes; the program waits for it here, or later."""
         if self._beside is None:
             return self._found
         x, ticket = self._given

@@ -34,7 +34,7 @@ _HALF = np.dtype("float16")
 
 
 class DataParallel(Shares):
-    """What :func:`data_parallel` returns."""
+    """The result of :func:`data_parallel`."""
 
     def __init__(self, model: Module, optimizer: Optimizer, group: Group, bucket_bytes: int,
                  compress: bool, share_batch_norm: bool, overlap: bool) -> None:

@@ -159,7 +159,7 @@ class RayWorkers:
 
 
 class _Member:
-    """What runs in an actor."""
+    """The object that runs in an actor."""
 
     def __init__(self, rank: int, count: int, threads: int, timeout: float) -> None:
         self.rank, self.count, self.timeout = rank, count, timeout

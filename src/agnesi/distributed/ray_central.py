@@ -121,7 +121,7 @@ class RayCentral:
 
 
 class _Server:
-    """What runs in the actor, one call after another."""
+    """The object that runs in the server's actor, one call after another."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule

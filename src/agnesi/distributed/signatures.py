@@ -1,4 +1,4 @@
-"""What processes write down about what they do and wait for, where others read it."""
+"""Signatures of collective calls, written where other processes read and compare them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from agnesi.distributed.memory import Segment
 
 
 def shown_text(first: str, line: str) -> bytes:
-    """What others are shown: an operation, then a line; its end, where it is long."""
+    """Return the text that other processes see: an operation, then a line; its end, where it is
+    long.
+    """
     head, tail = f"{first}\n".encode(), line.encode()
     room = native.TEXT_BYTES - 1 - len(head)
     return head + (tail if len(tail) <= room else b"..." + tail[3 - room:])
 
 
 def signature(s: Segment, place: int) -> str:
-    """What is written at a place: operation, dtype, shape and line; empty where nothing is."""
+    """Return the signature at a place: operation, dtype, shape and line; empty where nothing was
+    written.
+    """
     ndim = s.word(place + 32)
     shape = ", ".join(str(s.word(place + 40 + 8 * i)) for i in range(ndim))
     name, _, line = s.text(place + native.TEXT, native.TEXT_BYTES).partition("\n")

@@ -224,7 +224,7 @@ class Workers:
 
 
 def serve(end: Connection, rank: int, count: int, threads: int, timeout: float) -> None:
-    """What a worker does: calls until there is nothing more to call."""
+    """Run a worker: make calls until there are no more."""
     set_num_threads(threads)
     while True:
         try:

@@ -205,7 +205,8 @@ class Zero(Shares):
         self.optimizer.load_state_dict(mine)
 
     def own_state(self) -> dict[str, np.ndarray]:
-        """What only this process keeps: its shards, and its part of what the optimizer remembers.
+        """Return the state that only this process keeps: its shards, and their part of the
+        optimizer's slots.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What all distributions have: shapes, draws, densities, moments, and checks of what they get."""
+"""The base of all distributions: shapes, draws, densities, moments, checks of parameters."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Transform:
         return self._call(as_tensor(x))
 
     def inv(self, y: Any) -> Tensor:
-        """What is taken to a value.
+        """The inverse transform.
 
         Parameters
         ----------

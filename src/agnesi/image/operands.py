@@ -1,4 +1,4 @@
-"""What functions of images take."""
+"""Conversion and checks of the operands of image functions."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def nodes_of(what: Any) -> tuple[list[Node], list[Node]]:
 
 
 def described(node: Node) -> str:
-    """What a node is, without its inputs: an operation, a constant, an input."""
+    """Return the text of a node without its inputs: an operation, a constant, an input."""
     if node.op is not None:
         label: str = node.op.label()
         return label

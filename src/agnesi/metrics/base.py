@@ -1,4 +1,4 @@
-"""What all metrics share: sums that batches are added to, in place, eagerly or compiled."""
+"""The base of all metrics: sums that batches are added to in place, eagerly or compiled."""
 
 from __future__ import annotations
 

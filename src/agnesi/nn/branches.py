@@ -241,7 +241,7 @@ class Graph(Module):
         return order
 
     def forward(self, *inputs: Any, state: Mapping[str, Any] | None = None) -> Any:
-        """What the outputs are; with delayed nodes a pair of it and the next state.
+        """Return the outputs; with delayed nodes a pair of them and the next state.
 
         Parameters
         ----------

@@ -201,7 +201,8 @@ class MixtureOfExperts(Module):
         return sum_of(stack(results, -1) * expand_dims(weights, -2), -1)
 
     def balance(self, x: Tensor) -> Tensor:
-        """What is added to a loss so that experts get equal shares of rows (Fedus et al., 2021).
+        """Return the load-balancing loss that gives experts equal shares of rows (Fedus et al.,
+        2021).
 
         Parameters
         ----------

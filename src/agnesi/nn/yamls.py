@@ -56,7 +56,7 @@ def _uncommented(line: str) -> str:
 
 
 def _block(lines: list[Any], i: int, indent: int) -> tuple[Any, int]:
-    """What begins at a line, and the line behind it."""
+    """Return the value that begins at a line, and the number of the line behind it."""
     text = lines[i][1]
     if text.startswith("- ") or text == "-":
         return _list(lines, i, indent)

@@ -1,4 +1,4 @@
-"""What all optimizers share: parameters, their slots, and the step."""
+"""The base of all optimizers: parameters, their slots, and the step."""
 
 from __future__ import annotations
 
@@ -154,12 +154,12 @@ class Optimizer:
     # -- groups ---------------------------------------------------------------------------
     @property
     def parameters(self) -> list[Tensor]:
-        """What is optimised, in all groups."""
+        """The parameters of all groups."""
         return [p for part in self.parts for p in part.own_parameters]
 
     @property
     def slots(self) -> dict[str, list[Tensor]]:
-        """What is remembered for each parameter, by name; groups that have no such slot aside."""
+        """The state of each parameter, by name; groups that have no such slot aside."""
         names = dict.fromkeys(name for part in self.parts for name in part.own_slots)
         return {name: [t for part in self.parts for t in part.own_slots.get(name, ())]
                 for name in names}
@@ -264,7 +264,7 @@ class Optimizer:
         return tuple(p.shape)
 
     def begin(self) -> tuple[Any, ...]:
-        """What the updates of one step have in common, computed once for all parameters.
+        """Return values that the updates of one step share, computed once for all parameters.
 
         Returns
         -------

@@ -1,4 +1,6 @@
-"""What users' rules give, checked: types, inputs and outputs stay, and errors tell the rule."""
+"""Check the results of users' rewrite rules: types, inputs and outputs stay, and errors name the
+rule.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a value can be: bounds that hold for all finite inputs, in exact arithmetic.
+"""Interval analysis: bounds of values that hold for all finite inputs, in exact arithmetic.
 
 Rules whose replacement has a number where the original has none ask here whether there is such a
 case (R. E. Moore, Interval Analysis, 1966).

@@ -30,7 +30,7 @@ _AT_SECURE = 23
 
 
 class DistrustError(OSError):
-    """What a folder or file is not used for, as text."""
+    """The reason why a folder or file is not used, as text."""
 
 
 def path() -> str:

@@ -1,4 +1,5 @@
-"""What native code compares before each call: words of memory, entries of dicts, items of lists.
+"""Guards that native code compares before each call: words of memory, entries of dicts, items of
+lists.
 
 The table is apart from the functions bound to it, which are several, so that it can be filled anew:
 a number may have been replaced by an equal one.

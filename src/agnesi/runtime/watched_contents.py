@@ -35,7 +35,8 @@ _MAX_ELEMENTS = 1 << 12
 
 
 def container_words(container: Any, held: Sequence[Any]) -> list[Any]:
-    """What tells that a set, deque, OrderedDict or bytearray holds the same."""
+    """Return the words of memory that show whether a set, deque, OrderedDict or bytearray changed.
+    """
     if len(container) > _MAX_ELEMENTS:
         return []
     if isinstance(container, set):

@@ -153,7 +153,7 @@ def _reader(file: TensorFile, later: bool) -> Any:
 
 
 def _described(file: TensorFile) -> dict[str, Any]:
-    """What a checkpoint says of its parts."""
+    """Return a checkpoint's description of its parts."""
     text = file.metadata.get(KEY)
     if text is None:
         raise refusal(file.name, "is no checkpoint, but tensors only; saving.load_file reads them")

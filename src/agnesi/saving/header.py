@@ -47,7 +47,8 @@ class Entry(NamedTuple):
 
 
 class Header(NamedTuple):
-    """What a file has: tensors by name, texts by name, and where the tensors' bytes begin."""
+    """The header of a file: tensors by name, texts by name, and the offset of the tensors' bytes.
+    """
 
     entries: dict[str, Entry]
     metadata: dict[str, str]

@@ -50,7 +50,8 @@ def _kept(value: Any, path: str, tensors: dict[str, Any]) -> str | list[str]:
 
 
 def put_together(told: Any, read: Callable[[str], Any]) -> Any:
-    """What :func:`taken_apart` took apart; ``read`` gives an array_like by its name.
+    """Return the object that :func:`taken_apart` took apart; ``read`` returns an array_like by its
+    name.
 
     Raises ValueError where the JSON is not such.
     """

@@ -1,4 +1,6 @@
-"""What passes work on: a graph on its way to kernels in order, with memory."""
+"""The state of scheduling, which passes change: a graph on its way to kernels in order, with
+memory.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all estimators share: their options, the loop over batches, and what it changes."""
+"""The base of all estimators: their options, the loop over batches, and fitted attributes."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ class Estimator(BaseEstimator):
 
     # -- using ----------------------------------------------------------------------------
     def _outputs(self, X: Any, module: nn.Module | None = None) -> np.ndarray:
-        """What a module gives for rows, in evaluation mode."""
+        """Return a module's results for rows, in evaluation mode."""
         module = module or self.module_
         module.eval()
         with no_grad():
@@ -249,7 +249,7 @@ class Estimator(BaseEstimator):
         return np.concatenate(parts)
 
     def _predicted(self, X: Any, part: str = "") -> np.ndarray:
-        """What the module, or a part of it, gives for data of a user."""
+        """Return the results of the module, or of a part of it, for data of a user."""
         check_is_fitted(self, "module_")
         X = self._rows(X, reset=False)
         dtype = next((p.dtype for p in self.module_.parameters()), X.dtype)

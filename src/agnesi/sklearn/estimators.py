@@ -432,7 +432,7 @@ class Regressor(RegressorMixin, Estimator):
         return self._run(X, y, sample_weight, hasattr(self, "module_"), 1)
 
     def predict(self, X: Any) -> np.ndarray:
-        """What the module gives.
+        """Return the module's results.
 
         Parameters
         ----------

@@ -236,7 +236,7 @@ def _sums_of_products() -> Iterator[tuple[str, Case]]:
 
 
 def _of_16_bits() -> Iterator[tuple[str, Case]]:
-    """What adds up or moves numbers of 16 bits; sums are float32, rounded once."""
+    """Yield operations that sum or move numbers of 16 bits; sums are float32, rounded once."""
     image, filters = _uniform(20, (2, 4, 7, 6), (-1, 1)), _uniform(21, (3, 4, 3, 2), (-1, 1))
     many, other = _uniform(22, (5, 300), (-1, 2)), _uniform(23, (300, 4), (-1, 1))
     functions: dict[str, tuple[Callable[..., Tensor], Operands]] = {

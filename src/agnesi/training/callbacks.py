@@ -77,7 +77,7 @@ class Callback:
         """
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint keeps of it.
+        """Return the callback's part of a checkpoint.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What epochs told: rows of numbers, as curves in the terminal or in a plot."""
+"""The history of a training: rows of numbers by epoch, as curves in the terminal or in a plot."""
 
 from __future__ import annotations
 

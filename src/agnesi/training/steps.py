@@ -1,4 +1,4 @@
-"""What one step computes: the functions that a trainer compiles."""
+"""The step functions that a trainer compiles."""
 
 from __future__ import annotations
 

@@ -357,7 +357,7 @@ class Trainer:
 
     # -- going on -------------------------------------------------------------------------
     def parts(self) -> dict[str, Any]:
-        """What a checkpoint of this training consists of, by name.
+        """Return the contents of a checkpoint of this training, by name.
 
         Returns
         -------

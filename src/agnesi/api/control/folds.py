@@ -12,7 +12,8 @@ from agnesi.core.keywords import strict
 @strict
 def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None,
            go_backwards: bool = False) -> tuple[Any, dict[Any, Any]]:
-    """What a :func:`symbolic.scan` over the rows of sequences ends with; no rows are kept.
+    """Return the last carry of a :func:`symbolic.scan` over the rows of sequences; no rows are
+    kept.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ class _Growing:
         return tuple(leaves[k] for k in self.kept), rows
 
     def _appended(self, k: int, new: Tensor) -> Tensor:
-        """What is behind the carry in its next value."""
+        """Return the part of the next carry that lies behind the present one."""
         parts: list[Node] = []
         node = current(new)
         while node is not self.free[k] and node.op is not None and (

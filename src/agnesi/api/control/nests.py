@@ -88,7 +88,9 @@ def changes(tensors: Sequence[Tensor]) -> list[int]:
 
 
 def changes_fixed(owner: str) -> TraceError:
-    """What a body did to what it was given, which no other step would see in a graph."""
+    """Return the changes that a body made to its arguments, which no other step would see in a
+    graph.
+    """
     return TraceError(
         at(f"{owner}: the body changes a row or non-sequence in place; change a copy of it")
     )
@@ -206,7 +208,7 @@ def widened(carry: Nest, dtypes: Sequence[Any]) -> None:
 
 
 def call_user_function(owner: str, form: str, f: Any, *args: Any) -> Any:
-    """What a user's function gives; where it cannot be called, the error tells how it is."""
+    """Call a user's function; where it cannot be called, the error names its parameters."""
     return call_user(f, args, {}, owner, form)
 
 

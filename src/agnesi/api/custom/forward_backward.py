@@ -111,7 +111,7 @@ class Function:
 
     @property
     def gradients(self) -> Arrays:
-        """What has been added up for each of them."""
+        """Return the sum of the gradients of each."""
         return tuple(getattr(self, n) for n in self.gradient_names)
 
     def __call__(self, *inputs: Any) -> Any:

@@ -259,7 +259,7 @@ def _own(y: np.ndarray, xs: tuple[np.ndarray, ...]) -> np.ndarray:
 
 
 class CustomFunction:
-    """What :func:`op` makes of a function: call it with tensors, arrays or numbers."""
+    """The result of :func:`op`: call it with tensors, arrays or numbers."""
 
     __name__: str
     __qualname__: str

@@ -1,4 +1,4 @@
-"""What the distributions share: shapes, dtypes, noise."""
+"""Shapes, dtypes and noise of random draws, for all distributions."""
 
 from __future__ import annotations
 

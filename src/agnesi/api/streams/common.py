@@ -1,4 +1,4 @@
-"""What streams have in common: variables that know where their numbers come from."""
+"""The common part of random streams: variables that know the stream their draws come from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every kind of stream draws by its own uniform and normal numbers, with NumPy's names."""
+"""Draws that every kind of stream makes of its own uniform and normal numbers, by NumPy's names."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Simple(Streams):
         return found
 
     def shuffle(self, x: TensorLike) -> RandomVariable:
-        """What lies along the first axis in random order, as a new variable.
+        """Return a new variable with the entries along the first axis in random order.
 
         Parameters
         ----------

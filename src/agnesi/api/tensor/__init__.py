@@ -1,4 +1,4 @@
-"""What a tensor can do as a Python object: operators, methods, protocols of NumPy and DLPack, text.
+"""A tensor as a Python object: operators, methods, protocols of NumPy and DLPack, text.
 
 In: the functions of ``ops``. Out: methods that are bound to ``Tensor`` when the package is
 imported, by the table in ``methods``.

@@ -1,4 +1,4 @@
-"""What universal functions of NumPy can do beside a call: fold, accumulate, outer, at, reduceat.
+"""Methods of NumPy's universal functions: reduce, accumulate, outer, at, reduceat.
 
 Operations with a reduction of their own take it; associative ones are folded by halves, others from
 the first element to the last in a loop.

@@ -1,4 +1,4 @@
-"""What to write where Python asks a tensor for a value that does not exist yet, or any more.
+"""Advice in errors for Python code that needs the value of a symbolic or deleted tensor.
 
 The advice follows from what the user's line does with the value, which its syntax tells, and from
 who runs the line: ``jit``, ``vmap``, a loop's body, or nobody but the user, in a declared graph.
@@ -88,8 +88,9 @@ _OF_MANY = {"and": "and", "chain": "chain", "max(": "max(", "min(": "min(", "sor
 
 
 def of_many(use: str) -> str:
-    """What to write where one value is needed and a tensor has more or fewer, as the end of a
-    message."""
+    """Return the advice where one value is needed and a tensor has more or fewer, as the end of a
+    message.
+    """
     if use != "bool()":
         return "; index it first, or reduce it, as with .sum() or .mean()"
     advice = _INSTEAD.get(_OF_MANY.get(_syntax(is_condition=True), ""), "")
@@ -98,7 +99,7 @@ def of_many(use: str) -> str:
 
 # -- what the user's line does -----------------------------------------------------------------
 def _advice(use: str) -> str:
-    """What to write where a value is used so, as a sentence."""
+    """Return, as a sentence, the code to write for such a use of a value."""
     found = _INSTEAD.get(_USES.get(use) or _syntax(use == "bool()"), "")
     if not found:
         found = {"bool()": _CHOOSE, "use as an index": _INSTEAD["index"]}.get(
@@ -107,7 +108,7 @@ def _advice(use: str) -> str:
 
 
 def _syntax(is_condition: bool) -> str:
-    """What the user's line does with the value, or the condition: a key of ``_INSTEAD``, or "".
+    """Return how the user's line uses the value or the condition: a key of ``_INSTEAD``, or "".
 
     What Python evaluates is the condition itself, its parent decides; calls are those whose
     argument it is.

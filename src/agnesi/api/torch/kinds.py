@@ -62,7 +62,7 @@ def typed_tensor(kind: np.dtype, data: tuple[Any, ...]) -> Tensor:
 
 
 def usual_tensor(*data: Any, device: Any = None) -> Tensor:
-    """What ``Tensor(...)`` makes: a tensor of ``config.default_float``."""
+    """Make a tensor of ``config.default_float``: ``Tensor(...)``."""
     on_host(device)
     return typed_tensor(dtypes.as_dtype(config.default_float), data)
 

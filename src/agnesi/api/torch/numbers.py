@@ -43,7 +43,7 @@ class MinMax(NamedTuple):
 @torch(_LIKE, "trunc, modf",
        ">>> ag.frac(ag.tensor([1.5, -2.25]))\ntensor([ 0.5 , -0.25])")
 def frac(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
-    """What is behind the point, with the number's sign."""
+    """Return the fractional part, with the number's sign."""
     x = as_tensor(x)
     return x - select.trunc(x)
 

@@ -1,4 +1,4 @@
-"""What planners of products and convolutions know of a processor."""
+"""Properties of a processor that planners of products and convolutions count with."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from agnesi.core.target import Target
 
 @record
 class Machine:
-    """What a planner knows of the processor, and what code may cost.
+    """Vector width, registers and caches of a processor for one element size, and the price of
+    code.
 
     ``code`` is the share of the run time as which each accumulator counts, ``shared`` says that
     convolutions share functions.

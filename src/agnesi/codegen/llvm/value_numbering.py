@@ -1,4 +1,4 @@
-"""What a function has computed where, so that nothing is written twice.
+"""Value numbering: which instruction of a function has computed which expression.
 
 LLVM would find out within a block, but has to read it first, and at its quickest level looks no
 further.

@@ -52,7 +52,9 @@ def tensor(x: Any) -> Tensor:
 
 
 def plain(x: Any) -> Any:
-    """What leaves a derivative: an array or number, unless another derivative still follows it."""
+    """Return a value outside of its derivative: an array or number, unless another derivative
+    follows it.
+    """
     if isinstance(x, Tensor) and x.data is not None and not x.requires_grad:
         return x.data[()]
     return x

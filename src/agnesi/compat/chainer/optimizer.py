@@ -1,4 +1,4 @@
-"""What optimizers have in common, and what can be done to gradients before a step."""
+"""The base of Chainer's optimizers, and hooks that change gradients before a step."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Optimizer:
         return [t for t in self.tuples if t[1] is not None]
 
     def init_state(self, param: Any, grad: Any) -> Any:
-        """What is remembered of a parameter, by reference."""
+        """Make the slots of a parameter, by reference."""
         return self.init_state_cpu(param, grad)
 
     def init_state_cpu(self, param: Any, grad: Any) -> Any:

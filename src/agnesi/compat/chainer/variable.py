@@ -48,7 +48,7 @@ def flag(value: Any) -> Flag:
 
 
 def common(flags: list[Flag], name: str) -> Flag:
-    """What the flags of a function's inputs say together."""
+    """Return the flag that follows from the flags of a function's inputs."""
     told = {f.value for f in flags} - {None}
     if len(told) > 1:
         raise ValueError(f"{name}: volatile and non-volatile variables cannot be mixed as inputs; "

@@ -202,7 +202,7 @@ def _target(x: Any) -> Any:
 
 
 def _like(target: Any, value: Any) -> Any:
-    """What stands for a variable, in its dtype where no digits are lost."""
+    """Return a value as a tensor, in the dtype of ``target`` where no digits are lost."""
     found = as_tensor(bare(value))
     kind = bare(target).dtype
     if found.dtype != kind and (np.can_cast(found.dtype, kind) or found.weak):

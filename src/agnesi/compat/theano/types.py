@@ -91,7 +91,7 @@ class Apply:
 
 
 def owner_of(x: Variable) -> Apply | None:
-    """What a variable is computed by; None for inputs, shared variables and constants."""
+    """Return the node that computes a variable; None for inputs, shared variables and constants."""
     node = getattr(x.tensor, "node", None)
     if isinstance(x, (Constant, SharedVariable)) or node is None or node.op is None:
         return None

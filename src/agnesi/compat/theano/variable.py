@@ -243,7 +243,7 @@ class SharedVariable(Variable):
 
     @property
     def default_update(self) -> Any:
-        """What it becomes after each call of a function that uses it."""
+        """The expression whose value it takes after each call of a function that uses it."""
         return wrapped(self.tensor.default_update)
 
     @default_update.setter
@@ -252,7 +252,7 @@ class SharedVariable(Variable):
 
     @property
     def container(self) -> _Container:
-        """What holds the value: ``container.value``, ``container.data``."""
+        """The holder of the value: ``container.value``, ``container.data``."""
         return _Container(self)
 
 

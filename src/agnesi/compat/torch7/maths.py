@@ -38,7 +38,7 @@ class Tensor(View):
         return self.fill(0)
 
     def apply(self, function: Callable[[Any], Any]) -> Tensor:
-        """What a function makes of each element, where it returns something."""
+        """Replace each element by the function's result, where it returns one."""
         for at in np.ndindex(self.array.shape):
             found = function(self.array[at].item())
             if found is not None:
@@ -46,7 +46,8 @@ class Tensor(View):
         return self
 
     def map(self, other: Tensor, function: Callable[[Any, Any], Any]) -> Tensor:
-        """What a function makes of each element and that of another tensor."""
+        """Replace each element by the function's result for it and the element of another tensor.
+        """
         for at in np.ndindex(self.array.shape):
             self.array[at] = function(self.array[at].item(), other.array[at].item())
         return self

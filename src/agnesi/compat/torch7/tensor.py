@@ -96,7 +96,7 @@ def _strides(sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 class View:
-    """What a tensor is: a storage, where it begins, sizes and strides.
+    """The state of a tensor: a storage, the offset of the first element, sizes and strides.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What NumPy takes as an array, as an ndarray, which is what native code reads."""
+"""Convert array-likes to the ndarrays that native code reads."""
 
 from __future__ import annotations
 

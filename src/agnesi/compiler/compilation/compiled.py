@@ -118,7 +118,8 @@ def check_rules(settings: Settings) -> None:
 
 @struct
 class Known:
-    """What is known of a specialization before it is compiled: from a copy, or from a pickle.
+    """The parts of a specialization that exist before it is compiled: from a copy, or from a
+    pickle.
 
     The recipe holds for live tensors with these ``strides`` only.
     """
@@ -175,7 +176,8 @@ class Compiled:
 
     @cached_property
     def backend(self) -> Backend:
-        """What makes its code and runs it: the one it was given, or that of ``config.target``."""
+        """The backend that makes its code and runs it: the given one, or that of ``config.target``.
+        """
         return self.on or chosen()
 
     # -- stages ---------------------------------------------------------------------------

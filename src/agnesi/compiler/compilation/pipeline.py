@@ -117,7 +117,7 @@ class Scheduled:
 
 
 def _library(policy: CompilePolicy, target: Target) -> Library:
-    """What evaluates matrix products."""
+    """Return the library that evaluates matrix products."""
     return library() if policy.library_products and target.supports("product") else Library()
 
 
@@ -226,7 +226,7 @@ def _callback(kernel: Callback) -> Any:
 
 @struct
 class Call:
-    """What a program's code is bound to, and how it is called.
+    """The bindings of a program's code to memory, and how it is called.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a compiled function tells about itself: specialisations, graph, memory plan, code."""
+"""Reports on a compiled function: specializations, graph, memory plan, code."""
 
 from __future__ import annotations
 
@@ -144,7 +144,8 @@ class Inspectable:
         return self._last().optimised
 
     def rewrites(self) -> Any:
-        """What each stage of rewriting did; printing it gives node counts and firings by rule.
+        """The changes by each stage of rewriting; printing it gives node counts and firings by
+        rule.
 
         Returns
         -------

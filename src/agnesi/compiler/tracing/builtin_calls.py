@@ -67,7 +67,7 @@ class Replaced:
 
 
 def _value(names: Mapping[str, Any], name: str) -> Any:
-    """What a name of a module is, or of the builtins."""
+    """Return the value of a name in a module or in the builtins."""
     if name in names:
         return names[name]
     found = names.get("__builtins__", builtins)

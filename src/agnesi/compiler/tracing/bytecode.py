@@ -1,4 +1,4 @@
-"""What code tells by its instructions: names that it reads, and lists to which it only appends."""
+"""Read from bytecode which names a function reads, and to which lists it only appends."""
 
 from __future__ import annotations
 

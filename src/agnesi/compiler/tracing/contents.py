@@ -136,7 +136,7 @@ class Kept(Place):
 
 
 class Answer(Place):
-    """What the library found out about an object, and the dicts and lists where it looked."""
+    """The library's findings about an object, and the dicts and lists where it looked."""
 
     __slots__ = ("ask", "sources")
 

@@ -1,4 +1,4 @@
-"""What Python decides by computed values while a function is traced for ``jit``.
+"""Record the decisions that Python makes by computed values while ``jit`` traces a function.
 
 A trace goes the way that the values of the present call tell: what is computed so far is evaluated
 by the operations' own NumPy, and Python gets the number.  The code that is made of the trace

@@ -1,4 +1,4 @@
-"""What a traced function put into objects, lists and dicts, which each call of its code repeats.
+"""Record a trace's writes to objects, lists and dicts, which each call of its code repeats.
 
 The trace itself leaves everything as it was.  A new value may contain tensors that are computed:
 they are further results of the code, and those that stand for Python's numbers become such again.

@@ -1,4 +1,4 @@
-"""What a function reads while it is traced: names, attributes, containers, classes.
+"""Record the reads of a function while it is traced: names, attributes, containers, classes.
 
 Code tells by its text which names of modules and of functions around it reads; objects tell of
 their attributes (``hooks``); a container that is found counts as read, with all that it holds.

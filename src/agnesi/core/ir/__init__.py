@@ -1,4 +1,4 @@
-"""What graphs and kernels are made of: nodes, sizes, and the scalar loop language.
+"""The intermediate representations: nodes, sizes, and the scalar loop language of kernels.
 
 In: what operations say of themselves (their shapes, and the loop of one element of the result).
 Out: values that all rooms below and above the scheduler exchange: ``Node``, ``Dim``, ``Extent``,

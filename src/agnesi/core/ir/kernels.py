@@ -1,4 +1,4 @@
-"""What a graph becomes before it becomes machine code: buffers, and kernels that fill them."""
+"""The kernel IR, between graph and machine code: buffers, and kernels that fill them."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Store:
 
 @handle
 class KernelTemplate:
-    """What kernels have in common that differ only in their buffers.
+    """The common part of kernels that differ only in their buffers.
 
     ``reads`` and ``writes`` are places among the buffers that ``Instance`` lists; ``answers`` are
     what was found out about one kernel, for the others.

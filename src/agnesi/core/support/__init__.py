@@ -1,4 +1,4 @@
-"""What every room needs and what knows no tensor: settings, errors, dtypes, records, containers.
+"""Basics that know no tensor: settings, errors, dtypes, records, containers.
 
 In: nothing of the library. Out: ``config``, error classes with the user's line, dtypes with their
 promotion, classes of fields, trees of containers, sections that forks and interrupts respect.

@@ -1,4 +1,4 @@
-"""What ``dir`` shows of modules: what their sources offer, as type checkers read them.
+"""``dir`` of lazily loaded modules: the names that their sources offer, as type checkers read them.
 
 A name is offered that is defined there, or imported as itself (``from a import b as b``, or with
 ``*``); what is imported for the module's own use is not, and a test compares with ``dir``.

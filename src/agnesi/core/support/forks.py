@@ -1,4 +1,5 @@
-"""What a fork waits for: sections that leave locks of other libraries or shared tables half done.
+"""Sections that a fork waits for: those that hold locks of other libraries, or change shared
+tables.
 
 Only the thread that forks goes on in the child.  A lock that another thread holds at that moment
 stays locked there for ever, so the parent forks when nobody is inside such a section: while LLVM

@@ -44,7 +44,7 @@ def read(path: str) -> str:
 
 
 def identity() -> str:
-    """What the kernel says about the first processor; empty where it says nothing."""
+    """Return the kernel's description of the first processor; empty where there is none."""
     first = read(_CPUINFO).split("\n\n")[0]
     lines = [m[0] for m in re.finditer(_IDENTITY, first, re.MULTILINE)]
     return "\n".join(lines) if len(lines) > 2 else ""

@@ -1,4 +1,4 @@
-"""What a compilation takes its time for: one object, chosen by the name of an optimizer.
+"""Compilation policy: which work a compilation does, chosen by the name of an optimizer.
 
 The passes of rewriting and all of code generation ask its fields; nobody else decides. Under
 ``fast_compile`` the stages that only make code faster are left out (the fields that it sets say

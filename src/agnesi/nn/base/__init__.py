@@ -1,4 +1,4 @@
-"""What a module is: parameters, buffers and modules by name, hooks, copies, and errors with a path.
+"""The base of modules: parameters, buffers and modules by name, hooks, copies, errors with a path.
 
 In: classes derived from ``Module``, and tensors assigned to their attributes. Out: the tree that
 they form, walked, counted, copied and frozen.

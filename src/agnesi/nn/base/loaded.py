@@ -1,4 +1,4 @@
-"""What loading a state tells."""
+"""The report of loading a state: missing, unexpected and misshapen entries."""
 
 from __future__ import annotations
 

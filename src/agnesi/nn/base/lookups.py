@@ -1,4 +1,4 @@
-"""What modules hold, by name: found, added, and frozen."""
+"""Entries of modules by name: find, add and freeze them."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ class Module(Hooked, Lookups):
         self._learned.discard(name)
 
     def _assign_traced(self, name: str, value: Tensor) -> None:
-        """What is assigned inside a function of ``ag.jit`` is put there after each call.
+        """Assign an attribute inside a function of ``ag.jit``: each call repeats it.
 
         Other graphs know tensors only: it becomes the new value of one of its type.
         """

@@ -1,4 +1,4 @@
-"""What a model does with an input: shapes, parameters, multiply-adds and bytes, layer by layer."""
+"""The summary of a model for an input: shapes, parameters, multiply-adds and bytes by layer."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ CHANGES = Changes()
 
 
 class Whole:
-    """What was compiled of a module, and what the module was then."""
+    """The compiled code of a module, and the module's identity when it was compiled."""
 
     __slots__ = ("count", "regions", "told")
 
@@ -71,7 +71,7 @@ def called(module: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
 
 
 def _identity(module: Any) -> list[Any] | None:
-    """What tells a module from what it was before; None where it is not ours as a whole."""
+    """Return the key by which a changed module is noticed; None where it is not ours as a whole."""
     found: list[Any] = []
     for inner in module.modules():
         if not is_ours(type(inner)) or inner._hooks:

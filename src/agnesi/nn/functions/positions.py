@@ -75,7 +75,7 @@ def rotary(x: TensorLike, positions: TensorLike | None = None, base: float = 100
 @public
 def alibi(heads: int, queries: TensorLike, keys: TensorLike, dtype: DTypeLike = "float32"
           ) -> Tensor:
-    """What is added to scores so that attention falls with distance (Press et al., 2022).
+    """Return the bias of attention scores that falls with distance (Press et al., 2022).
 
     Parameters
     ----------

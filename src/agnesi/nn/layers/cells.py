@@ -27,7 +27,7 @@ State = tuple[Tensor, ...]
 
 
 class Kind:
-    """What a step does with its gates.
+    """How a recurrent step combines its gates.
 
     ``gates`` tells how many blocks of rows the weights have, ``states`` how many values a step
     hands to the next; the first of them is the output.

@@ -33,7 +33,7 @@ def sizes_for(layer: Module, value: Any, rank: int, what: str, least: int = 1) -
 
 
 def _named(layer: Module, read: Callable[..., R], *arguments: Any) -> R:
-    """What reads a parameter, with errors that name the layer."""
+    """Call ``read`` for a parameter; its errors name the layer."""
     try:
         return read(*arguments)
     except (TypeError, ValueError) as error:

@@ -24,7 +24,7 @@ from agnesi.ops.base.creation import empty
 
 
 class LossAndOutput(NamedTuple):
-    """What :class:`AdaptiveLogSoftmaxWithLoss` gives.
+    """The result of :class:`AdaptiveLogSoftmaxWithLoss`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What losses share: their operands, and what becomes of the losses of all elements."""
+"""The common part of losses: conversion of operands, and the reduction over all elements."""
 
 from __future__ import annotations
 

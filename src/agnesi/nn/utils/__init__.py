@@ -1,4 +1,4 @@
-"""What is done to modules and their parameters from outside."""
+"""Functions that change modules and their parameters from outside."""
 
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.support.exports import shown as _shown

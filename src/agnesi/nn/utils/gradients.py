@@ -281,7 +281,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
 
 
 def _elements(g: Any) -> Tensor:
-    """What may differ from 0 in a gradient."""
+    """Return the elements of a gradient that may differ from 0."""
     return g.coalesce().values() if isinstance(g, COO) else g
 
 

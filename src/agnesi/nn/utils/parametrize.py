@@ -26,7 +26,7 @@ _kept: list[dict[int, Any]] = []
 
 
 class ParametrizationList(ModuleList):
-    """What a parameter is computed by, and what from.
+    """The functions that compute a parameter, and the tensors that they compute it from.
 
     Parameters
     ----------

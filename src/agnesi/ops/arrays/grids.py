@@ -35,7 +35,7 @@ __all__ = [
 
 
 class _Grid:
-    """What ``mgrid`` and ``ogrid`` are: objects that make coordinates from slices.
+    """The class of ``mgrid`` and ``ogrid``: objects that make coordinates from slices.
 
     ``mgrid`` gives one array with full coordinates, ``ogrid`` one for each slice, with size 1 along
     the other axes.  An imaginary step is a count, both ends included.
@@ -376,7 +376,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 @public
 def fromfunction(function: Callable[..., Any], shape: ShapeLike, *, dtype: DTypeLike = None,
                  **keywords: Any) -> Any:
-    """What a function makes of the coordinates of all places.
+    """Return a function's value at the coordinates of all elements.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What arrays are, and how they lie in memory: sizes, types, bytes and bits."""
+"""Properties of arrays, and of their memory layout: sizes, types, bytes and bits."""
 
 from __future__ import annotations
 

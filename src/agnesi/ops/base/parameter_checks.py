@@ -1,4 +1,4 @@
-"""What parameters of distributions must be: checked at once, or when compiled code runs."""
+"""Checks of distributions' parameters: at once, or when compiled code runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What runs along an axis: sums, products and recurrences, with gradients beside zeros."""
+"""Prefix scans along an axis: sums, products and recurrences, with gradients where factors are
+zero.
+"""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def requests(algorithm: Any) -> Requests | None:
 
 
 def _excluded() -> list[str]:
-    """What ``config.conv_exclude`` names."""
+    """Return the ways to convolve that ``config.conv_exclude`` names."""
     names: list[str] = config.conv_exclude.replace(",", " ").split()
     strange = [n for n in names if n not in ALGORITHMS]
     if strange:

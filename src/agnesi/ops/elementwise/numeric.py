@@ -361,7 +361,7 @@ def spacing(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 # -- parts --------------------------------------------------------------------------------------
 @public
 def modf(x: TensorLike, /) -> tuple[Tensor, Tensor]:
-    """What is behind the point, and what is before it; both with the sign of ``x``.
+    """Return the fractional and the integral parts, both with the sign of ``x``.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ def _places(e: slice, n: Any) -> Tensor:
 
 
 def _either(forwards: Any, a: Any, b: Any) -> Any:
-    """What holds for steps forwards or backwards."""
+    """Return ``a`` for steps forwards, ``b`` for those backwards."""
     if isinstance(forwards, bool):
         return a if forwards else b
     return where(forwards, a, b)

@@ -1,4 +1,4 @@
-"""What the operations on matrices share: types of operands, stacks, batching, checks."""
+"""The base of matrix operations: types of operands, stacks, batching, checks."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def _skew(x: Tensor) -> Tensor:
 
 
 def _upper(x: Tensor, t: Tensor) -> Tensor:
-    """What is not below the blocks."""
+    """Return the part of a matrix that is not below the diagonal blocks."""
     found = triu(x)
     if t.dtype.kind == "c":
         return found

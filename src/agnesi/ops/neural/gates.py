@@ -1,4 +1,4 @@
-"""What LSTM cells do element by element."""
+"""The elementwise part of LSTM cells."""
 
 from __future__ import annotations
 

@@ -53,7 +53,9 @@ class Standardize(Op):
         return cast(_centred(wide, self.axes) * self.scale(wide), x.dtype)
 
     def scale(self, x: Tensor) -> Tensor:
-        """What differences from the mean are multiplied by."""
+        """Return the reciprocal standard deviation, by which differences from the mean are
+        multiplied.
+        """
         _, variance = moments(x, self.axes)
         return arith.rsqrt(variance + self.eps)
 

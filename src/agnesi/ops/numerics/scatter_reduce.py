@@ -1,4 +1,4 @@
-"""What is brought to one place becomes one: a sum, product, mean, or an extreme of all."""
+"""Scatter with a reduction: the sum, product, mean or extreme of all values of one index."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Brought(Op):
 
     def _of_products(self, g: Tensor, x: Tensor, values: Tensor, places: Tensor
                      ) -> tuple[Tensor, Tensor]:
-        """What the product of the others is worth to each factor."""
+        """Return the gradients to both groups of factors of products: the product of the others."""
         mine, theirs = x == 0, values == 0
         zeros = cast(mine, g.dtype) + _summed(cast(theirs, g.dtype), places, x.shape[0])
         rest = apply(self, select.where(mine, 1, x), select.where(theirs, 1, values), places)
@@ -109,7 +109,7 @@ def _reduced(x: Tensor, values: Tensor, places: Tensor, kind: str, include_self:
 
 
 def _nothing(dtype: np.dtype, kind: str) -> Any:
-    """What an element counts as that does not count."""
+    """Return the neutral element of a reduction, for elements that do not count."""
     if kind not in ("amax", "amin"):
         return int(kind == "prod")
     if dtype.kind == "f":

@@ -146,8 +146,9 @@ class Generator:
         return draw(size) if STATE.examples is None else STATE.examples.drawn(draw, size)
 
     def _source(self) -> Generator:
-        """What draws are taken from: in a symbolic program a stream of its own, which begins with
-        numbers of this one and which every function advances."""
+        """Return the source of draws: in a symbolic program a stream of its own, which begins with
+        numbers of this one and which every function advances.
+        """
         if STATE.symbolic is not True or is_tracing():  # bodies carry the generator's own
             return self
         found = Generator.__new__(Generator)

@@ -1,4 +1,4 @@
-"""What happens to the entries of compressed rows when their pattern changes."""
+"""Entries of compressed rows under a change of their sparsity pattern."""
 
 from __future__ import annotations
 

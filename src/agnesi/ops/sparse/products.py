@@ -75,7 +75,9 @@ def _times(data: np.ndarray, x: np.ndarray, indices: np.ndarray, indptr: np.ndar
 
 
 class _Product(Op):
-    """What the three forms share; ``rows`` of each operand are marked as in ``ops.batching``."""
+    """The common part of the three forms; ``rows`` of each operand are marked as in
+    ``ops.batching``.
+    """
 
     template = "sparse"
 

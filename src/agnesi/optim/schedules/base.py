@@ -1,4 +1,4 @@
-"""What all schedules of learning rates share."""
+"""The base of all schedules of learning rates."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Scheduler:
         return found
 
     def each(self, name: str, value: Any) -> list[Any]:
-        """What is given for all groups, or as a list for each, as a list.
+        """Return a list with a value for each group, of one value for all or of such a list.
 
         Parameters
         ----------

@@ -136,8 +136,9 @@ def factors(node: Node, most: int = _MAX_FACTORS) -> Product:
 
 
 class Top:
-    """What stands near the top of a product: factors below the line, numbers, exponentials, and
-    what may come out as zero where it should not."""
+    """Features of the factors near the top of a product: whether some are below the line, numbers,
+    exponentials, or may come out as zero where they should not.
+    """
 
     __slots__ = ("below", "exponential", "numbers", "vanishing")
 
@@ -154,7 +155,9 @@ _ASKED: list[tuple[Any, Any, Any]] = [(lambda: None, (), None)]
 
 
 def top(node: Node) -> Top:
-    """What stands near the top of a product: the numbers of settled operands do."""
+    """Return the features of the factors near the top of a product; they are kept for the last node
+    asked for.
+    """
     last, inputs, found = _ASKED[0]
     if last() is not node or inputs is not node.inputs:
         found = Top(factors(node, _MAX_NEAR_FACTORS))

@@ -1,4 +1,4 @@
-"""What a file with a graph gives: variables and expressions, to be extended and compiled."""
+"""The contents of a graph file: variables and expressions, to be extended and compiled."""
 
 from __future__ import annotations
 

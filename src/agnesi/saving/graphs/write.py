@@ -184,7 +184,7 @@ def _why(node: Node) -> str:
 
 
 def _types(node: Node) -> Any:
-    """What a loaded row must have: a dtype and a number of axes for each result."""
+    """Return the requirements on a loaded row: a dtype and a number of axes for each result."""
     types = node.outputs if node.outputs is not None else ((node.shape, node.dtype),)
     return [[dtype.name, len(shape)] for shape, dtype in types]
 

@@ -1,4 +1,4 @@
-"""What Python decided is checked as soon as it is known, before all else that a call does.
+"""Checks of traced Python decisions run as soon as their values exist, before other kernels.
 
 What a decision does not need may belong to the way that the call does not take, where it could
 fail, run on and on, or print something.

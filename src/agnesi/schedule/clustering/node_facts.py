@@ -1,4 +1,6 @@
-"""What a node is for planning: its size, whether code is generated for it, what it looks at."""
+"""Facts of nodes that clustering reads: size, whether loops are generated, how operands are
+indexed.
+"""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Successors:
         return True
 
     def _before(self, new: Node) -> set[int]:
-        """What a value is computed from, and the value."""
+        """Return the ids of a value and of the nodes that it is computed from."""
         found, stack = {id(new)}, [new]
         while stack and len(found) < _MAX_SEARCHED_NODES:
             for operand in stack.pop().inputs:

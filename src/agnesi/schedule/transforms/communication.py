@@ -1,4 +1,5 @@
-"""What goes on beside the program begins as early as it can, and is waited for as late as it can.
+"""Begin communication as early as its operands exist, and wait for it as late as its result is
+read.
 
 Reductions of gradients (``distributed/overlap.py``) so run while the rest of the backward pass
 does: the kernels that the first of them needs come first, then those of the second, and so on.

@@ -1,4 +1,4 @@
-"""What a kernel would compute again and again gets memory, and a nest of its own before.
+"""Loop-invariant reduction hoisting: a reduction that a nest would repeat gets memory and a nest.
 
 A nest evaluates a value in the loops up to the last one that changes it.  Where others lie between,
 as in a column's sum of what each row was divided by, every one of their turns would compute the

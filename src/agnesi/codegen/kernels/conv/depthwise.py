@@ -25,7 +25,9 @@ from agnesi.core.ir.dims import Size
 
 
 class _Channels:
-    """What both kinds of depthwise kernels share: tiles, and loops over vectors of channels."""
+    """The common part of both kinds of depthwise kernels: tiles, and loops over vectors of
+    channels.
+    """
 
     def __init__(self, b: Builder, plan: DepthwisePlan, source: Value, other: Value,
                  finish: Finish, scratch: Value) -> None:

@@ -1,4 +1,4 @@
-"""What the two kinds of gradients to filters share: their operands, and how scratch is cut."""
+"""The common part of both kinds of filter gradients: operands, and the areas of the workspace."""
 
 from __future__ import annotations
 

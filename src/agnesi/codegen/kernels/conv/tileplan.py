@@ -1,4 +1,4 @@
-"""What the plans of all families have in common; how they are found is in ``tilesearch``."""
+"""The common part of all families of convolution plans; ``tilesearch`` finds them."""
 
 from __future__ import annotations
 

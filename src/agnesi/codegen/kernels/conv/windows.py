@@ -1,4 +1,4 @@
-"""What tiles of depthwise convolutions read: in place, or by a table of addresses.
+"""Reads of depthwise tiles from the image: in place, or through a table of addresses.
 
 Where windows may reach beyond the source, a table leads to their positions, and those outside to
 zeros: borders cost neither copies nor code of their own.

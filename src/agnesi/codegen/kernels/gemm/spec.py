@@ -1,4 +1,4 @@
-"""What a matrix product is: sizes, accumulator type, strides, and who makes the operands."""
+"""The problem that a product plan solves: sizes, accumulator type, strides, sources of operands."""
 
 from __future__ import annotations
 

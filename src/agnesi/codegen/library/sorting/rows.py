@@ -1,4 +1,4 @@
-"""What all ways to sort know of the rows: where they are, and what is sorted in their place.
+"""The common part of all sorts: the addresses of rows, and keys that are sorted in their place.
 
 Functions of a module get a table of addresses and numbers; see ``module``.
 """

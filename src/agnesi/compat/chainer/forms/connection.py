@@ -53,7 +53,7 @@ def convolution_2d(x: Any, W: Any, b: Any = None, stride: Any = 1, pad: Any = 0,
 
 def deconvolution_2d(x: Any, W: Any, b: Any = None, stride: Any = 1, pad: Any = 0,
                      outsize: Any = None, use_cudnn: bool = True) -> Any:
-    """What :func:`convolution_2d` does to gradients, of an output size if one is given."""
+    """Apply the transpose of :func:`convolution_2d`, for an output size if one is given."""
     def compute(x: Any, w: Any, b: Any = None) -> Any:
         extra: Any = 0
         if outsize is not None:

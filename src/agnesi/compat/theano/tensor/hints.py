@@ -1,4 +1,4 @@
-"""What to write for names of ``theano.tensor`` that are not here."""
+"""Replacements to propose for names of ``theano.tensor`` that are not here."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _FAMILIES = (
 
 
 def hint(name: str) -> str:
-    """What to write instead of a name, as the end of a message; empty where nothing is known."""
+    """Return the replacement of a name, as the end of a message; empty where none is known."""
     if (known := _CLASSES.get(name)) is not None:
         return f"; use {known if known in ('TypeError', 'printing.pp') else f'T.{known}'}"
     for beginnings, text in _FAMILIES:

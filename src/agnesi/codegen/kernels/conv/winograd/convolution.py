@@ -96,7 +96,7 @@ class Block:
 
 
 class Both:
-    """What the forward direction and the gradient to the filters share.
+    """The common part of the forward convolution and the gradient to the filters.
 
     ``plan`` tells its numbers as values, ``shape`` what else the code depends on; ``known`` is the
     plan itself, or the same as ``plan`` where the code is shared, and ``product`` then the

@@ -80,7 +80,7 @@ def conv2d_transpose(input: Any, filters: Any, output_shape: Any,
                      input_dilation: Any = (1, 1), filter_flip: bool = True,
                      filter_dilation: Any = (1, 1), num_groups: int = 1,
                      **ignored: Any) -> Variable:
-    """What :func:`conv2d` sends back to its input: the transpose of that linear map."""
+    """Apply the transpose of the linear map :func:`conv2d`: its gradient to the input."""
     g = as_tensor_variable(input)
     w = as_tensor_variable(filters)
     if num_groups == 1:  # (in, out, ...) of the map that is turned round
