@@ -22,13 +22,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(autouse=True)
-def native_plans(request: pytest.FixtureRequest) -> Iterator[None]:
-    """What tests say of kernels holds for the native target, also while others run on another."""
+def native_plans(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+                 ) -> Iterator[None]:
+    """What tests say of kernels holds for the native target, also while others run on another.
+
+    Processes that they start read the environment.
+    """
     room = request.path.relative_to(Path(__file__).parent).parts[0]
     native = room in _NATIVE or request.node.get_closest_marker("native_plans")
     if settings.target == "native" or not native:
         yield
         return
+    monkeypatch.setenv("AGNESI_TARGET", "native")
     with settings(target="native"):
         yield
 

@@ -48,6 +48,7 @@ def test_spread_constants_stay_inside():
     assert all(n.shape != (3, 100) for n in scan.inputs[2:])
 
 
+@pytest.mark.native_plans
 def test_products_over_time_become_one():
     def f(x, h, a, b):
         return ag.scan(lambda h, x: ((y := ag.tanh(x @ a + h @ b)), y), h, x)
@@ -76,6 +77,7 @@ def test_sums_of_rows_times_columns(shapes):
     compared(f, normal(3, *shapes[0]), normal(3, *shapes[1], seed=1))
 
 
+@pytest.mark.native_plans
 @pytest.mark.parametrize("count", [None, 3])
 def test_products_with_vectors_become_one(count):
     def f(x, h, a, b):
@@ -243,6 +245,7 @@ def test_checkpoints_stay_small():
     assert again.plan().arena_bytes < 0.4 * kept.plan().arena_bytes
 
 
+@pytest.mark.native_plans
 def test_products_over_time_stay_in_checkpoints():
     def loss(a, w, x, h, keep):
         step = lambda h, x: ((y := ag.tanh((x @ a)[:, :16] + h @ w)), y.sum())  # noqa: E731

@@ -32,6 +32,7 @@ CASES = [
 ]
 
 
+@pytest.mark.native_plans
 @pytest.mark.share(4)
 @pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
 def test_products_of_rows_are_finished_where_they_are_stored(case):
@@ -45,6 +46,7 @@ def test_products_of_rows_are_finished_where_they_are_stored(case):
         np.testing.assert_allclose(b.numpy(), a.numpy(), 1e-10, 1e-12)
 
 
+@pytest.mark.native_plans
 def test_a_product_that_is_used_transposed_is_made_so():
     f = ag.jit(lambda w, x, y: w - 0.1 * (x.mT @ y).mT)
     w, x, y = RANDOM.normal(size=(5, 4)), RANDOM.normal(size=(7, 4)), RANDOM.normal(size=(7, 5))
@@ -56,6 +58,7 @@ def test_a_product_that_is_used_transposed_is_made_so():
     assert sum(isinstance(k, Product) for k in kernels(both)) == 1
 
 
+@pytest.mark.native_plans
 def test_steps_that_add_up_are_one_product():
     x, y = RANDOM.normal(size=(6, 2, 3)), RANDOM.normal(size=(6, 2, 4))
     f = ag.jit(lambda x, y: ag.matmul(x.mT, y).sum(0))
@@ -63,6 +66,7 @@ def test_steps_that_add_up_are_one_product():
     assert [k.sizes for k in kernels(f)] == [(1, 3, 4, 12)]
 
 
+@pytest.mark.native_plans
 def test_products_that_are_added_up_are_one():
     xs = [RANDOM.normal(size=(3, 40)) for _ in range(6)]
     ys = [RANDOM.normal(size=(3, 30)) for _ in range(6)]
@@ -88,6 +92,7 @@ def test_products_that_are_added_up_are_one():
     assert sum(isinstance(k, Product) for k in kernels(g)) == 2
 
 
+@pytest.mark.native_plans
 def test_an_unrolled_recurrence_updates_its_weights_once():
     cell = ag.nn.LSTMCell(24, 24, dtype="float64")
     optimizer = ag.optim.SGD(cell.parameters(), lr=0.1)

@@ -8,6 +8,7 @@ import pytest
 import agnesi as ag
 from agnesi.core.ir.kernels import Product
 
+pytestmark = pytest.mark.native_plans
 RANDOM = np.random.default_rng(3)
 STEPS, ROWS, INPUT, WIDTH = 6, 3, 20, 24
 

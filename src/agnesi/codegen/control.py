@@ -94,7 +94,7 @@ class _Emitter:
         return self.b.alloca(f"[{max(size, 1)} x i8]", 1)
 
     def arena(self, block: Block, place: Value) -> Value:
-        """Where a block's temporaries lie: on the stack, or at ``place``."""
+        """Return the address of a block's temporaries: on the stack, or at ``place``."""
         size = block.arena_bytes
         return self.room(size) if isinstance(size, int) and size <= _MAX_STACK_BYTES else place
 
@@ -260,7 +260,7 @@ class _Loop:
         return self._part(offset), self._part(offset + (end - offset) // 2)
 
     def _turn(self, turn: Value, present: Sequence[Value], pairs: Sequence[Value]) -> list[Value]:
-        """One turn; returns where the moving carries lie in the next one."""
+        """Emit one iteration; return the addresses of the moving carries in the next one."""
         entries = dict(self.fixed)
         entries.update(zip((c.inside.slot for c in self.moving), present, strict=True))
         entries.update(zip(self.swapped, pairs, strict=True))

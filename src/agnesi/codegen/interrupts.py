@@ -38,7 +38,7 @@ def writing_begins(b: Builder) -> None:
 
 
 def turns_between(loop: Loop) -> int:
-    """How many turns a loop makes between two polls, a power of two; 0 if it needs none."""
+    """Return the iterations of a loop between two polls, a power of two; 0 if it needs none."""
     turn = max(1, guess(sum(duration(block.kernels) for block in loop.blocks())))
     if loop.length is not None and guess(loop.length) * turn < POLL_ELEMENTS:
         return 0
@@ -46,7 +46,7 @@ def turns_between(loop: Loop) -> int:
 
 
 def chunk(kernel: Kernel, units: Any) -> int:
-    """How many units of a kernel are run between two polls; 0 for all of them."""
+    """Return the units of a kernel that run between two polls; 0 for all of them."""
     size = _PACKED_CHUNK_ELEMENTS if isinstance(kernel, Contraction) else _CHUNK_ELEMENTS
     total, count = guess(duration([kernel])), guess(units)
     if total < 2 * size or count < 2:

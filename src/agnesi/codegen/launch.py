@@ -56,12 +56,12 @@ class Step:
 
 
 def spot(buffer: Buffer) -> tuple[int, int]:
-    """Where a buffer lies, by the table of the code around it."""
+    """Return the address of a buffer, by the table of the code around it."""
     return buffer.slot, buffer.offset
 
 
 def address(b: Builder, buffer: Buffer, base: Base) -> Value:
-    """Where a buffer lies; ``base`` gives the entries of the table."""
+    """Return the address of a buffer; ``base`` gives the entries of the table."""
     place = base(buffer.slot)
     return b.gep("i8", place, b.size(buffer.offset)) if buffer.offset else place
 
@@ -108,7 +108,7 @@ class Runner:
             self._alone(step)
 
     def _share(self, step: Step) -> None:
-        """Let all threads work."""
+        """Share the work among all threads."""
         b = self.b
         share = b.load("ptr", self.rt)
         b.call_pointer("void", share, self.rt, Value(f"@{step.name}", "ptr"), self.room,

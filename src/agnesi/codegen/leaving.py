@@ -1,4 +1,4 @@
-"""Programs that stop before their end while something begun by them goes on beside them.
+"""Clean-up of programs that return early while a collective that they began is under way.
 
 It may still write to their memory, so that they leave by a function that sees to it.
 """

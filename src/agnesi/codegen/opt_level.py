@@ -1,4 +1,4 @@
-"""How much of a program's work its kernels do: for little of it, LLVM's quickest code will do.
+"""The optimization level of a program: LLVM's quickest where its kernels do little work.
 
 That takes LLVM half the time or less, for code that is no slower where memory sets the pace, and
 10 to 30 % slower in loops that compute.

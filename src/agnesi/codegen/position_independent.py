@@ -1,4 +1,4 @@
-"""Constant offsets out of kernels: what differs only in where it reads and writes is equal then.
+"""Position-independent kernels: constant offsets become parameters, so that more kernels are equal.
 
 The steps of an unrolled loop look at one row of a tensor after another.  Here the place of the row
 moves from the indices into the address that the kernel gets.

@@ -1,4 +1,4 @@
-"""Expressions with other things in the place of variables."""
+"""Copies of expressions with variables replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads, memory and the compile cache: what users set of the runtime, and ask it."""
+"""The user's control of the runtime: threads, memory and the compile cache."""
 
 from __future__ import annotations
 

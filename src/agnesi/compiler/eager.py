@@ -1,4 +1,4 @@
-"""Compiled code for single operations on values at hand, lent to the operations that gain by it."""
+"""Compiled code for single eager operations, used by those that gain by it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs of ``ag.function``: what a call may give for them, by place and by name."""
+"""Inputs of ``ag.function``: how the arguments of a call are matched, by position and by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pure functions that eager programs call again and again: each becomes one compiled operation.
+"""Eager regions: pure functions that are called often become one compiled operation each.
 
 A region is a function of tensors that also reads tensors from outside (parameters) and may change
 some (running means).  It is traced once for the types of its operands.  The graph of its results

@@ -1,4 +1,4 @@
-"""The folder of the cache on disk, and which of its files are to be trusted.
+"""The folder of the disk cache, and which of its files can be trusted.
 
 What lies there runs as the user's own code.  So the folder is opened once and everything else is
 found relative to it: nobody can exchange it in between.  What is looked at is the opened file, not
@@ -186,7 +186,7 @@ class Folder(Block):
         return True
 
     def touch(self, name: str) -> None:
-        """Let a file count as just used."""
+        """Mark a file as just used."""
         with contextlib.suppress(OSError):
             os.utime(self._place(name), dir_fd=self._descriptor, **_NOT_THROUGH_LINKS)
 

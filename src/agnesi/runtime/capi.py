@@ -1,4 +1,4 @@
-"""LLVM as llvmlite's shared library has it: its C functions, called without llvmlite's Python.
+"""LLVM's C functions, from llvmlite's shared library, called without llvmlite's Python.
 
 That takes 15 ms to import, and gives Python's lock away in every call: beside a busy thread, each
 then waits up to a switch interval to get it back.  Here only calls that take long give it away.

@@ -1,4 +1,4 @@
-"""From a compiled body to a Python function: what its arguments must be, what it returns.
+"""The native entry of a compiled body: checks of its arguments, and the results that it returns.
 
 The function is a builtin whose native code (``native/entry.ll``) walks a table; this module writes
 the table.  The body is ``i32 @body(ptr bufs, ptr rt)``.  ``bufs`` holds, in this order, one address

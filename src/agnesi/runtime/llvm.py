@@ -1,4 +1,4 @@
-"""LLVM in llvmlite's library, which is opened when the first function here needs it (12 ms)."""
+"""LLVM through llvmlite's library, which is opened at first use (12 ms)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _opening = threading.Lock()
 
 @functools.cache
 def folder() -> str:
-    """Where llvmlite is."""
+    """Return llvmlite's folder."""
     spec = PathFinder.find_spec("llvmlite")
     if spec is None or spec.origin is None:
         raise ImportError("compiling needs llvmlite; install it with `pip install llvmlite`")

@@ -1,4 +1,4 @@
-"""Buffers that are kept when they are freed: arrays whose memory does not page-fault twice."""
+"""The pool of freed buffers: arrays whose memory does not page-fault twice."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def trim() -> None:
 
 
 def reset_peak() -> None:
-    """Let ``peak`` begin at what is handed out now."""
+    """Set ``peak`` to the bytes handed out now."""
     support.variable("pool", _PEAK).value = support.variable("pool", _LIVE).value
 
 

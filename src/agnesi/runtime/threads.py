@@ -10,7 +10,7 @@ from agnesi.runtime import support
 
 
 def set_num_threads(count: int) -> None:
-    """Let compiled functions use ``count`` threads, from the next call on.
+    """Set the number of threads of compiled functions, from the next call on.
 
     Results do not depend on it.
 

@@ -1,4 +1,4 @@
-"""Turns: threads that use what a call changes, and what outlasts it, do so one after the other.
+"""Locks of compiled state: threads that use memory which a call changes run one after the other.
 
 A turn belongs to memory, whichever tensors lie in it, or to an object whose attributes are changed.
 Native code takes and gives turns (``native/turns.ll``); this module makes them, and takes them for
@@ -47,7 +47,7 @@ def memory_owner(array: np.ndarray) -> Any:
 
 
 def lock_list(uses: Iterable[tuple[Any, bool]], keep: list[Any]) -> tuple[int, int]:
-    """How many turns a call takes, and the address of native code's list of them.
+    """Return how many locks a call takes, and the address of native code's list of them.
 
     ``uses`` are what the turns belong to, and whether it is written.
     """

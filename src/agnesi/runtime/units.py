@@ -1,4 +1,4 @@
-"""Cutting a module into units that are compiled, cached and shared on their own.
+"""Cuts a module into compilation units, which are compiled, cached and shared on their own.
 
 A large internal function that needs nothing of its module but declarations, constants and units
 before it becomes a unit, named by its content: programs that have it in common compile it once.

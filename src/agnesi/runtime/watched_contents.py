@@ -1,4 +1,4 @@
-"""Words by which native code sees that a container, or a small array, holds what it held.
+"""Words of memory by which native guards see that a container or a small array is unchanged.
 
 A container says in its own memory where its elements are, and how many: these words come first.
 Each function returns no words where the container is not laid out as expected, or holds something

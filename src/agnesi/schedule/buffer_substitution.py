@@ -1,4 +1,5 @@
-"""Kernels with some of their buffers exchanged for others of the same type and strides."""
+"""Buffer substitution: kernels with some buffers replaced by others of the same type and strides.
+"""
 
 from __future__ import annotations
 

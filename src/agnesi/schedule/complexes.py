@@ -1,4 +1,4 @@
-"""Complex values of kernels as pairs of real ones: generated code knows real numbers only.
+"""Lowering of complex values to pairs of real ones, the only ones that generated code knows.
 
 What is left of complex numbers is how they lie in memory: ``real`` and ``imag`` of a load, and
 ``complex`` of two parts under a store.

@@ -1,4 +1,4 @@
-"""Which kernel has to run before which: by what they hand on, and by what is overwritten."""
+"""Dependence analysis: which kernel must run before which, by flow and by reuse of memory."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Dependence:
         self._rank = list(self.order)
 
     def put_behind(self, kernel: int, others: Iterable[int]) -> bool:
-        """Let a kernel wait for others too; False, and no change, where that would be circular."""
+        """Make a kernel wait for others too; False, and no change, where that would be circular."""
         others = set(others) - {kernel}
         last = max((self._rank[n] for n in others), default=-1)
         behind = self._reached(kernel, last)

@@ -1,4 +1,4 @@
-"""How often the values of a kernel are evaluated, by the loops in which that happens.
+"""Evaluation counts of a kernel's values, by the loops around them.
 
 A nest evaluates a value in the loops from outside up to the last one that changes it; what a
 reduction adds up is evaluated in its own loops, inside those.
@@ -52,7 +52,7 @@ def loops_of(kernel: Kernel) -> Loops:
 
 
 def around(kernel: Kernel, value: Expr, loops: Loops) -> Loops:
-    """Those of the loops around a value in which it is evaluated."""
+    """Return the loops around a value in which it is evaluated."""
     if not isinstance(kernel, Nest):  # a block of results at a time
         return loops if value.free or value.args else ()
     for i in range(len(loops), 0, -1):
@@ -88,7 +88,7 @@ def below(kernel: Kernel, values: Sequence[tuple[Expr, Loops]]) -> Iterator[tupl
 
 
 def turns(loops: Sequence[Axis]) -> int:
-    """How often the body of loops runs."""
+    """Return the iterations of a body of loops."""
     return math.prod([guess(a.extent) for a in loops])
 
 
@@ -105,7 +105,7 @@ def instructions(value: Expr, loops: Loops, turns: Callable[[Loops], Any] = turn
 
 
 def work(kernels: Iterable[Kernel]) -> Work:
-    """How much kernels compute, those of bodies left out."""
+    """Return the operations of kernels, those of bodies left out."""
     total = Work()
     turns = cache(turns_in)
     for kernel in kernels:

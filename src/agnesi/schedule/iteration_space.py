@@ -1,4 +1,4 @@
-"""The axes of nests, the points that they run over, and nests that run over them in order."""
+"""Iteration spaces: the axes of nests, and nests over the same points."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agnesi.core.ir.node import Node
 
 
 def axes_of(shape: Sequence[Any]) -> tuple[Axis, ...]:
-    """One axis for each size."""
+    """Return one axis for each size."""
     return tuple([Axis(d, n) for d, n in enumerate(shape)])
 
 
@@ -22,7 +22,7 @@ def point(axes: tuple[Axis, ...]) -> At:
 
 
 def point_in(shape: Sequence[Any], axes: tuple[Axis, ...]) -> At:
-    """Where a root stands at a point of a nest that may have more axes than it."""
+    """Return the indices of a root at a point of a nest that may have more axes than it."""
     full = [i for i, a in zip(point(axes), axes, strict=True) if a.extent != 1]
     result = []
     for n in shape:

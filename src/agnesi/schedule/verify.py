@@ -1,4 +1,4 @@
-"""Whether a program is what the next pass may rely on; asked after each one, in all tests.
+"""Checks of a program's invariants, run after each pass in all tests.
 
 Every buffer is written before it is read, stores and loads have the types of their buffers and stay
 inside, no value lies where another one is still needed, kernels compute little twice, and nothing

@@ -75,12 +75,12 @@ def _twice(scope: Any) -> Value:
 
 
 def _address(scope: Any, type_: str, buffer: Buffer, at: Affine) -> Value:
-    """Where the real part of a complex number is."""
+    """Return the address of the real part of a complex number."""
     place: Value = scope.b.gep(type_, scope.pointer(buffer), scope.place(at * 2))
     return place
 
 
 def _places(scope: Any, type_: str, buffer: Buffer, at: Affine) -> Pair:
-    """Where the parts of each lane are."""
+    """Return the offsets of the parts of each lane."""
     re, im = (scope.pointers(type_, buffer, at * 2 + k) for k in (0, 1))
     return re, im

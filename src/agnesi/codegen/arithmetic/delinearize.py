@@ -1,4 +1,4 @@
-"""Numbers that count through several axes, taken apart."""
+"""Index delinearization: the indices of several axes from one running number."""
 
 from __future__ import annotations
 

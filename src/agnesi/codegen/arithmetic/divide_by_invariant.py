@@ -1,4 +1,4 @@
-"""Division of many numbers by the same one."""
+"""Division of many numbers by one divisor that is known at run time only (magic numbers)."""
 
 from __future__ import annotations
 

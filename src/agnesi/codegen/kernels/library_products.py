@@ -107,7 +107,8 @@ class Call:
 
 
 def plan_call(product: Product, threads: int) -> Call | None:
-    """How a product is calls for the members of its batch; None where it is none.
+    """Return the library calls for a product, one for each member of its batch; None where it has
+    none.
 
     So many ``threads`` of ours share it; with less than two, the library may have its own.
     """
@@ -317,12 +318,12 @@ def _units(b: Builder, call: Call, pointer: Callable[[Buffer], Value], begin: Va
 
 
 def _line(b: Builder, call: Call, operand: Value, number: Value) -> Value:
-    """Where a row of the first operand is, or a column of the second."""
+    """Return the address of a row of the first operand, or of a column of the second."""
     return b.gep(call.type, operand, b.mul(number, i64(call.steps[call.along])))
 
 
 def _place(b: Builder, place: int, turns: Sequence[Value], steps: Sequence[int]) -> Value:
-    """Where a member of the batch is, in elements."""
+    """Return the offset of a member of the batch, in elements."""
     at = i64(place)
     for turn, step in zip(turns, steps, strict=True):
         at = b.add(at, b.mul(turn, i64(step)))

@@ -31,7 +31,7 @@ _LINE_BYTES = 64
 
 
 def plan_product(product: Product, target: Target, policy: CompilePolicy = FAST_RUN) -> GemmPlan:
-    """How the product is cut into tiles and work units."""
+    """Return how the product is cut into tiles and work units."""
     batch, m, n, k = map(guess, product.sizes)
     i, j = product.axes[-2:]
     store = product.body[0]

@@ -98,7 +98,7 @@ class _Emitter:
                 self._index(self.start_type, self.indptr, self.b.add(row, i64(1))))
 
     def _line(self, matrix: Value, row: Value, column: Value) -> Value:
-        """Where a row of a dense matrix has a column."""
+        """Return the address of a column in a row of a dense matrix."""
         at = self.b.add(self.b.mul(row, self.b.size(self.size)), column)
         return self.b.gep(self.type, matrix, at)
 
@@ -144,7 +144,7 @@ class _Emitter:
             body(i64(whole * step), self._masks(self.size % step))
 
     def _masks(self, count: int) -> Masks:
-        """Those of ``count`` columns."""
+        """Return the masks of ``count`` columns."""
         n = self.plan.lanes
         masks: list[Value | None] = [None] * (count // n)
         if count % n:
@@ -205,7 +205,7 @@ class _Emitter:
         return self._across(self._add(*sums))
 
     def _fours(self, k: Value, count: int, sums: Sequence[Value]) -> Sequence[Value]:
-        """So many entries from ``k`` on, added in turn to one of two sums."""
+        """Add so many entries from ``k`` on, in turn to one of two sums."""
         self._call_ahead(k)
         for t in range(0, count, 4):
             sums = [sums[1], self._four(self.b.add(k, i64(t)), sums[0])]
@@ -227,7 +227,7 @@ class _Emitter:
         return self._multiply_add(factors, numbers, total)
 
     def _call_ahead(self, k: Value) -> None:
-        """Let memory bring what lies ahead of an entry, which may be beyond a table's end."""
+        """Prefetch memory ahead of an entry, which may be beyond a table's end."""
         b = self.b
         at = b.add(k, i64(_PREFETCH_ENTRIES))
         for type_, table in ((self.index_type, self.indices), (self.type, self.first)):

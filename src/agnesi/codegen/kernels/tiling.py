@@ -1,4 +1,4 @@
-"""How rows and columns are cut: balanced row tiles, and column panels made of vector pieces."""
+"""Cuts of rows and columns: balanced row tiles, and column panels made of vector pieces."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Piece(NamedTuple):
 
 
 class CutPiece(Piece):
-    """One that is cut at run time: ``last`` is the last lane in use."""
+    """A piece that is cut at run time: ``last`` is the last lane in use."""
 
     last: Value
     present: Value
@@ -84,7 +84,7 @@ class Rows:
 
     @staticmethod
     def at_most(total: int, size: int) -> Rows:
-        """As few tiles as hold ``size`` rows at most, balanced."""
+        """Return as few balanced tiles as hold ``size`` rows at most."""
         return Rows(total, -(-total // size))
 
 

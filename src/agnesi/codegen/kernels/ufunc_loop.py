@@ -152,7 +152,7 @@ class _Writer:
         return self.b.size(self.plan.axes[0].steps[i])
 
     def _places(self, unit: Value) -> tuple[Value, list[Value]]:
-        """How many elements a block has, and where its first ones are."""
+        """Return the elements of a block, and the addresses of its first ones."""
         b, axes = self.b, self.plan.axes
         blocks = b.size(self.plan.blocks)
         first = b.mul(b.op("urem", unit, blocks), i64(_BLOCK_ELEMENTS))

@@ -1,4 +1,4 @@
-"""Places that are a constant away from others: what lies side by side has one address."""
+"""Address reuse: offsets that differ by a constant share one address computation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arithmetic of sizes and places that is known while code is written.
+"""Constant folding of size and address arithmetic while code is written.
 
 LLVM would find it out too, but has to read it first, and at its quickest level it does not try.
 """

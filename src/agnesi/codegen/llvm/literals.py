@@ -1,4 +1,4 @@
-"""Numbers as LLVM reads them."""
+"""Numeric literals of LLVM IR."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that kernels have in common; what differs comes with each call."""
+"""Outlining: functions that several kernels share, with their differences as parameters."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Tiles:
         return [b.gep(self.type, base, b.mul(at, i64(size))) for at in places]
 
     def at(self, tile: Value, place: Value | int) -> Value:
-        """Where an element of all rows is."""
+        """Return the address of an element of all rows."""
         return self.b.gep(self.vector, tile, i64(place) if isinstance(place, int) else place)
 
     def load(self, tile: Value, place: Value | int) -> Value:

@@ -1,4 +1,4 @@
-"""Memory that a function works in for the length of a call: a little on the stack, the rest not.
+"""The workspace of a function for one call: small arrays on the stack, the others in one block.
 
 Threads of users may have small stacks.  So a function keeps at most :data:`MAX_STACK_BYTES` bytes
 of arrays there, the smallest ones, which LLVM may put into registers.  The others lie in one block,

@@ -1,4 +1,4 @@
-"""Sizes that every call brings along, as numbers of the function that needs them."""
+"""Dynamic sizes as values of the function that needs them."""
 
 from __future__ import annotations
 

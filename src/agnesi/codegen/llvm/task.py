@@ -1,4 +1,4 @@
-"""Functions of our own that do units of work, as kernels do: how they begin."""
+"""Prologues of library functions that do units of work, as kernels do."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Known(Generic[V]):
         return self._places if type_ == "i64" else self._made
 
     def block(self) -> None:
-        """Another block begins."""
+        """Begin another block."""
         self._made = {}
         self._places = dict(self._first)
 

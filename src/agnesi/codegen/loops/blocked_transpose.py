@@ -1,4 +1,4 @@
-"""Nests that read across the order in which they write: block by block, transposed in registers.
+"""Blocked transposition: nests whose reads run across the order of their stores.
 
 Lanes run along what is written.  What lies the other way round in memory would be gathered, an
 element at a time.  Instead squares of it are read row by row, turned round in registers, and kept

@@ -1,4 +1,4 @@
-"""Sums over rows, for every column: rows are read in the order of memory.
+"""Column reductions: sums over rows, which are read in the order of memory.
 
 With sums in registers, a few columns at a time would be read out of all rows, and neither the
 memory nor the processor that looks ahead likes such steps.  Sums of whole rows stay close instead.

@@ -1,4 +1,4 @@
-"""Values that each lane finds in as many steps as it needs."""
+"""Per-lane convergence loops: iterations that end when every lane has its value."""
 
 from __future__ import annotations
 

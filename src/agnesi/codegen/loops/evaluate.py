@@ -262,7 +262,7 @@ class Scope:
 
     # -- memory ---------------------------------------------------------------------------
     def address(self, dtype: str, buffer: Buffer, at: Affine) -> Value:
-        """Where an element is, that of lane 0."""
+        """Return the address of an element, that of lane 0."""
         type_, memory = memory_type(dtype), self.pointer(buffer)
         first, distance = self._parted(at)
         if distance < 0 or any(isinstance(c, int) and c < 0 for c in at.terms.values()):

@@ -1,4 +1,6 @@
-"""Nests over a few points, written out: each element becomes a value that can be in a register."""
+"""Full unrolling of nests over a few points: each element becomes a value that can be in a
+register.
+"""
 
 from __future__ import annotations
 

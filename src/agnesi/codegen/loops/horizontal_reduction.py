@@ -1,4 +1,4 @@
-"""Across the lanes of a vector: one number from all of them, and the first few of them."""
+"""Horizontal reductions: one number from all lanes of a vector, and the first few lanes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def with_low(b: Builder, value: Value, first: Value) -> Value:
 
 
 def horizontal(b: Builder, kind: str, dtype: str, total: Value) -> Value:
-    """One number from the lanes of a running reduction."""
+    """Reduce the lanes of a running reduction to one number."""
     type_ = scalars.register(dtype)
     if total.type == type_:
         return total
@@ -62,7 +62,7 @@ def _extreme(b: Builder, kind: str, total: Value) -> Value:
 
 
 def _halved(b: Builder, rest: Value, join: Callable[[Value, Value], Value]) -> Value:
-    """One number from the lanes of a vector, halves with halves.
+    """Reduce the lanes of a vector to one number, halves with halves.
 
     Without ``lane_sums``, lanes of a small register are numbers, which LLVM's quickest level has
     code for: for its own sum it takes 0.2 ms more.

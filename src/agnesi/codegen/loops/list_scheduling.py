@@ -1,4 +1,4 @@
-"""Numbers in the order in which they could be ready, so that the processor sees them side by side.
+"""List scheduling: long scalar programs in the order in which operands are ready.
 
 It looks a few hundred instructions ahead.  Where one chain of operations stands behind another, it
 does not see the second one while it waits for the first.

@@ -1,4 +1,4 @@
-"""Which loops a nest runs, which one of them the lanes run along, and which one goes across."""
+"""Loop order: the vectorized axis, the axis of columns, and the order of the other loops."""
 
 from __future__ import annotations
 

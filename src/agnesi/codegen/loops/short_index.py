@@ -1,4 +1,4 @@
-"""Indices in lanes of 32 bits, of which a register holds twice as many as of 64."""
+"""Vectors of 32-bit indices, of which a register holds twice as many as of 64-bit ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lanes that read every few elements, or the same one a few times: shuffles instead of gathers."""
+"""Strided and repeating loads along lanes by shuffles instead of gathers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Period(NamedTuple):
 
 
 def period_of(value: Expr, along: Axis | None, unit: int) -> Period | None:
-    """How a quotient or remainder runs along the lanes; None where that is another matter.
+    """Return how a quotient or remainder runs along the lanes; None where it has no period.
 
     ``unit`` divides the index of the first lane.
     """

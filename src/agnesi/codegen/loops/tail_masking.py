@@ -1,4 +1,4 @@
-"""Lanes along an axis whose length is a run-time value.
+"""Tail masking: vectors along an axis whose length is a run-time value.
 
 Full turns come first, then one with a mask for what is left.  The masks are the same for all rows
 and are made once.  Rows of one register, which are common, take a turn of that width alone.

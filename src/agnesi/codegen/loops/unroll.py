@@ -1,4 +1,4 @@
-"""Short innermost loops without a loop: lanes run along the next one, whose turns lie in a row.
+"""Unrolling of short innermost loops, so that lanes run along the next loop outwards.
 
 Such as the colours of pixels, or the copies of an element that is repeated.
 """

@@ -1,4 +1,4 @@
-"""Functions of one number by shorter chains of instructions that wait for each other.
+"""Low-latency functions of scalars: shorter chains of dependent instructions.
 
 Lanes hide latencies, a single number does not: each operation of a program on numbers waits for the
 one before.  So polynomials are evaluated by halves, and a branch, which the processor predicts,

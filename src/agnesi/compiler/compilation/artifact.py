@@ -1,4 +1,5 @@
-"""Everything that a graph compiles to, apart from where its tensors are: can be kept on disk."""
+"""The compilation artifact: code and constants, without addresses, so that it can be kept on disk.
+"""
 
 from __future__ import annotations
 

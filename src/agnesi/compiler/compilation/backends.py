@@ -1,4 +1,4 @@
-"""Which backend functions are compiled for."""
+"""The backend that functions are compiled for."""
 
 from __future__ import annotations
 

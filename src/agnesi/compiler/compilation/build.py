@@ -1,4 +1,4 @@
-"""Which build of the library this is, by the contents of its files.
+"""The identity of this build of the library, from the contents of its files.
 
 Builds that are reproducible give their files equal sizes and times, so only contents tell them
 apart; and equal contents are the same build wherever and whenever it was installed.

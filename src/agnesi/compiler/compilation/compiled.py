@@ -1,4 +1,4 @@
-"""One specialisation of a function: its graph, native code, and how it stays bound to its state."""
+"""One compiled graph: its native code, and its binding to the memory of the state."""
 
 from __future__ import annotations
 

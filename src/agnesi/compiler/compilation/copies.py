@@ -1,4 +1,4 @@
-"""Compiled functions as objects: copies with other state, pickles with what was found out."""
+"""Copies of compiled functions with other state, and their pickles."""
 
 from __future__ import annotations
 

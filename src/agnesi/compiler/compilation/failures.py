@@ -1,4 +1,4 @@
-"""Errors of compiled code: what its checks say, and at which of the user's lines."""
+"""Errors of compiled code: the messages of its checks, with the user's line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names for graphs: equal text for graphs that compile to the same code."""
+"""Fingerprints of graphs: equal text for graphs that compile to the same code."""
 
 from __future__ import annotations
 

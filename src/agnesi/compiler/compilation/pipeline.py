@@ -1,4 +1,4 @@
-"""The conductor: a closed graph goes in, a native function comes out.  All stages, in order."""
+"""The compilation pipeline, from a closed graph to a native function: all stages, in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The library for products under ``fast_compile``: what it has, how threads of ours share it."""
+"""The library for products under ``fast_compile``: its functions, and how our threads share it."""
 
 from __future__ import annotations
 

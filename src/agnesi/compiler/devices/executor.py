@@ -1,4 +1,4 @@
-"""Operations and jitted functions on tensors of a device: compiled for it, once for each types."""
+"""Operations and jitted functions on tensors of a device: compiled once for each signature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports: what a compiled function says of itself, and checks of it against other ways to compute.
+"""Reports on compiled functions, and checks of them against other ways to compute.
 
 In: a compiled function. Out: text and figures (specializations, graph, memory plan, code), or the
 comparison with eager execution or with many digits.

@@ -1,4 +1,4 @@
-"""``jit(mode="precision")``: every call is computed with many digits, too, and losses are told.
+"""``jit(mode="precision")``: every call is also computed with many digits, and losses are reported.
 
 The graph as written is evaluated by mpmath, once as it is and twice with operands that are off by
 their own rounding.  A result that is further from the exact one than that explains has lost digits.

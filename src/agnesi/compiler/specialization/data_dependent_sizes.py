@@ -1,4 +1,4 @@
-"""Sizes that values tell: how many steps of a loop are asked for, and how many are done.
+"""Data-dependent sizes: the requested steps of a loop, and the steps that were done.
 
 A function gets each of them as the size of one more argument, an array without elements, so that
 they are treated like all other sizes.

@@ -1,4 +1,4 @@
-"""Sizes that change from call to call: which of them become run-time values of one version.
+"""Dynamic sizes: those that change from call to call become run-time values of one specialization.
 
 At first only the sizes of leading axes do, because strides do not depend on them; where a function
 meets one set of other sizes after the other, those too, and at once where one size alone changes,

@@ -1,4 +1,4 @@
-"""Sizes of jitted functions that values tell: computed before a call, and then sizes like others.
+"""Sizes of jitted functions that depend on values: computed before the call, then passed along.
 
 Where a trace needs the size that an integer scalar is (``x[:n]`` with a tensor ``n``), it is given
 up, and what computes the scalar from the arguments becomes a function of its own.  From then on

@@ -1,4 +1,4 @@
-"""One version of a jitted function: traced for a signature, compiled, and called."""
+"""One specialization of a jitted function: traced for a signature, compiled, and called."""
 
 from __future__ import annotations
 

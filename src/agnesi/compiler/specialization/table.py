@@ -1,4 +1,4 @@
-"""The versions of a jitted function: for which arguments there is which, and which are let go."""
+"""The table of specializations of a jitted function: which one a call takes, and eviction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code whose calls of ``float``, ``isinstance``, ``math.isnan`` ... know numbers of a trace.
+"""Stand-ins for ``float``, ``isinstance``, ``math.isnan`` ... that know numbers of a trace.
 
 A class that is called cannot tell Python to return anything but its own objects, so the code of the
 user's functions has other callees while it is traced, and its own again afterwards.

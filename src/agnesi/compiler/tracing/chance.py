@@ -1,4 +1,4 @@
-"""Generators of random numbers that are not ours: what a trace draws from them is fixed."""
+"""Foreign random generators: a trace's draws from them are constants of the compiled code."""
 
 from __future__ import annotations
 

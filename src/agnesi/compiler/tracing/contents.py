@@ -1,4 +1,4 @@
-"""Places in containers: all that a list or dict holds, an array's elements, what functions keep."""
+"""Reads of containers by a trace: all entries of a list or dict, an array's elements, closures."""
 
 from __future__ import annotations
 

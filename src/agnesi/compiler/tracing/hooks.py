@@ -1,4 +1,4 @@
-"""Classes that tell which attributes are read and written while a function is traced.
+"""Classes that report the attributes read and written while a function is traced.
 
 Python looks ``__getattribute__`` and its kin up on the class, so a class that a trace meets gets
 its own for as long as the trace runs; in other threads they do what they replace.

@@ -1,4 +1,4 @@
-"""Leaves of arguments: what a trace sees of them, and what native code is told and given."""
+"""Leaves of arguments: their symbols in a trace, and how native code checks and reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Places that a traced function read: what they held, and what tells natively that they still do.
+"""Guards of a specialization: variables that the trace read, their values, and native checks of
+them.
 
 A place answers ``now()`` with what it holds, ``holds()`` with whether that is what it was (the same
 object, or an equal number or text of the same type), and lists the ``records`` by which native code

@@ -1,4 +1,4 @@
-"""Python loops that were written out while tracing, and whose body could be that of a scan."""
+"""Python loops that a trace unrolled, and whose body could be that of a scan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters of roots: what one kernel fills, who needs it, and an order that they keep.
+"""Fusion groups: the values that one kernel computes, its users, and a topological order of all.
 
 Every cluster has a rank, greater than the ranks of all clusters that read what it fills.  Whoever
 lets one cluster read another or makes one of two keeps the ranks in order, moving only clusters
@@ -81,7 +81,7 @@ class Cluster:
         return self.product is not None and self.product.op.template not in ("matmul", "conv")
 
     def fill(self, roots: Sequence[Node], users: set[Cluster]) -> None:
-        """Let it fill more roots, which others use: those have lower ranks (``Order.below``)."""
+        """Add roots to the cluster, which others use: those have lower ranks (``Order.below``)."""
         self.roots += roots
         self.widest = max((self.widest, *roots), key=weight)
         self.shapes.update([root.shape for root in roots])
@@ -226,7 +226,7 @@ class Order:
         return found
 
     def _move(self, users: list[Cluster], makers: list[Cluster]) -> None:
-        """Let all ``users`` come before all ``makers``, each in the order that they have."""
+        """Move all ``users`` before all ``makers``, each in the order that they have."""
         moved = [c for group in (users, makers) for c in sorted(group, key=lambda c: c.rank)]
         ranks = sorted([c.rank for c in moved])
         for cluster, rank in zip(moved, ranks, strict=True):

@@ -1,4 +1,4 @@
-"""Which values of a graph get memory, and which are computed where they are used.
+"""Clustering: which values are materialized, and which are recomputed where they are used.
 
 Every value with memory is a *root*; all others are *virtual*: their expression is inlined into the
 roots that need them.  Roots over the same index space that share work form one *cluster*, which
@@ -142,7 +142,7 @@ class Clustering:
                 self._visit(node)
 
     def keep_all(self) -> None:
-        """Let every value have memory and a kernel of its own."""
+        """Materialize every value by a kernel of its own."""
         for node in reversed(self._order):
             users = present(self._users.pop(id(node), set()))
             if node.op is None or (not users and id(node) not in self._must):
@@ -219,7 +219,7 @@ class Clustering:
             self._let_use(operand, {cluster})
 
     def _note(self, node: Node, users: set[Cluster]) -> None:
-        """Let the kernels that compute a node know what kind of work it is."""
+        """Record for the kernels that compute a node what kind of work it is."""
         facts = self._facts[id(node)]
         if not facts.lowers or facts.product:
             return
@@ -470,7 +470,7 @@ class Clustering:
         )
 
     def _claim_regions(self, node: Node, users: set[Cluster]) -> bool:
-        """Let the one kernel that uses a sum of values in regions compute it region by region."""
+        """Compute a sum of piecewise values region by region in the one kernel that uses it."""
         if node.op.name != "overlay" or any(
             len(c.roots) > _MAX_REGION_ROOTS or c.price > _MAX_REGION_INSTRUCTIONS for c in users
         ):
@@ -521,7 +521,7 @@ class Clustering:
         return True
 
     def merge(self, users: Iterable[Cluster]) -> bool:
-        """Let the kernels that share a value become one; False where that cannot be."""
+        """Merge the kernels that share a value; False where that cannot be."""
         clusters = list(users)
         if self._ranks.depend(clusters) or not _mergeable(clusters) or (
                 not self._ranks.independent(clusters)):

@@ -1,4 +1,4 @@
-"""Convolutions among the nodes of a graph: which have a kernel of their own, and of what sizes."""
+"""Convolution nodes of a graph: whether each has a kernel of its own, and its sizes."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from agnesi.schedule.program import Program
 
 
 def decide_first(program: Program) -> Program:
-    """Let kernels that a decision does not need wait for its check."""
+    """Move kernels that a decision does not need behind its check."""
     kernels = program.kernels
     checks = [k for k, kernel in enumerate(kernels)
               if isinstance(kernel, Check) and kernel.error == DECIDES]

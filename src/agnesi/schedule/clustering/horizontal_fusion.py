@@ -1,4 +1,4 @@
-"""Kernels that sweep over the same memory in the same way, side by side, become one."""
+"""Horizontal fusion: independent kernels that sweep over the same memory alike become one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In which order the axes of values lie in memory: channels last around convolutions.
+"""Layout assignment: channels last around convolutions.
 
 Shapes stay what the user wrote; only strides differ.  Values that are computed from each other
 element by element, or window by window, want one order, so they are chosen together: a *family*.
@@ -119,7 +119,8 @@ def _better(family: int, last: dict[int, bool], costs: Sequence[_Cost]) -> bool:
 
 def channels_last_copies(node: Node, operands: Sequence[Matrix], last: bool, prefers: Prefers
            ) -> tuple[bool, bool]:
-    """Which operands of a convolution are worth a copy with channels last, as the result may have.
+    """Return the operands of a convolution that are worth a channels-last copy, as the result may
+    have.
 
     Only filters of one channel each read their operands in place; others bring them into order.
     """

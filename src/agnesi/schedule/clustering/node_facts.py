@@ -21,7 +21,7 @@ _MOVES = ("broadcast", "permutation", "ordering")
 
 
 def numel(node: Node) -> int:
-    """How many elements a node has."""
+    """Return how many elements a node has."""
     return product(node.shape)  # type: ignore[return-value]
 
 

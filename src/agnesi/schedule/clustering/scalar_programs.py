@@ -1,4 +1,4 @@
-"""Long programs of numbers, cut into stretches that become one kernel each.
+"""Long scalar programs, cut into stretches that become one kernel each.
 
 What numbers cost is waiting for each other.  So they are put in the order in which they could be
 ready if all that does not wait ran at once, and the order is cut: whatever a processor could do
@@ -62,7 +62,9 @@ def cut(order: Sequence[Node], waiting: Mapping[int, Sequence[Node]] = _NONE) ->
 
 def _stages(order: Sequence[Node], numbers: set[int],
             waiting: Mapping[int, Sequence[Node]]) -> dict[int, int]:
-    """How many times others than numbers stand between each node and the leaves behind numbers."""
+    """Return how many nodes other than scalars stand between each node and the leaves behind
+    scalars.
+    """
     stages: dict[int, int] = {}
     for node in order:
         mine = id(node) in numbers

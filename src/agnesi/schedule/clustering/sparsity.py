@@ -1,4 +1,4 @@
-"""How many elements of a value are zero because something put zeros there: dropout, or relu."""
+"""Sparsity estimates: the share of zeros that dropout or relu leave in a value."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _masked(node: Node) -> float:
 
 
 def _dropped(condition: Node) -> float:
-    """How many random words are below the least that is kept."""
+    """Return how many random words are below the least that is kept."""
     words, least = (_moved(n) for n in condition.inputs)
     limit = constant_value(least)
     if words.op is None or words.op.name != "random_bits" or limit is None or limit.size != 1:

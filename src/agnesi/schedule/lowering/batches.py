@@ -18,7 +18,8 @@ Cut = tuple[tuple[Axis, ...], list[Store]]
 
 def cut_batch(axes: Sequence[Axis], operands: Sequence[Sequence[int]],
               body: list[Store]) -> Cut | None:
-    """One axis for all batch axes, and the epilogue over it; several where strides ask for them.
+    """Return one axis for all batch axes, and the epilogue over it; several where strides ask for
+    them.
 
     ``operands`` holds each operand's strides over the batch axes.  None where there would be
     several of run-time sizes.

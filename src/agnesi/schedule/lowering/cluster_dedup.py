@@ -1,4 +1,4 @@
-"""Clusters of equal structure become kernels once: the others get the same ones on other buffers.
+"""Structural deduplication: equal clusters are lowered once, and copied on other buffers.
 
 Deep programs repeat their layers, and most of what planning a kernel takes does not depend on which
 buffers it works on.

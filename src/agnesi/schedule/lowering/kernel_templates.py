@@ -1,4 +1,4 @@
-"""Kernels made again on other buffers: what was planned for some serves all that are like them."""
+"""Kernel templates: a kernel that was planned is copied for all that differ in buffers only."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Pattern:
 
 def pattern(kernels: Sequence[Any], given: Iterable[Buffer],
             listed: Sequence[Buffer] = ()) -> Pattern | None:
-    """How to make kernels again; None where there is more to them than loops and products.
+    """Return how to copy kernels; None where there is more to them than loops and products.
 
     ``given`` buffers come from outside, ``listed`` ones are their own.
     """
@@ -152,7 +152,7 @@ def _kernel(kernel: Any, body: Sequence[Store], nodes: list[Node], values: _Valu
 
 
 def _liken(kernel: Any) -> None:
-    """Let a kernel be known as the first of its model."""
+    """Register a kernel as the first of its template."""
     reads, writes = kernel.reads(), kernel.writes()
     total = [kernel.total] if isinstance(kernel, Product) else []
     numbers = {b: i for i, b in enumerate(dict.fromkeys([*reads, *writes, *total]))}

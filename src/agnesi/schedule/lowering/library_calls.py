@@ -1,4 +1,4 @@
-"""Operations that functions of ours do better than loops, on operands as they lie in memory."""
+"""Operations for which a function of the library is faster than a loop nest."""
 
 from __future__ import annotations
 

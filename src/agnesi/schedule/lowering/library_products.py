@@ -1,4 +1,4 @@
-"""Which matrix products a library evaluates, where the policy says so."""
+"""Products that a BLAS evaluates, where the policy says so."""
 
 from __future__ import annotations
 

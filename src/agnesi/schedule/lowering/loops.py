@@ -1,4 +1,5 @@
-"""Loops and branches to kernels: where the leaves and results of their bodies lie outside."""
+"""Lowering of loops and branches: blocks of kernels, and the buffers of their inputs and results.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters to kernels: the expression of every root, and the buffers between them."""
+"""Lowering of clusters: the expression of every root, and the buffers between kernels."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class _Lowering:
 
     # -- results --------------------------------------------------------------------------
     def _claim_outputs(self, outputs: Sequence[Node], replaced: Mapping[int, Buffer]) -> None:
-        """Let a result be written where it is to end up; a second result of a value is a copy."""
+        """Write a result where it is to end up; a second result of a value is a copy."""
         for i, node in enumerate(outputs):
             base = flat_source(node)
             if base.op is None or id(base) in self.taken:
@@ -126,7 +126,7 @@ class _Lowering:
 
     # -- buffers --------------------------------------------------------------------------
     def _continue_bases(self, order: Sequence[Node]) -> None:
-        """Let what is written into a value that nobody else needs be written where it is."""
+        """Write in place into a value that nobody else needs."""
         writes = [node for node in order if node.op is not None and node.op.changes]
         successors = Successors(order, self.plan.root) if writes else None
         for node in writes:
@@ -208,7 +208,7 @@ class _Lowering:
         return found
 
     def _wait_for(self, nodes: Sequence[Node]) -> None:
-        """Let the kernels under way come behind those that fill ``nodes``."""
+        """Move the kernels under way behind those that fill ``nodes``."""
         for node in map(source, nodes):
             if id(node) in self.plan.root:
                 self._waits[self._buffer(node)] = None
@@ -377,7 +377,7 @@ class _Lowering:
         return Matrix(copy, 0, copy.strides)
 
     def _items(self, root: Node, results: list[Buffer]) -> set[int]:
-        """Let the users of results know their buffers; which results have any."""
+        """Tell the users of results their buffers; return which results have any."""
         wanted = set()
         for cluster in self.clusters:
             node = cluster.roots[0]
@@ -423,7 +423,7 @@ class _Lowering:
             self._nest(cluster)
 
     def _operands(self, node: Node) -> list[Matrix]:
-        """Those of a convolution, in the order that it reads them in."""
+        """Return the operands of a convolution, in the order that it reads them in."""
         found = [self._strided(i, False) for i in node.inputs]
         if self.prefers is None:
             return found

@@ -1,4 +1,4 @@
-"""Values that are made of regions: a nest for each, and what is computed from all of them."""
+"""Piecewise values, such as concatenations and pads: a nest for each region."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def finished(roots: Sequence[Node], parts: Iterable[Any], total: Buffer,
 
 
 def _target(part: Part, at: At) -> At:
-    """Where an element of a part lies in the result."""
+    """Return the address in the result of an element of a part."""
     return tuple(i * step + start for i, start, step in zip(at, part.start, part.step, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Gradients to few filters: sums over parts of the places first, then the sum of these.
+"""Split-K of filter gradients: sums over parts of the pixels, then the sum of these.
 
 The filters alone are too little work to share among threads.  The number of parts does not depend
 on that of threads, so results do not either.
@@ -50,7 +50,7 @@ def split_filter_gradients(kernel: Convolution) -> tuple[list[Kernel], list[Buff
 
 
 def _parts(kernel: Convolution) -> int:
-    """How many parts the places are cut into."""
+    """Return how many parts the pixels are cut into."""
     s = kernel.sizes
     elements = s.filters * s.channels * math.prod(s.kernel)
     places = guess(s.batch) * math.prod(map(guess, s.places))

@@ -1,4 +1,4 @@
-"""Which writes into a value may happen where the value lies: nobody reads it afterwards."""
+"""Writes that may happen in place, because nobody reads the old value afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places in one arena for buffers that live at different times."""
+"""Static memory planning: offsets in one arena for buffers of different lifetimes."""
 
 from __future__ import annotations
 

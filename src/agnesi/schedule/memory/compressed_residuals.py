@@ -1,4 +1,4 @@
-"""Values that lie idle while memory is short are kept in fewer bits, and widened when read."""
+"""Compressed residuals: values that lie idle where memory is short are kept in fewer bits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places in the arena for buffers whose sizes are run-time values.
+"""Arena offsets of buffers whose sizes are run-time values.
 
 Buffers whose bytes are multiples of one size are laid out in units of it, once for all its values:
 their offsets grow along with them.

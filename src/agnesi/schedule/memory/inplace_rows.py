@@ -1,4 +1,4 @@
-"""Nests that read whole rows before they write them: the result may lie where the rows lay."""
+"""In-place reuse after a row is read: the result of a row takes the memory of its operand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of kernels in which few bytes are alive at a time.
+"""Memory-aware list scheduling: the order of kernels in which few bytes are alive at a time.
 
 The best order is a hard problem, so a few cheap ones are tried and the best is taken: the present
 one; the one that always runs what frees most, forwards; the same backwards, from the last kernel.

@@ -1,4 +1,4 @@
-"""Where buffers live: state changed in place, results and temporaries sharing one arena.
+"""Buffer placement: state changed in place, results, and temporaries that share one arena.
 
 The passes that kernels with memory go through, and what they ask.
 """
@@ -32,7 +32,7 @@ _ROLES = ("argument", "state", "constant", "output")
 
 
 def update_in_place(program: Program) -> Program:
-    """Let results be written where the states lie that they replace, as far as that can be.
+    """Write results over the states that they replace, as far as that can be.
 
     Results that a loop carries take the place of what they follow only so.
     """
@@ -97,7 +97,7 @@ def find_lifetimes(program: Program) -> Program:
 
 
 def donate(program: Program) -> Program:
-    """Let results be written over donated arguments."""
+    """Write results over donated arguments."""
     before = len(program.shared)
     taken = set(program.shared.values())
     left = [b for b in program.request.donated if b not in taken]
@@ -108,7 +108,7 @@ def donate(program: Program) -> Program:
 
 
 def write_in_place(program: Program) -> Program:
-    """Let what is only copied into a result, in the same order, be made where the result lies."""
+    """Make a value that is only copied into a result, in the same order, in the result's memory."""
     before = len(program.shared)
     _make_in_place(program.kernels, program.shared, program.lifetimes,
                    program.dependence.traffic)
@@ -117,7 +117,7 @@ def write_in_place(program: Program) -> Program:
 
 
 def reuse_memory(program: Program) -> Program:
-    """Let temporaries take over the memory of those that their makers read last."""
+    """Give temporaries the memory of buffers that their makers read last."""
     before = len(program.shared)
     program.owners = _owners(program.kernels, program.lifetimes, program.shared,
                              program.dependence.traffic)
@@ -324,7 +324,7 @@ def _lifetimes(kernels: Sequence[Kernel], traffic: Traffic,
 
 def _reuse_donated(kernels: Sequence[Kernel], result: Buffer, donated: list[Buffer],
                    shared: dict[Buffer, Buffer], spans: dict[Buffer, tuple[int, int]]) -> None:
-    """Let a result lie where one of the ``donated`` arguments does, which then is none any more."""
+    """Place a result over one of the ``donated`` arguments, which then is none any more."""
     if result.role != "output" or result not in spans:
         return
     for argument in donated:
@@ -343,7 +343,7 @@ def _reuse_donated(kernels: Sequence[Kernel], result: Buffer, donated: list[Buff
 
 def _make_in_place(kernels: Sequence[Kernel], shared: dict[Buffer, Buffer],
                    spans: dict[Buffer, tuple[int, int]], traffic: Traffic) -> None:
-    """Let what is only copied into a result, in the same order, be made where the result lies."""
+    """Make a value that is only copied into a result, in the same order, in the result's memory."""
     last = {b: k for k, kernel in enumerate(kernels) for b in traffic.of(kernel)[1]}
     known = {*shared, *shared.values()}
     for k, kernel in enumerate(kernels):

@@ -1,4 +1,4 @@
-"""Values that are computed again behind a gap instead of being kept over it.
+"""Rematerialization: values are computed again after a gap instead of being kept over it.
 
 Kernels are in order already.  A *split* of a buffer at a kernel says: from there on, another buffer
 takes its place, which the kernel that made it fills a second time.  Splits are added one by one,
@@ -275,7 +275,7 @@ class Remaker:
         return None if best is None else best[2]
 
     def _split(self, b: Buffer, k: int, ends: Mapping[Version, int]) -> float:
-        """Let a buffer be filled again for kernel ``k``; returns what that costs.
+        """Fill a buffer again for kernel ``k``; return the cost.
 
         What its kernel reads and would otherwise be gone by then is filled again too: earlier than
         so far, or for this purpose alone.
@@ -300,7 +300,9 @@ class Remaker:
 
     def _gaps(self, turns: Sequence[Turn], lives: Mapping[Version, list[int]],
               profile: Sequence[int], goal: int) -> Iterator[tuple[float, Buffer, int]]:
-        """Where a value lies idle while memory is short: about what it would save for its cost."""
+        """Return the gaps in which a value lies idle while memory is short, and about what each
+        saves for its cost.
+        """
         over = [0]
         for alive in profile:
             over.append(over[-1] + max(alive - goal, 0))

@@ -1,4 +1,4 @@
-"""Functions that read at places tell themselves whether all were in range."""
+"""Fused bounds checks: functions that index report whether all indices were in range."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agnesi.schedule.program import Program
 
 
 def fuse_bounds_checks(program: Program) -> Program:
-    """Let such functions fill the flags of checks, instead of sweeps of their own.
+    """Fill the flags of checks in the functions that index, instead of by sweeps of their own.
 
     The check comes later then, which harms nobody: places out of range touch no other memory.
     """

@@ -1,4 +1,4 @@
-"""Small kernels that do not need each other run at the same time: threads share all of their work.
+"""Concurrent kernels: threads share the work of several small independent kernels.
 
 Each alone is too little for several threads.  In between the kernels of a group nobody waits for
 anybody, so what one of them writes no other one reads or writes: the memory plan takes all that

@@ -108,7 +108,7 @@ Places = list[tuple[int, Expr, Loops, Loops]]
 
 
 def _costliest(kernels: Sequence[Any]) -> Places | None:
-    """Where kernels compute a costly value more than twice, in other loops each time.
+    """Return the costly values that kernels compute more than twice, in other loops each time.
 
     For each place: the kernel, the value, its axes in an order that is the same for all places, and
     the loops in which it is evaluated.

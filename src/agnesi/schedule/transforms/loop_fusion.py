@@ -1,4 +1,4 @@
-"""Nests that run over the same points in order become one, so that an index is read once."""
+"""Loop fusion over index lists: ordered nests over the same points become one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MAX_KERNELS_BETWEEN = 100
 
 
 def fuse_indexed(program: Program) -> Program:
-    """Let ordered nests over the same computed places become one."""
+    """Fuse ordered nests over the same computed indices."""
     before = len(program.kernels)
     program.kernels = _together(program.kernels)
     program.count(before - len(program.kernels))
@@ -45,7 +45,7 @@ def _together(kernels: Sequence[Kernel]) -> list[Kernel]:
 
 
 def _united(kernels: list[Kernel], first: Nest, second: Nest) -> Nest | None:
-    """One nest instead of two, in the list too; None where that cannot be."""
+    """Fuse two nests, in the list too; None where that cannot be."""
     i, k = _position(kernels, first), _position(kernels, second)
     if len(first.body) + len(second.body) > _MAX_STORES_PER_NEST or k - i > _MAX_KERNELS_BETWEEN:
         return None

@@ -1,4 +1,4 @@
-"""Sums into a few places in the order of a list: several copies of the places take turns.
+"""Privatization: ordered sums into few targets go to several copies in turn, to break the chain.
 
 With one copy each sum waits until the one before it is through memory, where a place comes up
 again soon.
@@ -30,7 +30,7 @@ _MAX_CANDIDATES = 100
 
 
 def privatize(program: Program) -> Program:
-    """Let sums into a few places use copies of those."""
+    """Give ordered sums into few targets several copies of these."""
     result: list[Kernel] = []
     most = program.request.target.costs.private_bytes
     for kernel in program.kernels:

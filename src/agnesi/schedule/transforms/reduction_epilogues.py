@@ -1,4 +1,4 @@
-"""Sums over the rows of what a nest writes are taken where it writes them, part by part.
+"""Reduction epilogue fusion: sums over rows are taken by the nest that writes them, part by part.
 
 The gradient to a bias is such a sum, of what the nest before has just had in registers.  Rows are
 cut into parts, whose sums threads take; how many does not depend on the number of threads.
@@ -29,7 +29,7 @@ _MIN_PART_ROWS = 8
 
 
 def fuse_sums(program: Program) -> Program:
-    """Let sums of rows be taken by the kernels that write them."""
+    """Take sums of rows in the kernels that write the rows."""
     sums = _Sums(program.kernels, program.request.target.costs)
     parts = [part for part in sums.parts.values() if part is not None]
     program.kernels = sums.kernels
@@ -159,7 +159,7 @@ def _cut(nest: Nest, rows: Buffer, costs: Costs) -> list[Nest]:
 
 
 def _parts(axes: Sequence[Axis], itemsize: int, costs: Costs) -> int:
-    """How many parts rows are cut into, along the first axis; 0 if they are not."""
+    """Return how many parts rows are cut into, along the first axis; 0 if they are not."""
     *sizes, columns = [a.extent for a in axes]
     if not sizes or not is_static((columns,)) or columns * itemsize > costs.sums_bytes:
         return 0

@@ -1,4 +1,4 @@
-"""Reductions of much to little are cut in parts, so that threads can share them.
+"""Split reductions: large reductions to few results are cut in parts that threads share.
 
 How many parts there are does not depend on the number of threads, so that results do not either.
 """

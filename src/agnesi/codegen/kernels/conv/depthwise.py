@@ -93,7 +93,7 @@ class _Channels:
         return load_strided(self.b, at, self.type, 1, piece.lanes, piece.mask)
 
     def _tap(self, tap: int) -> int:
-        """How far a tap written out is from the first in packed taps."""
+        """Return the distance of a tap written out from the first one in packed taps."""
         wide = self.plan.taps[1]
         return (tap // wide * self.dense.spans[2].taps + tap % wide) * self.plan.pitch
 
@@ -248,7 +248,7 @@ class DepthwiseWeight(_Channels):
                  plan.nest(window, way.steps), [], inner=inner)
 
     def _cotangent(self, corner: Corner) -> Value:
-        """Where the cotangent of a tile begins."""
+        """Return the address of a tile's cotangent."""
         b, view = self.b, self.dense.filters
         at = b.add(b.mul(corner.image, b.size(view.strides[0])), b.size(view.offset))
         for place, stride in zip(corner[1:4], view.strides[2:], strict=True):

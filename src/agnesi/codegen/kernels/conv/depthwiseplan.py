@@ -1,4 +1,4 @@
-"""How a depthwise convolution is cut: tiles of lines and places, with lanes along the channels."""
+"""Plans of depthwise convolutions: tiles of lines and pixels, with lanes along the channels."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class DepthwisePlan(TilePlan):
 
     @property
     def outer(self) -> int:
-        """How often what is written out is done for all the taps."""
+        """Iterations of the loops over taps, each of which does the taps that are written out."""
         return self.dense.depth // math.prod(self.taps)
 
     @property
@@ -159,7 +159,7 @@ class DepthwisePlan(TilePlan):
         return self.dense.spans[0].count * self.lines.tiles
 
     def windows(self) -> Iterator[Window]:
-        """Those of all sizes of tiles."""
+        """Yield the windows of all tile sizes."""
         for tall in self.heights:
             for wide in self.widths:
                 yield Window(self.real, tall, wide)
@@ -184,7 +184,9 @@ class DepthwisePlan(TilePlan):
                 Turn(w.taps // wide, steps.pixel * (w.step // window.right), self.pitch)]
 
     def uses(self, window: Window) -> dict[tuple[int, int], list[tuple[int, int]]]:
-        """Which (tap, place) meet in each (line, pixel) of a window, for the taps written out."""
+        """Return which (tap, place) meet in each (line, pixel) of a window, for the taps written
+        out.
+        """
         found: dict[tuple[int, int], list[tuple[int, int]]] = {}
         _, h, w = self.dense.spans
         tall, wide = self.taps
@@ -206,8 +208,8 @@ class DepthwisePlan(TilePlan):
 
     @property
     def areas(self) -> tuple[int, ...]:
-        """Those of the table of addresses, a line of zeros, the packed filters or the sums of their
-        gradient, and the sums of a tile.
+        """Bytes for the table of addresses, a line of zeros, the packed filters or the sums of
+        their gradient, and the sums of a tile.
         """
         table = max(window.table_bytes for window in self.windows())
         sums = self.lines.largest * self.places.largest * self.lanes if self.spill else 0

@@ -82,7 +82,7 @@ def _units(part: Part) -> Size:
 
 def plan_convolution(kernel: Convolution, target: Target, policy: CompilePolicy = FAST_RUN,
                      threads: int = 1) -> ConvPlan:
-    """How a convolution is cut into tiles and work units; ``policy`` may ask for little code.
+    """Return how a convolution is cut into tiles and units; ``policy`` may ask for little code.
 
     So many ``threads`` of ours share what a library does.
     """

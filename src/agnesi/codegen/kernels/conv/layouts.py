@@ -1,4 +1,4 @@
-"""Which memory orders a convolution is fast with, and roughly what the others cost."""
+"""Memory orders with which a convolution is fast, and estimated cycles of the others."""
 
 from __future__ import annotations
 

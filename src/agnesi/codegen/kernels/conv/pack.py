@@ -67,7 +67,7 @@ def _copy_run(b: Builder, type_: str, source: Value, target: Value, count: Value
 
 def _copy_runs(b: Builder, type_: str, source: Value, target: Value, count: Value, width: Number,
                steps: tuple[Number, Number], lanes_: int) -> None:
-    """So many runs; ``steps`` from one to the next in both.  Where there are no gaps, it is one."""
+    """Copy so many runs; ``steps`` from one to the next in both.  Without gaps it is one run."""
     def body(b: Builder, source: Value, target: Value, count: Value, width: Value, down: Value,
              beside: Value) -> None:
         one = b.op("and", b.icmp("eq", down, width), b.icmp("eq", beside, width))
@@ -103,7 +103,7 @@ class Copy(NamedTuple):
 
 
 def copying(width: int, steps: tuple[Size, Size], pitch: int, lanes_: int) -> Copy:
-    """How to copy places of ``width`` elements."""
+    """Return how to copy places of ``width`` elements."""
     place_step, step = steps
     if step == 1 and place_step == pitch == width:
         return Copy("whole")
@@ -178,7 +178,7 @@ def _copy_place(b: Builder, type_: str, source: Value, target: Value, width: int
 
 def _put_piece(b: Builder, type_: str, source: Value, target: Value, piece: Piece,
                step: Size) -> None:
-    """One piece; lanes that are not active become zero."""
+    """Store one piece; lanes that are not active become zero."""
     if step == 1:
         value = load_strided(b, source, type_, 1, piece.lanes, piece.mask)
     else:

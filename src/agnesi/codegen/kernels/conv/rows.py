@@ -70,7 +70,7 @@ class PackedLines:
                     self._nothing(there, dense.channels if turned else 1)
 
     def _line(self, source: Value, target: Value) -> None:
-        """One line, remainder by remainder."""
+        """Pack one line, remainder by remainder."""
         b, plan = self.b, self.plan
         w, step = plan.dense.spans[2], plan.dense.source.strides[4]
         for rest in range(w.stride):
@@ -84,7 +84,7 @@ class PackedLines:
                 copy_spread(b, plan.type, here, there, count, step * w.stride, plan.lanes)
 
     def _pixels(self, source: Value, target: Value) -> None:
-        """One line of all channels, which lie side by side."""
+        """Pack one line of all channels, which lie side by side."""
         b, plan = self.b, self.plan
         w, step = plan.dense.spans[2], plan.dense.source.strides[4]
         start, stop = self._filled(0)
@@ -109,7 +109,7 @@ class PackedLines:
             clear(b, plan.type, there, i64(plan.line), plan.lanes)
 
     def tap(self, x: int) -> int:
-        """Where tap ``x`` of a line's first place is."""
+        """Return the address of tap ``x`` of a line's first place."""
         w = self.plan.dense.spans[2]
         beyond, rest = divmod(x * w.step, w.stride)
         return rest * self.plan.part + beyond

@@ -1,4 +1,4 @@
-"""How a convolution with lanes along rows is cut into tiles, blocks and units."""
+"""Plans of convolutions with lanes along image rows: tiles, blocks and units."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class RowsPlan(PackedPlan):
 
     @property
     def areas(self) -> tuple[int, ...]:
-        """Those of packed filters, packed source, and the sums of a tile."""
+        """Bytes for packed filters, packed source, and the sums of a tile."""
         sums = self.outs.largest * self.lines.largest * len(self.xs[0].pieces) * self.lanes
         return (self.lines_for(self.dense.depth * self.pitch),
                 self.lines_for(self.dense.channels * self.channel),

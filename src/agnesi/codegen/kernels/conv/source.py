@@ -40,7 +40,7 @@ class Box:
 
 
 def image_blocks(dense: Dense, blocks: int) -> Size:
-    """How many blocks of images there are, for ``blocks`` of a typical batch."""
+    """Return how many blocks of images there are, for ``blocks`` of a typical batch."""
     if not isinstance(dense.images, Extent):
         return blocks
     each = -(-dense.batch // blocks)
@@ -67,7 +67,7 @@ def lead(b: Builder, dense: Dense, blocks: Size,
 
 
 def packed_layout(dense: Dense, lines: int, places: Size, itemsize: int) -> Layout:
-    """How a block of so many lines of so many places lies when it is packed."""
+    """Return the layout of a packed block of so many lines of so many places."""
     _, h, w = dense.spans
     pixel = dense.channels
     if w.taps == 1 and pixel * itemsize % 1024 == 0:  # else pixels share few sets of the cache
@@ -115,7 +115,7 @@ def taps_inside(b: Builder, span: Any, place: Value) -> tuple[Value, Value]:
 
 
 def place_in(b: Builder, dense: Dense, type_: str, source: Value, box: Box) -> Value:
-    """Where a block's first place has its first tap in the source itself."""
+    """Return the address in the source of the first tap of a block's first place."""
     d, h, w = dense.spans
     at = b.mul(box.group, b.size(dense.source.group))
     at = b.add(at, b.mul(box.image, b.size(dense.source.strides[0])))

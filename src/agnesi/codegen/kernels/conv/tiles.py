@@ -135,7 +135,7 @@ class Tile:
         return pointer if step == 0 else b.gep(self.type, pointer, number(step))
 
     def _places(self, b: Builder, row: Value) -> list[Value]:
-        """Where the element of each row lies."""
+        """Return the address of each row's element."""
         if not self.pitches:
             return [self._moved(b, row, offset) for offset in self.rows]
         found = []
@@ -153,7 +153,7 @@ class Tile:
         return load_strided(b, pointer, self.type, 1, c.lanes, c.mask if self.masked else None)
 
     def _call(self, b: Builder, row: Value, column: Value) -> None:
-        """Let the memory that tiles read later come into the second-level cache."""
+        """Prefetch the memory of later tiles into the second-level cache."""
         rows, columns = self.ahead
         if rows:
             prefetch(b, self._moved(b, row, rows), near=False)

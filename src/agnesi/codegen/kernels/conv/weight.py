@@ -66,11 +66,11 @@ class Weight(Gradient):
         return self.plan.those(self.b, panel, self.first, self.last)
 
     def _column(self, index: Value) -> Value:
-        """Where a panel's columns begin in lines of sums."""
+        """Return the first column of a panel in lines of sums."""
         return self.b.mul(self.b.sub(index, self.first), i64(self.plan.width))
 
     def _packed(self, index: Value) -> Value:
-        """Where a panel of the packed cotangent begins."""
+        """Return the address of a panel of the packed cotangent."""
         return self.b.mul(self.b.sub(index, self.first), i64(self.plan.panel_pitch))
 
     def _tiles(self) -> Iterator[tuple[tuple[int, int], tuple[Value, ...]]]:
@@ -120,7 +120,7 @@ class Weight(Gradient):
                     self._tile(panel, loop.index, size, corner, box, n_end)
 
     def _pack(self, box: Box, image: Value) -> None:
-        """One image of a block, the so-manieth."""
+        """Pack one image of a block."""
         b, plan = self.b, self.plan
         if plan.packed_a:
             at = b.gep(self.type, self.packed_a, b.mul(image, i64(plan.image_pitch)))
@@ -148,7 +148,7 @@ class Weight(Gradient):
                             panel.columns, (space[2], o), plan.width, plan.lanes)
 
     def _cotangent(self, box: Box) -> Value:
-        """Where the first place of a block is in the cotangent itself."""
+        """Return the address of a block's first place in the cotangent itself."""
         b, view = self.b, self.dense.filters
         n, _, *space = view.strides
         at = b.add(b.mul(self.group, b.size(view.group)), b.mul(box.image, b.size(n)))

@@ -60,14 +60,14 @@ class Places(Gradient):
                     self._tile(here, there, taps, size, cells, count)
 
     def _image(self, box: Box) -> Value:
-        """Where the first tap of a block's first place is."""
+        """Return the address of the first tap of a block's first place."""
         if not self.plan.packed_a:
             return place_in(self.b, self.dense, self.type, self.source, box)
         self.lines.pack(box)
         return self.packed_a
 
     def _planes(self, box: Box) -> Value:
-        """Where a block of the cotangent begins, plane by plane."""
+        """Return the addresses of a block of the cotangent, plane by plane."""
         b, plan, view = self.b, self.plan, self.dense.filters
         n, o, *space = view.strides
         at = b.add(b.mul(self.group, i64(view.group)), b.mul(box.image, i64(n)))

@@ -1,4 +1,4 @@
-"""How a gradient to few filters, with lanes along places, is cut into tiles, blocks and units."""
+"""Plans of gradients to few filters, with lanes along pixels: tiles, blocks and units."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class PlacesPlan(PackedPlan):
 
     @property
     def layout(self) -> Layout:
-        """How the image lies: packed, or as the memory has it."""
+        """The layout of the image: packed, or as the memory has it."""
         if self.packed_a:
             return Layout(self.plane, self.line, 1, self.channel)
         _, c, plane, line, pixel = self.dense.source.strides
@@ -86,7 +86,7 @@ class PlacesPlan(PackedPlan):
 
     @property
     def areas(self) -> tuple[int, ...]:
-        """Those of the sums, the packed image, and the packed cotangent."""
+        """Bytes for the sums, the packed image, and the packed cotangent."""
         image = self.dense.channels * self.channel
         cotangent = self.dense.outputs * self.cotangent[0]
         return (self.dense.depth * self.dense.outputs * self.lanes * self.itemsize,

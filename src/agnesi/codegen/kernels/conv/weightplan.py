@@ -1,4 +1,4 @@
-"""How a gradient to filters is cut into tiles, blocks of places and units."""
+"""Plans of filter gradients: tiles, blocks of pixels and units."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class WeightPlan(Paneled, TilePlan):
 
     @property
     def layout(self) -> Layout:
-        """How the image lies: packed, or as the memory has it."""
+        """The layout of the image: packed, or as the memory has it."""
         if not self.packed_a:
             _, c, plane, line, pixel = self.real.source.strides
             return Layout(plane * self.dense.spans[0].step, line, pixel, c)
@@ -183,7 +183,7 @@ class WeightPlan(Paneled, TilePlan):
 
     @property
     def areas(self) -> tuple[int, ...]:
-        """Those of the sums, the packed image, and the packed cotangent."""
+        """Bytes for the sums, the packed image, and the packed cotangent."""
         image, cotangent = self.images * self.image_pitch, self.unit_panels * self.panel_pitch
         return (self.lines_for(self.unit_tiles * self.tile_elements),
                 self.lines_for(image) if self.packed_a else 0,

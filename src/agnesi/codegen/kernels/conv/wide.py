@@ -97,7 +97,7 @@ class Wide:
             yield loop.index
 
     def _filters(self, index: Value) -> Value:
-        """Where a panel is packed."""
+        """Return the address of a packed panel."""
         b, plan = self.b, self.plan
         own = b.mul(b.sub(index, self.first), i64(self.dense.depth * plan.width))
         return b.gep(self.type, self.packed_b, own)
@@ -152,7 +152,7 @@ class Wide:
 
     def _tile(self, panel: Panel, index: Value, box: Box, base: Value, size: tuple[int, int],
               corner: tuple[Value, Value], places: range | None = None, sure: int = 0) -> None:
-        """One register tile; of known ``places`` of the line only those that a tap reaches.
+        """Emit a register tile; of known ``places`` of the line only those that a tap reaches.
 
         With ``sure``, it is that of the rows left over, and has at least so many of them.
         """

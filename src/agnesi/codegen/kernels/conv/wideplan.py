@@ -1,4 +1,4 @@
-"""How a dense convolution with lanes along channels is cut into tiles, blocks and units."""
+"""Plans of dense convolutions with lanes along channels: tiles, blocks and units."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class WidePlan(Paneled, TilePlan):
 
     @property
     def layout(self) -> Layout:
-        """How a tile's source lies: packed, or as the memory has it."""
+        """The layout of a tile's source: packed, or as the memory has it."""
         if not self.packed:
             _, c, plane, line, pixel = self.dense.source.strides
             return Layout(plane * self.dense.spans[0].step, line, pixel, c)
@@ -102,7 +102,7 @@ class WidePlan(Paneled, TilePlan):
 
     @property
     def areas(self) -> tuple[int, ...]:
-        """Those of packed filters, packed source, and the sums of a tile."""
+        """Bytes for packed filters, packed source, and the sums of a tile."""
         panels = -(-self.panel_count // self.panel_groups)
         filters = self.lines_for(panels * self.dense.depth * self.width)
         source = self.lines_for(self.dense.spans[0].taps * self.layout.plane) if self.packed else 0

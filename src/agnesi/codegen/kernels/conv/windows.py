@@ -35,12 +35,12 @@ class Way(NamedTuple):
     by_table: bool
 
     def at(self, b: Builder, type_: str, channel: Value) -> Value:
-        """Where to start for a channel."""
+        """Return the address to start from for a channel."""
         return self.first if self.by_table else b.gep(type_, self.first, channel)
 
     def address(self, b: Builder, type_: str, start: Value, place: tuple[int, int],
                 channel: Value) -> Value:
-        """Where a (line, pixel) is."""
+        """Return the address of a (line, pixel)."""
         offset = place[0] * self.steps.line + place[1] * self.steps.pixel
         at = b.gep(type_, start, i64(offset))
         return b.gep(type_, b.load("ptr", at), channel) if self.by_table else at
@@ -60,7 +60,7 @@ class Windows:
         clear(self.b, self.type, self.zeros, i64(self.plan.pitch), self.plan.lanes)
 
     def way(self, window: Window, corner: Corner) -> Way:
-        """How to read a window: in place only where none reaches beyond the source."""
+        """Return how to read a window: in place only where none reaches beyond the source."""
         b, spans = self.b, self.dense.spans
         places = (corner.depth, corner.y, corner.x)
         first = [
@@ -87,7 +87,7 @@ class Windows:
         return load_strided(self.b, at, self.type, 1, piece.lanes, piece.mask)
 
     def _place(self, image: Value, first: list[Value]) -> Value:
-        """How far a position is from the start of the source."""
+        """Return the offset of a position from the start of the source."""
         b, view = self.b, self.dense.source
         at = b.add(b.mul(image, b.size(view.strides[0])), b.size(view.offset))
         for position, stride in zip(first, view.strides[2:], strict=True):

@@ -82,7 +82,7 @@ def _heights(spec: GemmSpec, machine: Machine, vectors: int) -> Iterator[int]:
 
 
 def lines_apart(spec: GemmSpec, strides: tuple[int, ...]) -> int:
-    """How many lines of an operand may be read at once before they push each other out.
+    """Return how many lines of an operand may be read at once before they evict each other.
 
     Lines whose distance is a multiple of a large power of two share a few sets of the cache.
     """

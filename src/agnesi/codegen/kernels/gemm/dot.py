@@ -188,7 +188,7 @@ class DotUnit(Unit):
         mask: Value | None,
         sums: list[Value],
     ) -> list[Value]:
-        """One vector of every line, multiplied pairwise."""
+        """Multiply one vector of every line, pairwise."""
         b, lanes = self.b, self.plan.lanes
 
         def read(lines: _Lines, count: int) -> list[Value]:

@@ -1,4 +1,4 @@
-"""The plan of a product: how it is cut, and what lies where in scratch memory."""
+"""The plan of a product: tiles, panels, blocks and units, and the layout of the workspace."""
 
 from __future__ import annotations
 

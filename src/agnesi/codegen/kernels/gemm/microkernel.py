@@ -26,7 +26,7 @@ class Source:
     ahead: int = 0  # for how many k in advance to call the line into the cache; 0 for none
 
     def along(self, b: Builder, turns: int, beside: Any = 0) -> Value:
-        """How many elements so many turns go, and ``beside`` more."""
+        """Return the elements that so many iterations pass, and ``beside`` more."""
         if isinstance(self.step, Value):
             return b.add(b.mul(self.step, i64(turns)), b.size(beside))
         return b.size(turns * self.step + beside)
@@ -142,7 +142,9 @@ def _turn(
     row: list[Value],
     sums: list[Value],
 ) -> list[Value]:
-    """One k: broadcast each row's element of A and multiply it into the row's accumulators."""
+    """Emit one iteration of k: broadcast each row's element of A and multiply it into the
+    accumulators.
+    """
     widest = max(p.lanes for p in pieces)
     out = []
     for r in range(rows):

@@ -153,7 +153,7 @@ def neighbours(
     y_axis: int,
     along: str,
 ) -> Along:
-    """How :func:`copy_turned` reads an operand: y is its row (0) or column (1), x the other.
+    """Return how :func:`copy_turned` reads an operand: y is its row (0) or column (1), x the other.
 
     In plain memory the place is computed once for a block, and the shift, ``stride`` elements
     for each x, is part of the load where both are numbers.

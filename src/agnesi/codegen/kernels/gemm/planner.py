@@ -304,7 +304,8 @@ def _chunks(spec: GemmSpec, groups: int, rows: int, least: int) -> int:
 
 
 def _open_block(spec: GemmSpec, k_block: int, machine: Machine, width: int, packs: bool) -> int:
-    """Where to cut a k that is a run-time value: scratch must do for all its values."""
+    """Return the block of a k that is a run-time value: the workspace must do for all its values.
+    """
     if k_block < spec.k:
         return k_block
     if not packs:
@@ -351,7 +352,9 @@ def _reads_well(spec: GemmSpec, machine: Machine, cut: Cut) -> bool:
 
 
 def _pack_from(spec: GemmSpec, cut: Cut) -> int:
-    """Of how many rows on panels of B are packed; 0 where that is no run-time question."""
+    """Return the number of rows from which panels of B are packed; 0 where it is no run-time
+    question.
+    """
     if is_static(spec.sizes[1:2]) or not (spec.b_direct and spec.b_strides[1] == 1):
         return 0
     tiles = 1 if _clashes(spec) else _READ_TILES

@@ -97,7 +97,7 @@ class SkipUnit(TileUnit):
                 b.store(value, place, self._align)
 
     def _line(self, i: Value, k: Value) -> Value:
-        """Where a row of A has the block."""
+        """Return the address of the block in a row of A."""
         b, plan = self.b, self.plan
         if plan.pack_a:
             own = b.mul(b.sub(i, self.row), i64(plan.k_pitch))
@@ -168,7 +168,7 @@ class SkipUnit(TileUnit):
             self._finish_columns(panel, j, i64(whole), panel.columns - whole)
 
     def _finish_columns(self, panel: Panel, j: Value, at: Value, count: int) -> None:
-        """As many columns as a vector has, or fewer, from one on."""
+        """Finish a vector of columns, or fewer, from one on."""
         b, plan = self.b, self.plan
         rows = plan.chunk_rows
         pitch = -(-rows // plan.lanes) * plan.lanes

@@ -87,7 +87,7 @@ class TileUnit(Unit):
             )
 
     def _pack_b(self, panel: Panel, index: Value, k: Value, count: Value) -> None:
-        """One column panel, k by k, whichever way its memory runs."""
+        """Pack a column panel, k by k, for either layout of B."""
         b, plan, operand, j = self.b, self.plan, self.operands.b, self._column(index)
         spec = plan.spec
         if spec.b_strides[0] == 1 != spec.b_strides[1]:
@@ -120,7 +120,7 @@ class TileUnit(Unit):
     def _tile(
         self, panel: Panel, size: int, index: Value, i: Value, k: Value, count: Value
     ) -> None:
-        """One register tile, and what becomes of its sums."""
+        """Emit a register tile and the epilogue of its sums."""
         b, plan = self.b, self.plan
         j = self._column(index)
         sums = zeros(self.type, size, panel.pieces)
@@ -188,7 +188,7 @@ class TileUnit(Unit):
         return Source(address(b, self.batch, i, k), row_stride, step)
 
     def _packed_panel(self, index: Value) -> Value:
-        """Where a packed panel of B lies."""
+        """Return the address of a packed panel of B."""
         return self.packed_b
 
     def _b(self, panel: Panel, index: Value, k: Value) -> Source | ReadRow:
@@ -214,7 +214,7 @@ class TileUnit(Unit):
         return read
 
     def _partial(self, index: Value, row: Value, panel: Panel) -> Value:
-        """Where the partial sums of a panel lie from this row of the chunk on."""
+        """Return the address of a panel's partial sums, from this row of the chunk on."""
         b = self.b
         own = b.mul(b.sub(index, self.group_start), i64(self.plan.panel_elements))
         partial = b.gep("i8", self.zeros, i64(self.plan.tile_bytes))

@@ -1,4 +1,4 @@
-"""A work unit: which panels and row tiles are its own, and the loops over them."""
+"""A work unit of a product: its panels and row tiles, and the loops over them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agnesi.core.ir.dims import Size
 
 def share(b: Builder, total: Size | Value, parts: int | Value,
           part: Value) -> tuple[Value, Value]:
-    """Where share ``part`` of ``total`` things cut into ``parts`` begins and ends."""
+    """Return the begin and end of share ``part`` of ``total`` things cut into ``parts``."""
     count, by = b.size(total), b.size(parts)
     if by.ref == "1":
         return i64(0), count
@@ -27,7 +27,7 @@ def share(b: Builder, total: Size | Value, parts: int | Value,
 
 
 def _slice(b: Builder, part: Value, size: int, total: Size) -> tuple[Value, Value]:
-    """Where a part of ``size`` things begins and ends; the last one may have fewer."""
+    """Return the begin and end of a part of ``size`` things; the last one may have fewer."""
     low = b.mul(part, i64(size))
     return low, b.intrinsic("smin", b.add(low, i64(size)), b.size(total))
 
@@ -116,7 +116,7 @@ class Unit:
     def _tile(
         self, panel: Panel, size: int, index: Value, i: Value, k: Value, count: Value
     ) -> None:
-        """One register tile of ``size`` rows: its products for k .. k+count, and their end."""
+        """Emit a register tile of ``size`` rows: its products for k .. k+count, and their end."""
         raise NotImplementedError
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Which products skip zeros, and how they are cut."""
+"""Plans of products that skip zero elements of A: where that pays, panels and blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fourier transforms of a few complex numbers in registers, forward and without scaling."""
+"""Butterflies: Fourier transforms of a few complex numbers in registers, forward and unscaled."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class _Fourier(Tiles):
         self.begin = b.load("ptr", Value("@table", "ptr"))
 
     def number(self, base: Value, at: Value) -> Value:
-        """Where a real number lies."""
+        """Return the address of a real number."""
         return self.b.gep(self.type, base, at)
 
     def turn(self, x: Complex) -> Complex:
@@ -71,7 +71,7 @@ class _Fourier(Tiles):
         return store
 
     def take(self, at: Value) -> Complex:
-        """As many complex numbers as there are lanes, from memory."""
+        """Load as many complex numbers as there are lanes."""
         b, n = self.b, self.lanes
         low = b.load(self.vector, at, self.align)
         high = b.load(self.vector, self.number(at, i64(n)), self.align)

@@ -1,4 +1,4 @@
-"""Work that threads share: a function that does some units of what ``main`` does."""
+"""Work that threads share: a function that does some units of the work of ``main``."""
 
 from __future__ import annotations
 

@@ -221,7 +221,7 @@ def factored_module(dtype: str, n: int, options: str, target: Target) -> str:
 
 
 def _pivots(b: Builder, pivots: Value, first: Value, n: int, wide: bool) -> list[tuple[int, Value]]:
-    """Which rows are exchanged, counted from 0."""
+    """Return the rows that are exchanged, counted from 0."""
     kind = "i64" if wide else "i32"
     found = []
     for i in range(n):
@@ -265,7 +265,7 @@ class _Shared:
 
 def _one(s: _Systems, kind: str, columns: int, options: str, tiles: tuple[Value, Value],
          given: dict[str, Value], span: tuple[Value, Value]) -> None:
-    """As many matrices as there are lanes."""
+    """Solve as many systems as there are lanes."""
     (a, x), n = tiles, s.n
     turned = "t" in options
 

@@ -1,4 +1,5 @@
-"""How a Fourier transform is cut into steps, and the table of numbers that they read."""
+"""The steps of a Fourier transform (its radices), and the table of roots of unity that they read.
+"""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class _Blocks(Places):
         b.finish()
 
     def _source(self, turn: Value) -> Value:
-        """Where the block lies that is read in a turn."""
+        """Return the address of the block that an iteration reads."""
         b = self.b
         row, i = b.op("udiv", turn, self.m), b.op("urem", turn, self.m)
         place = b.add(b.mul(row, self.n), self._located(i))

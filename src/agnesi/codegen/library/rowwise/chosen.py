@@ -1,4 +1,4 @@
-"""Where a vector of bools is true, block by block: of eight elements a table tells the places.
+"""Indices of the true elements of a bool vector: a table gives those of eight elements at once.
 
 Eight places are written at once, of which those behind the last true one are written over by what
 follows; near the end of the result, and where few are true, places are written one by one.

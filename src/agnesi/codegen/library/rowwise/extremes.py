@@ -1,4 +1,4 @@
-"""Where rows have their extremes: the block with the extreme first, then its first such element.
+"""argmax and argmin of rows: first the block with the extreme, then its first such element.
 
 NaN is the extreme where there is any.
 """
@@ -81,7 +81,7 @@ class _Extremes:
         return b.load("i64", place)
 
     def _end(self, block: Value, whole: Value) -> Value:
-        """Where a block ends."""
+        """Return the end of a block."""
         return self.b.intrinsic("smin", self.b.add(block, i64(_BLOCK_ELEMENTS)), whole)
 
     def _equal(self, x: Value, best: Value) -> Value:
@@ -128,7 +128,7 @@ class _Extremes:
         return self.b.select(self._exceeds(x, y), x, y)
 
     def _exceeds(self, x: Value, y: Value) -> Value:
-        """Where the first one of two is the better one."""
+        """Return the lanes in which the first of two is the better one."""
         compare, kind = (self.b.fcmp, "o") if self.floating else (self.b.icmp, "s")
         return compare(f"{kind}gt" if self.largest else f"{kind}lt", x, y)
 

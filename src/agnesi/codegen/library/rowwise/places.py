@@ -1,4 +1,4 @@
-"""Elements at places of rows: read from there, or added there.
+"""Gather from and scatter-add into rows, by indices.
 
 Places are int32 or int64, negative ones count from the end, and those out of range become the
 nearest element; reading tells of them.  Rows that share places are done some at a time, with places
@@ -167,7 +167,7 @@ class Places:
         self._turns(i64(0), self.m, several, one)
 
     def _one_row(self, first: Value, last: Value) -> None:
-        """Some places of the only row."""
+        """Do some indices of the only row."""
         b, line = self.b, (self.source, self.target)
         far = b.icmp("sgt", b.mul(self.n, i64(self.size)), i64(_MIN_GATHERED_ROW_BYTES))
 
@@ -218,7 +218,7 @@ class Places:
             one(turn.index)
 
     def _call(self, row: Value, i: Value) -> None:
-        """Let memory bring what may lie beyond a row's end."""
+        """Prefetch memory that may lie beyond a row's end."""
         address = self.b.value("ptr", f"getelementptr {self.type}, {row}, {i}")
         prefetch(self.b, address, near=True)
 

@@ -73,7 +73,7 @@ class _Running:
             self._rest(source, target, b.sub(n, done), i64(0) if self.reverse else done, before[0])
 
     def _place(self, n: Value, done: Value) -> Value:
-        """Where a vector begins that comes behind so many elements."""
+        """Return the address of a vector behind so many elements."""
         if not self.reverse:
             return done
         return self.b.sub(n, self.b.add(done, i64(self.lanes)))

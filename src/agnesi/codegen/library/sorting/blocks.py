@@ -44,7 +44,7 @@ class Blocks:
         self.starts = self._starts(first)
 
     def _starts(self, first: Value) -> Value:
-        """Where the rows of all lanes begin."""
+        """Return the addresses of the rows of all lanes."""
         b, rows, n = self.b, self.rows, self.lanes
         numbers = b.add(b.splat(first, n), lanes(vector("i64", n), range(n)))
         numbers = b.intrinsic("smin", numbers, b.splat(b.sub(rows.count, i64(1)), n))
@@ -76,7 +76,7 @@ class Blocks:
         b.finish()
 
     def _line(self, i: Value) -> Value:
-        """Where a block has the elements ``i`` of its rows."""
+        """Return the address in a block of the elements ``i`` of its rows."""
         return self.b.gep(self.type, self.block, i)
 
     def _read(self, raw: Value, i: Value) -> None:

@@ -1,4 +1,4 @@
-"""Elements as signed integers that have their order: what sorts compare.
+"""Sort keys: elements as signed integers of the same order.
 
 The key of a float is its magnitude with its sign, so both zeros are one; all NaN have the key
 behind infinity.  In descending order keys are inverted, all but that of NaN.

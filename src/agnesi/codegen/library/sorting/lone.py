@@ -50,7 +50,7 @@ class Lone:
         b.finish()
 
     def _there(self, first: Value) -> Value:
-        """Which elements of a vector from ``first`` on the row has."""
+        """Return the lanes of a vector from ``first`` on that the row has."""
         numbers = lanes(vector("i64", self.lanes), range(self.lanes))
         left = self.b.sub(self.rows.n, first)
         return self.b.icmp("slt", numbers, self.b.splat(left, self.lanes))

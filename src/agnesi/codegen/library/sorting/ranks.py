@@ -1,4 +1,4 @@
-"""Short rows: the place of each element is the number of those that come before it."""
+"""Rank sort of short rows: an element's index is the number of elements that come before it."""
 
 from __future__ import annotations
 

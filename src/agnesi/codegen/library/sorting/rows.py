@@ -70,14 +70,14 @@ class Rows:
         self.turned = turned if self.keys.type == "i64" else b.cast("trunc", turned, "i32")
 
     def start(self, row: Value) -> Value:
-        """Where a row begins."""
+        """Return the address of a row."""
         b = self.b
         whole = b.op("udiv", row, self.inner)
         rest = b.sub(row, b.mul(whole, self.inner))
         return b.add(b.mul(b.mul(whole, self.n), self.inner), rest)
 
     def at(self, start: Value, i: Value) -> Value:
-        """Where element ``i`` of a row is."""
+        """Return the address of element ``i`` of a row."""
         return self.b.add(start, self.b.mul(i, self.inner))
 
     def load(self, at: Value, lanes: int = 1, mask: Value | None = None) -> Value:

@@ -70,13 +70,13 @@ class Block:
         self.planes = b.sub(clamp(b, b.add(first, planes_read), d.size), self.first)
 
     def run(self, single: Value) -> Value:
-        """How many squares are one run: of the block, or of a plane."""
+        """Squares that are one run: those of the block, or of a plane."""
         b = self.b
         every = b.mul(b.mul(b.sub(self.n_end, self.n), self.planes), self.sheet)
         return b.select(single, every, self.sheet)
 
     def read_first(self, image: Value, plane: Value) -> Value:
-        """How many squares of the source lie before those of a plane of an image."""
+        """Squares of the source that lie before those of a plane of an image."""
         b = self.b
         planes = b.add(b.mul(b.sub(image, self.n), self.planes), b.sub(plane, self.first))
         return b.mul(planes, self.read_sheet)
@@ -172,7 +172,7 @@ class Both:
         return b.add(b.mul(band, self._times(RESULT_TILE, grid.step)), phase)
 
     def _turns(self, grid: Any, element: Value) -> Value:
-        """How many parts are not zero in a line or column of a square."""
+        """Return how many parts are not zero in a line or column of a square."""
         b, (first, most, last) = self.b, (grid.turns[i] for i in (0, 1, SOURCE_TILE - 1))
         if first == most == last:
             return first
@@ -490,7 +490,7 @@ class Winograd(Both):
                 self.finish(row, (*where, *place), self._pieces(kind))
 
     def _inside(self, span: Any, corner: Value) -> Value:
-        """How many places of a square are inside of the image."""
+        """Return how many places of a square are inside of the image."""
         b = self.b
         beyond = b.sub(b.add(span.count, span.step), i64(1))
         rest = b.intrinsic("smax", b.sub(beyond, corner), i64(0))

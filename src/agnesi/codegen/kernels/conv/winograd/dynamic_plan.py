@@ -1,4 +1,4 @@
-"""How convolutions by squares are cut where sizes of images are run-time values.
+"""Plans of Winograd convolutions whose image sizes are run-time values.
 
 A block has as many bands of lines as its room allows, however wide they are: the room is that of
 the block which is best for typical sizes, or of one band of the widest image.

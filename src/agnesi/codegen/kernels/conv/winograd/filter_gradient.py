@@ -1,4 +1,4 @@
-"""Gradients to filters through the basis of :mod:`winograd`: its adjoint.
+"""Filter gradients in Winograd's transformed space: the adjoint of the forward convolution.
 
 Squares of the cotangent are carried to the other basis by the transpose of what brings results
 back; sums of products over all squares are the gradient to the transformed filters.
@@ -50,7 +50,7 @@ class WinogradWeight(Both):
                     self._results(kind, index.index)
 
     def _column(self, index: Value) -> Value:
-        """Where a panel's columns begin in packed lines."""
+        """Return the first column of a panel in packed lines."""
         return self.b.mul(self.b.sub(index, self.first), self.plan.width)
 
     def _block(self, index: Value) -> None:

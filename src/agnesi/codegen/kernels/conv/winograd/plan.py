@@ -1,4 +1,4 @@
-"""Whether a convolution goes through the other basis of :mod:`winograd`, and how it is cut."""
+"""Plans of Winograd convolutions: whether one pays, and its tiles, blocks and units."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ class WinogradPlan(Paneled, TilePlan):
 
     @cached_property
     def layout(self) -> Layout:
-        """How the packed lines of one plane of a block lie."""
+        """The layout of the packed lines of one plane of a block."""
         lines = self.bands * RESULT_TILE * self.high.step
         return packed_layout(
             self.squared.plane, lines, self.wide.squares * RESULT_TILE, self.itemsize
@@ -350,7 +350,7 @@ class WinogradWeightPlan(WinogradPlan):
 
     @cached_property
     def cotangent_layout(self) -> Layout:
-        """How packed lines of it lie."""
+        """The layout of packed lines of the cotangent."""
         lines = self.bands * RESULT_TILE * self.high.step
         return packed_layout(
             self.squared.cotangent, lines, self.wide.squares * RESULT_TILE, self.itemsize

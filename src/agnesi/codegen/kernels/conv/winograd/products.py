@@ -1,4 +1,4 @@
-"""Products of the squares of :mod:`winograd`, in register tiles."""
+"""Products in Winograd's transformed space, in register tiles."""
 
 from __future__ import annotations
 

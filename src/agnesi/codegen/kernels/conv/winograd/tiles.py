@@ -1,4 +1,4 @@
-"""The squares by which a convolution goes through the other basis of :mod:`winograd`."""
+"""The tiles of a Winograd convolution: how results and images are cut into squares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Squares carried to the other basis of :mod:`winograd` and back, by functions that kernels share.
+"""Winograd's transforms of tiles and their inverses, as functions that kernels share.
 
 Sizes and steps come with each call, so that one function serves convolutions of many sizes.
 """
