@@ -337,7 +337,8 @@ def jit(
     function.  Arguments may be nested lists, tuples, dicts and dataclasses of tensors and arrays.
     Tensors that it uses without being given them (parameters, optimizer state, random state,
     running statistics) are found; assigning to them inside changes them as in eager code.  Python
-    floats are run-time values; other Python values are static: a new value is a new version.
+    floats are run-time values, and so are whole numbers from their third value on, unless Python
+    needs them (a size, ``range``); other Python values are static: a new value is a new version.
 
     What it reads besides, of its module, of functions around, of objects, lists and dicts, is
     looked at again before each call, natively: a change makes another version, which

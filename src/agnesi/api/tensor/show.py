@@ -7,7 +7,7 @@ import numpy as np
 from agnesi.core.leaves import left_over
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import config
-from agnesi.core.support.tracing import is_known
+from agnesi.core.support.tracing import current_trace, is_known
 from agnesi.core.tensor import Tensor
 
 _KINDS = ("scalar", "vector", "matrix")
@@ -15,6 +15,9 @@ _KINDS = ("scalar", "vector", "matrix")
 
 def __repr__(self: Tensor) -> str:  # noqa: N807
     if not is_known(self):
+        refuse_text = getattr(current_trace(), "refuse_text", None)
+        if refuse_text is not None:
+            refuse_text(self)
         return symbolic(self)
     data = self.data
     text = np.array2string(data, separator=", ", prefix="tensor(")

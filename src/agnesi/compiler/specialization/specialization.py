@@ -67,8 +67,8 @@ class Version:
 
     @no_gc()
     def __init__(self, owner: Any, leaves: Sequence[Any], tree: Tree,
-                 pattern: Pattern | None = None, hidden: Mapping[Any, Place] = _NONE,
-                 computed: Sequence[Computed] = (),
+                 hidden: Mapping[Any, Place] = _NONE, dynamic: Collection[int] = (),
+                 pattern: Pattern | None = None, computed: Sequence[Computed] = (),
                  left: Collection[Sequence[Decision]] = ()) -> None:
         start = time.perf_counter()
         shapes: Any = shapes_of(leaves)
@@ -78,8 +78,9 @@ class Version:
         self.argument_tree = tree
         self.recording = STATE.recording
         since = next_serial()
-        symbols = [symbol_of(v, i, n, i >= tree.leaves)
-                   for i, (v, n) in enumerate(zip(leaves, shapes, strict=True))]
+        given = [(v, n, i >= tree.leaves or i in dynamic)
+                 for i, (v, n) in enumerate(zip(leaves, shapes, strict=True))]
+        symbols = [symbol_of(v, i, *how) for i, (v, *how) in enumerate(given)]
         #: Places whose values come behind the arguments.
         self.hidden = hidden
         self.arrays = [i for i, s in enumerate(symbols) if isinstance(s, Tensor)]
@@ -90,8 +91,7 @@ class Version:
         trace.exclude = owner.settings.unstable
         #: What computes sizes that values tell, which come as arguments behind all others.
         self.computed = tuple(computed)
-        arguments = [argument_of(v, s, i >= tree.leaves)
-                     for i, (v, s) in enumerate(zip(leaves, shapes, strict=True))]
+        arguments = [argument_of(*kind) for kind in given]
         trace.told = Told(arguments, symbols, inputs, computed, pattern is None)
         trace.decisions = self._decisions(inputs, leaves, pattern)
         with trace.told.found(owner, pattern):
@@ -151,7 +151,8 @@ class Version:
                  for n, i in zip(inputs, self.arrays, strict=True)}
         sizes = {} if pattern is None else named_in(pattern, sizes_of(shapes_of(leaves)))
         numbers = [n for n, i in zip(inputs, self.arrays, strict=True)
-                   if i >= self.argument_tree.leaves and type(leaves[i]) in (float, int)]
+                   if type(leaves[i]) is int
+                   or (i >= self.argument_tree.leaves and type(leaves[i]) is float)]
         return Decisions(known, sizes, numbers, self.owner.versions.deferral)
 
     def _traced(self, trace: Trace, symbols: Sequence[Any]) -> tuple[list[Any], Reads, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -61,12 +61,17 @@ class Versions:
     hidden : dict of Any to Place
         What the function reads besides its arguments and keeps changing: numbers and tensors,
         which are arguments of the code.
+    dynamic : dict of Tree to set of int
+        Arguments that are whole numbers and keep changing, by the structure of all: their values
+        are the code's.
     """
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
         self.ready: list[Version] = []
         self.hidden: dict[Any, Place] = {}
+        self.dynamic: dict[Tree, set[int]] = {}
+        self._integers: dict[tuple[Tree, int], set[int]] = {}
         self.deferral = Deferral()
         self._changed: dict[Any, int] = {}
         self._steering: set[Any] = set()
@@ -98,6 +103,7 @@ class Versions:
         It is none of those that were ``left`` in this call, where Python would decide otherwise.
         """
         chosen: dict[int, Computed] = {}
+        before: Any = None
         while True:
             with TRACING.lock:
                 taken: Sequence[Any] = [*leaves, *(p.now() for p in self.hidden.values())]
@@ -105,21 +111,26 @@ class Versions:
                 if found is not None:
                     return found
                 taken, computed = self._guessed(taken, tree, chosen)
-                key = _key(taken, tree, computed)
-                if self._promote(key):
+                key = self._key(taken, tree, computed)
+                if self._promote(key) or self._promote_integers(leaves, tree):
                     continue
             try:
                 return self._make(key, taken, computed, left), taken
             except SizeWanted as wanted:
                 self._compute(key, taken, computed, wanted, chosen)
             except (Exception, LookedAtError) as error:
-                if not self._demote() and not self._look_at_numbers(error):
+                now = self.hidden, self.dynamic, set(self._steering)
+                if self._demote():
+                    before = now
+                elif not self._look_at_numbers(error):
+                    if before is not None:  # it fails with constants, too
+                        self.hidden, self.dynamic, self._steering = before
                     raise
 
     def _found(self, taken: Sequence[Any], tree: Tree, computed: tuple[Computed, ...],
                left: Sequence[Version]) -> tuple[Version, Sequence[Any]] | None:
         """A version for arguments, behind which are sizes that values tell, or for further such."""
-        key = _key(taken, tree, computed)
+        key = self._key(taken, tree, computed)
         version = self._serving(key, taken, left)
         if version is not None:
             return version, taken
@@ -136,7 +147,7 @@ class Versions:
         """The sizes that a trace with such arguments will ask for, as far as that is known."""
         computed: tuple[Computed, ...] = ()
         while True:
-            known = self._known(_key(taken, tree, computed), taken)
+            known = self._known(self._key(taken, tree, computed), taken)
             asked = chosen.get(len(computed))
             for c in known if asked is None else [asked]:
                 results = c.results(taken)
@@ -163,7 +174,7 @@ class Versions:
         """Let a size that a value tells be computed before each call with such arguments."""
         if wanted.pattern is not None:  # it was asked for while sizes were open
             try:
-                Version(self.owner, taken, key[0], None, dict(self.hidden), known)
+                self._version(taken, key[0], None, known)
             except SizeWanted as exactly:
                 wanted = wanted if self._opens else exactly
             else:
@@ -185,7 +196,7 @@ class Versions:
             del chosen[later]
         before = taken[: len(taken) - behind(known[place:])]
         self._families.setdefault(_but_sizes(key), Family()).learn(shapes_of(taken))
-        chosen[place] = self._computing(_key(before, key[0], known[:place]), wanted)
+        chosen[place] = self._computing(self._key(before, key[0], known[:place]), wanted)
 
     def _computing(self, key: Any, wanted: SizeWanted) -> Computed:
         """Return the function that computes a size from arguments, made now if it is new."""
@@ -213,7 +224,7 @@ class Versions:
         if not self._turns:
             return False
         taken = [*leaves, *(p.now() for p in self.hidden.values())]
-        key = _key(taken, tree)
+        key = self._key(taken, tree)
         return self._turns.get(key, 0) >= _MAX_RECOMPILES and self._serving(key, taken) is None
 
     def give_up(self, why: str, instead: str) -> None:
@@ -308,8 +319,8 @@ class Versions:
 
         def make(pattern: Any = None) -> Version:
             try:
-                return Version(self.owner, leaves, tree, pattern, dict(self.hidden), computed,
-                               [v.decisions for v in left])
+                return self._version(leaves, tree, pattern, computed,
+                                     [v.decisions for v in left])
             except SizeWanted as wanted:
                 if pattern is not None and self._opens:  # what cannot be so is told here
                     wanted.made = wanted.make()
@@ -341,6 +352,10 @@ class Versions:
                          made.decisions)
         return self._serve(key, made)
 
+    def _version(self, leaves: Sequence[Any], tree: Tree, *others: Any) -> Version:
+        return Version(self.owner, leaves, tree, dict(self.hidden),
+                       frozenset(self.dynamic.get(tree, ())), *others)
+
     def _note_obstacle(self, made: Version) -> None:
         if made.effects.obstacle:
             self._obstacles += 1
@@ -354,6 +369,9 @@ class Versions:
             ways = self._ways.setdefault((kind, line), {})
             values = tuple([d.value for d in made.decisions if d.where == line])
             ways[values] = next(d for d in made.decisions if d.where == line)
+            if len(ways) > MAX_BRANCHES and self._demote():
+                self._ways.clear()
+                return
             if len(ways) > MAX_BRANCHES:
                 self.give_up(
                     f"Python decided in more than {MAX_BRANCHES} ways by computed values, with "
@@ -361,6 +379,12 @@ class Versions:
                     INSTEAD,
                 )
                 return
+
+    def _key(self, leaves: Sequence[Any], tree: Tree, computed: Sequence[Computed] = ()) -> Any:
+        """Return the key of a specialization: all but what it reads besides its arguments."""
+        kinds = tuple(_kinds(leaves, tree.leaves, self.dynamic.get(tree, ())))
+        return (tree, kinds, STATE.recording, config.default_float,
+                tuple([c.number for c in computed]))
 
     # -- what keeps changing ----------------------------------------------------------------
     def _promote(self, key: Any) -> bool:
@@ -377,11 +401,27 @@ class Versions:
                 found = True
         return found
 
+    def _promote_integers(self, leaves: Sequence[Any], tree: Tree) -> bool:
+        """Let whole numbers among the arguments that had several values be the code's."""
+        found = False
+        for i, v in enumerate(leaves):
+            place = tree, i
+            if type(v) is not int or not is_small(v) or place in self._steering:
+                continue
+            values = self._integers.setdefault(place, set())
+            values.add(v)
+            known = self.dynamic.setdefault(tree, set())
+            if len(values) > _MAX_CONSTANT_CHANGES and i not in known:
+                known.add(i)
+                found = True
+        return found
+
     def _demote(self) -> bool:
         """Take numbers that steer Python, and what came with them, for constants again."""
         self._steering.update(self.hidden)
-        found = bool(self.hidden)
-        self.hidden = {}
+        self._steering.update((tree, i) for tree, known in self.dynamic.items() for i in known)
+        found = bool(self.hidden) or any(self.dynamic.values())
+        self.hidden, self.dynamic = {}, {}
         return found
 
     def _look_at_numbers(self, error: BaseException) -> bool:
@@ -454,17 +494,11 @@ def _can_vary(place: Place, now: Any) -> bool:
     return type(now) in (float, int) or (isinstance(now, Tensor) and now.data is not None)
 
 
-def _key(leaves: Sequence[Any], tree: Tree, computed: Sequence[Computed] = ()) -> Any:
-    """Return the key of a specialization: everything but what it reads besides its arguments."""
-    kinds = tuple(_kinds(leaves, tree.leaves))
-    return (tree, kinds, STATE.recording, config.default_float,
-            tuple([c.number for c in computed]))
-
-
-def _kinds(leaves: Sequence[Any], count: int) -> Iterator[Any]:
+def _kinds(leaves: Sequence[Any], count: int, dynamic: Collection[int]) -> Iterator[Any]:
     """The kinds of arguments, and of what is hidden behind them."""
     for i, v in enumerate(leaves):
-        yield ("int",) if i >= count and type(v) is int and is_small(v) else kind_of(v)
+        number = type(v) is int and (i >= count or i in dynamic) and is_small(v)
+        yield ("int",) if number else kind_of(v)
 
 
 def kind_of(value: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.numbers import Number, number_of
+from agnesi.compiler.tracing.numbers import TEXT_INSTEAD, Number, number_of
 from agnesi.compiler.tracing.reads import OnlyEagerError
 from agnesi.core.dispatch import apply
 from agnesi.core.graph import constant_value, live_tensor
@@ -23,6 +23,7 @@ from agnesi.core.interpret import computed
 from agnesi.core.ir.dims import is_static, product
 from agnesi.core.ir.extents import Extent
 from agnesi.core.ir.node import Node, toposort
+from agnesi.core.op import typed
 from agnesi.core.substitution import inferred
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import switched
@@ -58,7 +59,8 @@ _MAX_DECISIONS_PER_LINE = 100
 #: So many ways may lead on from one line.
 MAX_BRANCHES = 8
 #: Functions between a use of a tensor and ``Decisions``.
-_ASKING = ("Trace.defer", "_deferred", "item", "_listed", "tolist", "_converted.<locals>.call")
+_ASKING = ("Trace.defer", "_deferred", "item", "_listed", "tolist", "_converted.<locals>.call",
+           "Trace.refuse_text", "__repr__", "__format__")
 _WHOLE = ("int()", "use as an index")
 INSTEAD = ("Choose with ag.cond or ag.where, loop with ag.while_loop, and return a value that is "
            "only reported as a tensor")
@@ -140,6 +142,12 @@ class Decisions:
             return None
         self.numbers.used = True
         return number_of(x, dtype)
+
+    def refuse_text(self, x: Tensor) -> None:
+        """Raise if the user's code makes text of a computed value: each call makes its own."""
+        if _asked_by_user():
+            raise OnlyEagerError(f"Python makes text of a computed value ({typed(x)}) at "
+                                 f"{location(user_where(3))}", TEXT_INSTEAD)
 
     def _note(self, node: Node, kind: str, use: str, value: np.ndarray, where: Where) -> None:
         told: Any = value

@@ -31,6 +31,8 @@ from agnesi.ops.base.convert import Cast, cast
 from agnesi.ops.base.select import ceil, floor, trunc
 from agnesi.ops.base.select import round as round_
 from agnesi.ops.elementwise.explog import exp, log
+from agnesi.ops.elementwise.hyperbolic import tanh
+from agnesi.ops.elementwise.trig import cos, sin
 
 _new = Tensor.__new__
 _SLOTS = tuple(n for n in vars(Tensor)["__slots__"] if n != "__weakref__")
@@ -61,6 +63,14 @@ class Number(Tensor):
     def python_type(self) -> type:
         """The type that ``type`` gives for the number."""
         return float if self.dtype.kind == "f" else int
+
+    def check_range(self, dtype: np.dtype) -> None:
+        """Let Python look at a whole number that an array's dtype may not hold: it may raise."""
+        if self.python_type is int and dtype.kind in "iu" and dtype != dtypes.int64:
+            ends = np.iinfo(dtype)
+            highest = min(int(ends.max), _LARGEST_WHOLE - 1)
+            if not (self >= int(ends.min) and self <= highest):
+                raise LookedAtError
 
     def __format__(self, spec: str) -> str:
         return self._text()
@@ -133,6 +143,7 @@ def _arithmetic(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
             return _foreign(other)
         a, b = (other, self) if reflected else (self, other)
         if not _is_number(other):
+            self.check_range(other.dtype)  # type: ignore[union-attr]
             return apply_(_plainly(a), _plainly(b))
         if divides and b == 0:
             raise ZeroDivisionError("division by zero")
@@ -321,7 +332,7 @@ def _asked(function: Callable[..., Any], test: Callable[[Any], Any]) -> Callable
 
 
 def _within(function: Callable[..., Any], computed: Callable[[Any], Any],
-            holds: Callable[[Any], bool]) -> Callable[..., Any]:
+            holds: Callable[[Any], Any]) -> Callable[..., Any]:
     """A function of a number where that is in its domain; Python raises its error elsewhere."""
     def call(x: Any, /, *others: Any) -> Any:
         if not isinstance(x, Number) or others:
@@ -341,6 +352,8 @@ _IN_MATH: dict[str, Callable[..., Any]] = {
     "sqrt": _within(math.sqrt, sqrt, lambda x: x >= 0),
     "exp": _within(math.exp, exp, lambda x: x < _LARGEST_EXPONENT),
     "log": _within(math.log, log, lambda x: x > 0),
+    "cos": _within(math.cos, cos, isfinite), "sin": _within(math.sin, sin, isfinite),
+    "tanh": _within(math.tanh, tanh, lambda x: True),
 }
 STAND_INS.update({id(f): found for f, found in (
     (float, _converted(float, "float()")), (int, _converted(int, "int()")),

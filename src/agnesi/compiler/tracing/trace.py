@@ -99,6 +99,11 @@ class Trace:
         """A number that stands for what a use gives; None where Python gets the value."""
         return None if self.decisions is None else self.decisions.defer(x, use)
 
+    def refuse_text(self, x: Tensor) -> None:
+        """Text of a value that is not known yet is made by no trace of a whole function."""
+        if self.decisions is not None:
+            self.decisions.refuse_text(x)
+
     def node_of(self, x: Tensor) -> Node:
         """The node of a tensor's present value."""
         if x.data is None:

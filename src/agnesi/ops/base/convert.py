@@ -77,15 +77,20 @@ def cast(x: Tensor, dtype: np.dtype) -> Tensor:
 
 
 #: What Python's operators do to its numbers, which stay weak through them.
-_OF_NUMBERS = frozenset(
+OF_NUMBERS = frozenset(
     "add subtract multiply divide floor_divide remainder power negative positive abs square "
     "reciprocal equal not_equal less less_equal greater greater_equal astype size".split()
 )
 
 
 def _strong(op: Op, xs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """Operands of an operation; the caller's Python floats get the default dtype, as eagerly."""
-    if op.name in _OF_NUMBERS or op.bodies:
+    """Operands of an operation; the caller's Python floats get the default dtype, as eagerly.
+
+    A number of Python's that a function takes, and no operator, is a tensor for all that follows.
+    """
+    if any(type(x) is not Tensor and x.weak for x in xs) and op.name != "astype":
+        return tuple([strong(x) if x.weak or is_number(x) else x for x in xs])
+    if op.name in OF_NUMBERS or op.bodies:
         return xs
     given = {x.dtype for x in xs if x.weak}
     return tuple([of_default(x) if x.dtype in given and (x.weak or is_number(x)) else x
@@ -102,6 +107,11 @@ def of_default(x: Tensor) -> Tensor:
     if x.dtype.kind not in "fc":
         return x
     return cast(x, dtypes.as_dtype(float if x.dtype.kind == "f" else complex))
+
+
+def strong(x: Tensor) -> Tensor:
+    """A Python number of the caller's as a tensor that other dtypes do not change."""
+    return cast(x, x.dtype) if x.dtype.kind not in "fc" else of_default(x)
 
 
 LENT.strong = _strong
@@ -330,6 +340,8 @@ def pair(a: Any, b: Any) -> tuple[Tensor, Tensor]:
 
 
 def _beside(x: Tensor, scalar: Any) -> tuple[Tensor, Tensor]:
+    if x.weak and type(x) is not Tensor:  # a function takes both, and no operator
+        x = strong(x)
     dtype = dtypes.promote_scalar(x.dtype, scalar)
     if x.weak:
         dtype = dtypes.float64 if dtype.kind == "f" and x.dtype.kind in "biu" else dtype
@@ -366,6 +378,8 @@ def _weakly(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     weak, strong = (a, b) if a.weak else (b, a)
     scalar = {"b": False, "i": 0, "f": 0.0, "V": 0.0, "c": 0j}[weak.dtype.kind]
     dtype = dtypes.promote_scalar(strong.dtype, scalar)
+    if type(weak) is not Tensor:
+        weak.check_range(dtype)  # type: ignore[attr-defined]
     return cast(a, dtype), cast(b, dtype)
 
 

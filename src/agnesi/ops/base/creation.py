@@ -27,6 +27,7 @@ from agnesi.ops.base.convert import (
     cast,
     joined,
     of_default,
+    strong,
     too_large,
 )
 from agnesi.ops.base.expand import BroadcastTo, broadcast_to
@@ -219,7 +220,7 @@ def asarray(obj: TensorLike, /, dtype: DTypeLike = None, *, device: str | None =
     kind = None if dtype is None else dtypes.as_dtype(dtype)
     if isinstance(obj, Tensor):
         weak = kind is None and obj.weak
-        result = of_default(obj) if weak else cast(obj, obj.dtype if kind is None else kind)
+        result = strong(obj) if weak else cast(obj, obj.dtype if kind is None else kind)
         if copy is False and result is not obj:
             raise ValueError(f"copy=False, but {typed(obj)} must be copied to become {kind}")
         return apply(COPY, result) if copy and result is obj else result

@@ -36,7 +36,7 @@ from agnesi.core.support.aside import aside
 from agnesi.core.support.config import LENT, MODE, TRACES
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.convert import as_tensor, cast, common, constant, pair
+from agnesi.ops.base.convert import OF_NUMBERS, as_tensor, cast, common, constant, pair
 from agnesi.ops.base.expand import broadcast_to, sum_to
 from agnesi.ops.base.rowdocs import docstring
 
@@ -388,17 +388,18 @@ def _alike(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
         raise DTypeError(f"{op.name} takes numbers, not bool: write logical_not or logical_xor "
                          "(~ or ^), or convert to int64 first")
     if dtype.kind in "biu" and "f" in op.kinds:
-        return tuple(cast(x, _float_of(operands)) for x in operands)
+        return tuple(cast(x, _float_of(op, operands)) for x in operands)
     allowed = ", ".join(d.name for d in dtypes.ALL if d.kind in op.kinds)
     of_floats = op.name in ("bitwise_and", "bitwise_or", "bitwise_invert") and dtype.kind in "fV"
     hint = "; conditions need parentheses: (a > 0) & (b > 0)" if of_floats else ""
     raise DTypeError(f"{op.name} takes {allowed}, not {' and '.join(map(typed, xs))}{hint}")
 
 
-def _float_of(operands: tuple[Tensor, ...]) -> np.dtype:
-    """The dtype that integers become: that of Python's floats for numbers of Python in a trace."""
+def _float_of(op: Elementwise, operands: tuple[Tensor, ...]) -> np.dtype:
+    """The dtype that integers become: that of Python's floats where an operator of Python's takes
+    its numbers in a trace."""
     python = all(x.weak for x in operands) and any(x.data is None for x in operands)
-    return dtypes.float64 if python else dtypes.config.float_dtype
+    return dtypes.float64 if python and op.name in OF_NUMBERS else dtypes.config.float_dtype
 
 
 def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") -> Function:
