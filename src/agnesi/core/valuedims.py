@@ -62,27 +62,44 @@ def size_of(x: Tensor, name: str = "a size", most: Any = None,
     size = _of_sizes(node)
     if size is not None:
         return size
+    why = refusal(x, name)
+    if why is not None:
+        raise TraceError(why)
     examples = MODE.get().examples
     if examples is not None:
-        size = examples.size(x, lambda x: size_of(x, name, most, given))
-        if size is None:
-            raise TraceError(
-                f"{name} differs between the examples of vmap, whose results have one shape: sum "
-                "it up inside, or compute on all elements and leave some out by ag.where")
-        return size
+        return examples.size(x, lambda x: size_of(x, name, most, given))
     trace = current_trace()
     while trace is not None:
         if trace.around is None and trace.of_values:
             return trace.size(node, most, None if given is None else given.node)
         node = trace.outward(node)
+        trace, given = trace.around, None  # the body makes its data by itself
+    return ValueDim(node, most)
+
+
+def refusal(x: Any, name: str = "a size") -> str | None:
+    """Why an integer scalar cannot be a size here, where it is another one in each step of a loop
+    or for each example of ``vmap``; None where it can."""
+    if not isinstance(x, Tensor) or x.data is not None or _of_sizes(x.node) is not None:
+        return None
+    examples = MODE.get().examples
+    if examples is not None:
+        found = examples.size(x, lambda x: refusal(x, name) or "")
+        return (
+            f"{name} differs between the examples of vmap, whose results have one shape: sum "
+            "it up inside, or compute on all elements and leave some out by ag.where"
+        ) if found is None else found or None
+    trace, node = current_trace(), x.node
+    while trace is not None and not (trace.around is None and trace.of_values):
+        node = trace.outward(node)
         if node is None:
-            raise TraceError(
+            return (
                 f"{name} is computed in the body of a loop or branch, where sizes cannot change "
                 "from step to step: sum it up there, or compute on all elements, and leave some "
                 "out by ag.where"
             )
-        trace, given = trace.around, None  # the body makes its data by itself
-    return ValueDim(node, most)
+        trace = trace.around
+    return None
 
 
 def _of_sizes(node: Node) -> Any:

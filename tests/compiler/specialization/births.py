@@ -28,6 +28,10 @@ BIRTHS: dict[str, Any] = {
     "arange(n)": lambda t, v: t.arange(t.sum(v > 1)).astype("float64"),
     "zeros((n,))": lambda t, v: t.zeros((t.sum(v > 1),), dtype="float64") + v[0],
     "concatenate": lambda t, v: t.concatenate([v[v > 1], v, v[v < 0]]),
+    "x[:n]": lambda t, v: v[:t.sum(v > 1)],
+    "x[n::2]": lambda t, v: v[t.argmax(v)::2],
+    "repeat(x, n)": lambda t, v: t.repeat(v, t.sum(v > 1)),
+    "full((n, 2))": lambda t, v: t.full((t.sum(v > 1), 2), 3.0, dtype="float64") * v[0],
 }
 VALUES = [np.array(v) for v in (
     [3.0, -1, 2, 0, 5, -2, 1.5], [-3.0, -1, 0, 0, -5, -2, 1], [3.0, 3, 2, 2, 5, 4, 6])]
@@ -58,6 +62,42 @@ def _while(f: Any, v: Any) -> Any:
     begin = ag.tensor(0.0, dtype="float64"), ag.tensor(0)
     return ag.while_loop(lambda c: c[1] < 3, lambda c: (
         c[0] + _squares(f(ag, v + c[0] * 0.001)), c[1] + 1), begin)[0]
+
+
+#: What is made of a result in the body of a loop: with numbers of each element, and of all.
+REDUCTIONS: dict[str, Any] = {
+    "sum": _squares,
+    "mean": lambda y: y.astype("float64").mean(),
+    "max": lambda y: y.astype("float64").max(),
+    "min": lambda y: (y.astype("float64") * 2 + 1).min(),
+    "prod": lambda y: (ag.tanh(y.astype("float64")) * 0.5).prod(),
+    "any": lambda y: (y > 2).any().astype("float64"),
+    "var": lambda y: y.astype("float64").var(),
+    "norm": lambda y: ag.sqrt((y.astype("float64") ** 2).sum() + 1),
+    "logsumexp": lambda y: ag.logsumexp(y.astype("float64")),
+}
+
+
+def _stepped(f: Any, reduced: Any) -> Any:
+    """The gradient of a loop whose steps reduce what they make, and its value."""
+    def loss(v: Any) -> Any:
+        return _scan(f, v, lambda y: reduced(y) * 0.01)
+    return lambda v: ag.stack([loss(v), ag.grad(loss)(v).sum()])
+
+
+def reduced_in_steps(birth: str, reduction: str) -> list[tuple[Any, Any]]:
+    """Of each value what jit and eager code give, or the kinds of their errors."""
+    f = BIRTHS[birth]
+    run = _stepped(f, REDUCTIONS[reduction])
+    compiled = ag.jit(run)
+    return [(_tried(compiled, x), _tried(run, x)) for x in VALUES]
+
+
+def _tried(run: Any, x: np.ndarray) -> Any:
+    try:
+        return run(ag.tensor(x)).numpy()
+    except ValueError:
+        return "ValueError"
 
 
 def _summed(f: Any) -> Any:

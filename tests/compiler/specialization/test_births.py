@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from tests.compiler.specialization.births import BIRTHS, WAYS, outcome
-
-#: What stays on the whole operand until it is summed up, so that bodies need no size.
-SUMMED = {"x[mask]", "compress", "extract", "masked_select", "set_subtensor"}
-BODIES = {"scan", "while_loop", "vmap"}
+import agnesi as ag
+from tests.compiler.specialization.births import (
+    BIRTHS,
+    REDUCTIONS,
+    WAYS,
+    outcome,
+    reduced_in_steps,
+)
 
 
 @pytest.mark.share(10)
@@ -16,9 +20,7 @@ BODIES = {"scan", "while_loop", "vmap"}
 @pytest.mark.parametrize("birth", BIRTHS)
 def test_ways_agree_with_eager_or_say_what_to_write(birth: str, way: str) -> None:
     kind, why = outcome(birth, way)
-    refused = birth != "set_subtensor" and ("unreduced" in way or (
-        way in BODIES and birth not in SUMMED))
-    if not refused:
+    if birth == "set_subtensor" or "unreduced" not in way:
         assert kind == "same", why
         return
     assert kind == "refused", why
@@ -26,3 +28,27 @@ def test_ways_agree_with_eager_or_say_what_to_write(birth: str, way: str) -> Non
     assert place in why and "sum it up" in why and "ag.where" in why
     assert "births.py:" in why
     assert why.count("TraceError") == 1
+
+
+@pytest.mark.share(10)
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("birth", BIRTHS)
+def test_steps_reduce_what_only_they_know_the_size_of(birth: str, reduction: str) -> None:
+    for found, expected in reduced_in_steps(birth, reduction):
+        if isinstance(expected, str):
+            assert found == expected
+        else:
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_size_without_a_bound_is_refused_in_a_body() -> None:
+    steps = ag.jit(lambda n: ag.scan(
+        lambda c, _: (c + ag.arange(c + n).sum(), c), n, ag.arange(3))[0])
+    with pytest.raises(ag.TraceError, match=r"arange\(int64\[\]\): the size of arange is computed"):
+        steps(ag.tensor(3))
+    bound = ag.jit(lambda n: ag.scan(
+        lambda c, _: (c + ag.arange(ag.minimum(c + n, 100)).sum(), c), n, ag.arange(3))[0])
+    c = 3
+    for _ in range(3):
+        c += sum(range(min(c + 3, 100)))
+    assert int(bound(ag.tensor(3))) == c

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -153,7 +154,7 @@ def test_what_has_a_size_in_calls_has_none_for_each_example(use: Any) -> None:
         return  # sums work on all elements
     with pytest.raises(ag.TraceError) as caught:
         ag.vmap(program)(x, m)
-    assert str(caught.value).startswith("getitem(float64[3], bool[3]): how many elements")
+    assert re.match(r"getitem\(float64\[[36]\], bool\[[36]\]\): how many", str(caught.value))
     assert f"{__file__}:{line}" in str(caught.value)
 
 

@@ -41,8 +41,11 @@ an element says so (``need_elements``), which makes specializations from 2 on an
 Equal counts are computed once (``alike`` in ``core/graph.py``). As long as selected elements are
 only changed, put back or summed, there is no size at all: ``Selection``
 (``ops/indexing/masked.py``) keeps them among the others under ``where(mask, ..., 1)``; whatever
-else reads one gets them packed. So these work in bodies of loops and under ``vmap``; where a count
-would differ from step to step or between examples, the error says to sum up there.
+else reads one gets them packed. Where the count would differ from step to step of a loop or between
+examples of ``vmap`` (``refusal`` in ``core/valuedims.py``), all such results stay among what they
+are chosen of (``ops/indexing/unsized.py``): places among all places, ranges below the most that
+their operations tell (``ops/base/bounds.py``), repeated elements with the count as their weight;
+they can be reduced, and what would need the size is an error.
 
 What must hold: a specialization serves a call only if all its guards hold; the count of
 specializations stays bounded.

@@ -49,6 +49,11 @@ class Lent:
     stream: Callable[[Any], Any] = staticmethod(lambda generator: generator.state)
     #: The size that an integer scalar of a program tells: ``size(tensor, name)``.
     size: Callable[[Any, str], Any] = staticmethod(lambda x, name: x)
+    #: Places under a mask of which there are as many as each step of a body finds.
+    places: Callable[[Any], Any] = staticmethod(lambda mask: None)
+    #: Elements of an axis, each as often as a vector says, which each step computes:
+    #: ``repeated(x, counts, axis)``.
+    repeated: Callable[..., Any] = staticmethod(lambda x, counts, axis: None)
     #: A tensor of the usual dtype: of data, or of sizes, as PyTorch's class makes one.
     tensor: Callable[..., Any] = staticmethod(lambda *data: None)
     #: The methods of functions of two operands, such as ``reduce``, by their names.

@@ -15,6 +15,7 @@ from agnesi.ops.base.compare import not_equal
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.select import where
+from agnesi.ops.indexing.index import getitem
 from agnesi.ops.indexing.join import stack
 from agnesi.ops.indexing.ranges import arange
 from agnesi.ops.reductions.running import cumsum
@@ -55,7 +56,8 @@ def nonzero(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0
     ShapeError
         For numbers, which have no axes.
     TraceError
-        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
+        Without ``size``, in the body of a loop or of ``vmap``, unless what is made of it is
+        reduced there (``sum``, ``max``): sizes cannot change.
 
     See Also
     --------
@@ -112,7 +114,8 @@ def flatnonzero(x: TensorLike, /, *, size: int | None = None, fill_value: int = 
     Raises
     ------
     TraceError
-        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
+        Without ``size``, in the body of a loop or of ``vmap``, unless what is made of it is
+        reduced there (``sum``, ``max``): sizes cannot change.
 
     See Also
     --------
@@ -152,7 +155,8 @@ def argwhere(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0,
     Raises
     ------
     TraceError
-        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
+        Without ``size``, in the body of a loop or of ``vmap``, unless what is made of it is
+        reduced there (``sum``, ``max``): sizes cannot change.
 
     See Also
     --------
@@ -169,4 +173,8 @@ def argwhere(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0,
     if x.ndim == 0:
         found = flatnonzero(reshape(x, (1,)), size=size, fill_value=fill_value)
         return reshape(found, (-1, 1))[:, :0]
-    return stack(nonzero(x, size=size, fill_value=fill_value), -1)
+    places = nonzero(x, size=size, fill_value=fill_value)
+    if places[0]._lazy:  # in a body: rows of the table of all places
+        every = along_axes(arange(x.size), x.shape)
+        return getitem(stack(every, -1), reshape(not_equal(x, 0), (x.size,)))
+    return stack(places, -1)

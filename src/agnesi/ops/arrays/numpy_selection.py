@@ -161,7 +161,8 @@ def extract(condition: TensorLike, x: TensorLike, *, out: Tensor | None = None) 
     Raises
     ------
     TraceError
-        In the body of a loop or of ``vmap``, where sizes cannot change.
+        In the body of a loop or of ``vmap``, unless it is reduced there (``sum``, ``max``): sizes
+        cannot change.
 
     See Also
     --------

@@ -17,11 +17,12 @@ from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.shapes import broadcast as broadcast_of
 from agnesi.core.support import dtypes
+from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.valuedims import size_of
+from agnesi.core.valuedims import refusal, size_of
 from agnesi.core.views import share
 from agnesi.ops.base import expand as spread
 from agnesi.ops.base.convert import as_tensor, cast
@@ -386,6 +387,9 @@ def repeat(x: TensorLike, /, repeats: Any, axis: int | None = None, *,
         x, axis = flatten(x), 0
     axis = shapes.axis_of(axis, x.ndim)
     if isinstance(repeats, Tensor):
+        if not is_known(repeats) and refusal(cast(repeats, dtypes.int64).sum()) is not None:
+            found: Tensor = LENT.repeated(x, repeats, axis)
+            return found
         if repeats.ndim and not is_known(repeats):
             return take(x, _origins(repeats, x.shape[axis]), axis)
         repeats = integer(repeats, "repeats") if not is_known(repeats) else repeats.data

@@ -1,6 +1,7 @@
 """Places of true elements: results whose size is data, such as ``x[mask]``, are made of these.
 
-While a graph is written, how many there are is a size that a value tells (``core.valuedims``).
+While a graph is written, how many there are is a size that a value tells (``core.valuedims``); in
+bodies, where sizes cannot change, they are left among all places (``ops/indexing/unsized.py``).
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from agnesi.core.ir.foreign import Call, number, operand, result
 from agnesi.core.op import Op
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import elements
+from agnesi.core.support.config import LENT
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.valuedims import size_of
+from agnesi.core.valuedims import refusal, size_of
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.movement import reshape
 
@@ -53,6 +55,9 @@ def places_of(mask: Tensor) -> Tensor:
     if is_known(mask):
         return as_tensor(flat.data.nonzero()[0])
     count = cast(flat, dtypes.int64).sum()
+    if refusal(count) is not None:
+        found: Tensor = LENT.places(flat)
+        return found
     n = size_of(count, "how many elements a mask selects", flat.shape[0], mask)
     return apply(Chosen(n), flat)
 

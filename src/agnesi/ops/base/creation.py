@@ -16,10 +16,11 @@ from agnesi.core.leaves import COPY
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
-from agnesi.core.support.config import MODE
+from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.core.valuedims import refusal
 from agnesi.ops.base.convert import (
     SCALARS,
     as_array,
@@ -67,6 +68,18 @@ def filled(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
             return wrap(np.zeros(shape, dtype))
         return wrap(np.full(shape, value, dtype))
     return spread_constant(shape, value, dtype)
+
+
+def filled_by_steps(shape: Any, value: Any, dtype: np.dtype) -> Tensor:
+    """A tensor of one number; of a shape of which each step of a body may compute one size."""
+    wanted = shape if isinstance(shape, Sequence) else (shape,)
+    told = [a for a, n in enumerate(wanted) if isinstance(n, Tensor) and refusal(n) is not None]
+    if len(told) != 1:
+        return filled(checked_sizes(shape), value, dtype)
+    (axis,) = told
+    one = filled(checked_sizes((*wanted[:axis], 1, *wanted[axis + 1:])), value, dtype)
+    found: Tensor = LENT.repeated(one, wanted[axis], axis)
+    return found
 
 
 def spread_constant(shape: Shape, value: Any, dtype: np.dtype) -> Tensor:
@@ -319,7 +332,7 @@ def zeros(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = Non
     tensor([[0., 0.],
             [0., 0.]])
     """
-    return _finished(filled(checked_sizes(shape), 0, float_dtype(dtype)), requires_grad)
+    return _finished(filled_by_steps(shape, 0, float_dtype(dtype)), requires_grad)
 
 
 @public
@@ -364,7 +377,7 @@ def ones(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = None
     >>> ag.ones(3)
     tensor([1., 1., 1.])
     """
-    return _finished(filled(checked_sizes(shape), 1, float_dtype(dtype)), requires_grad)
+    return _finished(filled_by_steps(shape, 1, float_dtype(dtype)), requires_grad)
 
 
 @public
@@ -414,15 +427,14 @@ def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *,
     >>> ag.full((2,), 7)
     tensor([7, 7])
     """
-    sizes = checked_sizes(shape)
     if type(fill_value) in SCALARS:
         kind = dtypes.of_scalar(fill_value) if dtype is None else dtypes.as_dtype(dtype)
         try:
-            return _finished(filled(sizes, fill_value, kind), requires_grad)
+            return _finished(filled_by_steps(shape, fill_value, kind), requires_grad)
         except OverflowError:
             raise too_large(fill_value, kind) from None
     value = as_tensor(fill_value, None if dtype is None else dtypes.as_dtype(dtype))
-    return _finished(alloc(value, *sizes), requires_grad)
+    return _finished(alloc(value, *checked_sizes(shape)), requires_grad)
 
 
 @public

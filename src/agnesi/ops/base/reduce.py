@@ -94,7 +94,7 @@ class Reduce(Op):
             return silently(np.asarray(wide).astype, x.dtype)
         if self.combined and not x.size:
             shape = shapes.reduced(x.shape, self.axes, self.keepdims)
-            return np.full(shape, _beaten(self.kind, x.dtype), x.dtype)
+            return np.full(shape, beaten(self.kind, x.dtype), x.dtype)
         dtype = x.dtype if self.kind in ("add", "multiply") else None
         return silently(self.function, x, self.axes, dtype, None, self.keepdims)
 
@@ -173,7 +173,7 @@ def reducer(
     return Reduce(kind, axes, keepdims, combined)
 
 
-def _beaten(kind: str, dtype: np.dtype) -> Any:
+def beaten(kind: str, dtype: np.dtype) -> Any:
     """The number that every other one of a dtype beats as an extreme."""
     if dtype.kind in "iu":
         return np.iinfo(dtype).min if kind == "maximum" else np.iinfo(dtype).max

@@ -24,7 +24,7 @@ from agnesi.core.support.errors import ShapeError, TraceError, Where, at, user_w
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.valuedims import size_of
+from agnesi.core.valuedims import refusal, size_of
 from agnesi.ops.base import arith
 from agnesi.ops.base.chosen import places_of
 from agnesi.ops.base.compare import equal, less
@@ -33,11 +33,14 @@ from agnesi.ops.base.elements import Picked
 from agnesi.ops.base.ensure import Ensure
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import reshape
-from agnesi.ops.base.reduce import NEUTRAL, Reduce, reducer
+from agnesi.ops.base.reduce import NEUTRAL, Reduce, beaten, reducer
 from agnesi.ops.base.select import maximum, where
 from agnesi.ops.control.loop import FirstRows
 from agnesi.ops.indexing.index_parsing import complete, entries_of, is_mask
 from agnesi.ops.indexing.ranges import arange
+
+#: What the size of a selection is called in errors.
+_NAME = "how many elements a mask selects"
 
 
 @record
@@ -47,7 +50,8 @@ class Part:
 
     ``mask`` is the user's, ``lying`` in the view's axes; ``before`` and ``after`` count the axes
     around it.  ``at`` is the axis of the elements in the result; ``simple`` says that no other
-    entry of the key is an index, so that it is where the mask was.
+    entry of the key is an index, so that it is where the mask was.  ``first`` is how many of the
+    first rows it holds at, ``weights`` how often each element counts, if not once.
     """
 
     source: Tensor
@@ -59,6 +63,21 @@ class Part:
     at: int
     simple: bool
     first: Tensor | None = None
+    weights: Tensor | None = None
+
+    def beside_view(self, x: Tensor) -> Tensor:
+        """What has the mask's shape, in the view's axes."""
+        return reshape(x, ((1,) * self.before + self.mask.shape + (1,) * self.after))
+
+    @property
+    def total(self) -> Tensor:
+        """How many elements there are side by side."""
+        return cast(self.mask if self.weights is None else self.weights, dtypes.int64).sum()
+
+    def is_like(self, other: Part) -> bool:
+        """Return whether it is the same place of another view."""
+        return self.view.shape == other.view.shape and _same(self.mask, other.mask) and (
+            _same(self.weights, other.weights))
 
     @property
     def ndim(self) -> int:
@@ -141,6 +160,16 @@ def _has_symbol(key: Any) -> bool:
     return any(isinstance(e, Tensor) and e.data is None for e in entries)
 
 
+def _same(a: Tensor | None, b: Tensor | None) -> bool:
+    return a is b or (
+        a is not None and b is not None and alike(graph_node(a), graph_node(b)))
+
+
+#: How operations that look at elements one by one go on in the whole, where sizes cannot be known:
+#: ``rule(op, xs)``, which gives None where it has to see the elements side by side.
+RULES: dict[type[Op], Callable[[Any, Sequence[Tensor]], Tensor | None]] = {}
+
+
 class Selection(Tensor):
     """``x[mask]`` with a mask that has no value yet.
 
@@ -206,6 +235,9 @@ class Selection(Tensor):
 
     def _side_by_side(self) -> Tensor:
         part, shape = self.part, self.whole.shape
+        why = refusal(part.total, _NAME) if part.first is None else None
+        if why is not None:
+            raise TraceError(why)
         if part.first is not None and part.before == 0:
             return apply(FirstRows(size_of(part.first)), self.whole)
         last = part.before + part.mask.ndim
@@ -214,10 +246,7 @@ class Selection(Tensor):
 
     def whole_for(self, part: Part) -> Tensor | None:
         """The values for another place; None unless it is under the same mask."""
-        same = self._lazy and part.view.shape == self.part.view.shape and (
-            part.mask is self.part.mask
-            or alike(graph_node(part.mask), graph_node(self.part.mask)))
-        return self.whole if same else None
+        return self.whole if self._lazy and part.is_like(self.part) else None
 
     def with_whole(self, whole: Tensor, part: Part | None = None) -> Selection:
         """Other values at the same place, or at one that is like it."""
@@ -245,7 +274,7 @@ class Selection(Tensor):
     def count(self, axes: Sequence[int]) -> Tensor:
         """How many elements there are along axes."""
         part, rest = self.part, self._rest()
-        held = cast(part.mask, dtypes.int64).sum() if part.at in axes else as_tensor(1)
+        held = part.total if part.at in axes else as_tensor(1)
         return held * as_tensor(product([rest[a] for a in axes if a != part.at]))
 
     def _rest(self) -> list[Any]:
@@ -253,6 +282,11 @@ class Selection(Tensor):
         part, shape = self.part, self.whole.shape
         sizes = [*shape[: part.before], *shape[part.before + part.mask.ndim:]]
         return [*sizes[: part.at], 1, *sizes[part.at:]]
+
+    @property
+    def is_unsized(self) -> bool:
+        """Whether nobody can know here how many elements there are."""
+        return self._lazy and refusal(self.part.total) is not None
 
     def through(self, op: Op, xs: Sequence[Tensor]) -> Tensor | None:
         """Return an operation applied to the whole; None where it has to see the elements."""
@@ -267,33 +301,64 @@ class Selection(Tensor):
             return self.with_whole(where(self.part.lying, new, as_tensor(1, dtype)))
         if isinstance(op, Reduce) and self.part.simple:
             return self._reduced(op)
-        return None
+        rule = RULES.get(type(op))
+        return None if rule is None else rule(op, xs)
+
+    def inside(self, axes: Sequence[int]) -> tuple[int, ...]:
+        """Axes of the elements side by side as those of the whole."""
+        part, width = self.part, self.part.mask.ndim
+        found: list[int] = []
+        for a in axes:
+            found += [a] if a < part.before else [a + width - 1] if a > part.before else range(
+                part.before, part.before + width)
+        return tuple(found)
+
+    def kept(self, found: Tensor, op: Any) -> Tensor:
+        """The result of a reduction over the elements, with its axes where they are kept."""
+        shape = shapes.reduced(tuple(self._rest()), op.axes, True)
+        return reshape(found, shape) if op.keepdims else found
 
     def _reduced(self, op: Reduce) -> Tensor | None:
         """A reduction; elements of which each stands for several remain a selection."""
-        part, width = self.part, self.part.mask.ndim
-        inside: list[int] = []
-        for a in op.axes:
-            behind = a + width - 1
-            inside += [a] if a < part.before else [behind] if a > part.before else range(
-                part.before, part.before + width)
+        part, width, inside = self.part, self.part.mask.ndim, self.inside(op.axes)
         if part.before in op.axes:
-            if op.kind in NEUTRAL:
-                whole = self.all_of(NEUTRAL[op.kind])
-            elif part.first is not None and not part.before:  # there is one, which changes nothing
-                whole = where(part.lying, self.whole, self.whole[:1])
-            else:
-                return None
-            found = apply(reducer(op.kind, tuple(inside), False), whole)
-            return reshape(found, shapes.reduced(tuple(self._rest()), op.axes, True)) if (
-                op.keepdims) else found
-        whole = apply(reducer(op.kind, tuple(inside), op.keepdims), self.whole)
+            found = self._across(op, inside)
+            return None if found is None else self.kept(found, op)
+        whole = apply(reducer(op.kind, inside, op.keepdims), self.whole)
         gone = 0 if op.keepdims else sum(a < part.before for a in op.axes)
         before = part.before - gone
         after = whole.ndim - before - width
         lying = reshape(part.mask, ((1,) * before + part.mask.shape + (1,) * after))
         return self.with_whole(where(lying, whole, as_tensor(1, whole.dtype)), Part(
-            whole, whole, part.mask, lying, before, after, before, True, part.first))
+            whole, whole, part.mask, lying, before, after, before, True, part.first,
+            part.weights))
+
+    def _across(self, op: Reduce, inside: tuple[int, ...]) -> Tensor | None:
+        """A reduction over the elements; None where it has to see them."""
+        part, extreme = self.part, op.kind in ("maximum", "minimum")
+        if op.kind in NEUTRAL:
+            return apply(reducer(op.kind, inside, False), self._weighed(op.kind))
+        if part.first is not None and not part.before:  # there is one, which changes nothing
+            whole = where(part.lying, self.whole, self.whole[:1])
+            return apply(reducer(op.kind, inside, False), whole)
+        if not extreme or self.whole.dtype.kind not in "iufV" or not self.is_unsized:
+            return None
+        whole = self.all_of(beaten(op.kind, self.whole.dtype))
+        found = apply(reducer(op.kind, inside, False, combined=True), whole)
+        axes = tuple(range(part.mask.ndim))
+        some = apply(reducer("logical_or", axes, False), part.mask)
+        return apply(Ensure(f"there are no elements, so there is no {op.name}", op.name), found,
+                     LENT.behind_effects(some))
+
+    def _weighed(self, kind: str) -> Tensor:
+        """The whole for a reduction that takes each element as often as it counts."""
+        whole, weights = self.all_of(NEUTRAL[kind]), self.part.weights
+        if weights is None or kind.startswith("logical"):
+            return whole
+        times = self.part.beside_view(weights)
+        if kind == "multiply":
+            return cast(arith.power(whole, times), whole.dtype)
+        return arith.multiply(whole, cast(times, whole.dtype))
 
 
 def selection(part: Part, whole: Tensor | None = None) -> Selection:

@@ -19,9 +19,11 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.core.valuedims import size_of
+from agnesi.core.valuedims import refusal, size_of
 from agnesi.ops.base.arith import add, divide, floor_divide, multiply, negative, power, subtract
-from agnesi.ops.base.compare import equal
+from agnesi.ops.base.bounds import most_of
+from agnesi.ops.base.chosen import places_of
+from agnesi.ops.base.compare import equal, less
 from agnesi.ops.base.convert import as_tensor, cast, is_live
 from agnesi.ops.base.creation import checked_sizes, constant, float_dtype, made
 from agnesi.ops.base.movement import reshape
@@ -216,11 +218,21 @@ def _between(start: Any, stop: Any, step: Any, dtype: Any) -> Tensor:
         count = multiply(subtract(last, first), step)
     else:
         count = negative(floor_divide(subtract(first, last), between))
-    size = size_of(maximum(count, 0), "the size of arange")
-    if type(start) is type(step) is int:
+    count = maximum(count, 0)
+    if type(start) is type(step) is int and refusal(count) is None:
+        size = size_of(count, "the size of arange")
         return made(Arange(start, step, size, kind), size)
-    places = made(Arange(0, 1, size, kind), size)
+    places = cast(counted(count, most_of(count), "the size of arange"), kind)
     return add(multiply(places, cast(ends[2], kind)), cast(ends[0], kind))
+
+
+def counted(count: Tensor, most: Any, name: str = "a size") -> Tensor:
+    """Numbers from 0 up to a scalar that a program computes, which is ``most`` at most; None where
+    nobody knows how much."""
+    if most is not None and refusal(count) is not None:
+        return places_of(less(made(Arange(0, 1, most, dtypes.int64), most), count))
+    size = size_of(count, name)
+    return made(Arange(0, 1, size, dtypes.int64), size)
 
 
 def _extent(start: Any, stop: Any, step: Any) -> Any:

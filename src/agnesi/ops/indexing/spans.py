@@ -13,12 +13,10 @@ from agnesi.core.op import typed
 from agnesi.core.support import dtypes
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
-from agnesi.core.valuedims import size_of
 from agnesi.ops.base.convert import as_tensor, cast
-from agnesi.ops.base.creation import made
 from agnesi.ops.base.select import maximum, minimum, where
 from agnesi.ops.indexing.index_parsing import complete, entries_of, is_mask
-from agnesi.ops.indexing.ranges import Arange
+from agnesi.ops.indexing.ranges import counted
 
 
 def is_bound(v: Any) -> bool:
@@ -57,8 +55,7 @@ def _places(e: slice, n: Any) -> Tensor:
     first = _either(forwards, low, high) if e.start is None else _bound(e.start, size, low, high)
     last = _either(forwards, high, low) if e.stop is None else _bound(e.stop, size, low, high)
     span = last - first + step - _either(forwards, 1, -1)
-    count = size_of(maximum(span if e.step is None else span // step, 0))
-    places = made(Arange(0, 1, count, dtypes.int64), count)
+    places = counted(maximum(span if e.step is None else span // step, 0), n)
     return cast(places if e.step is None else places * step, dtypes.int64) + first
 
 

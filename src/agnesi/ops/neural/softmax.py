@@ -28,6 +28,7 @@ from agnesi.ops.base.movement import expand_dims
 from agnesi.ops.base.reduce import Axis, reducer
 from agnesi.ops.base.reduce import mean as mean_of
 from agnesi.ops.elementwise.explog import exp, log
+from agnesi.ops.indexing.masked import RULES, Selection
 from agnesi.ops.indexing.ranges import Arange
 
 # -- logsumexp ----------------------------------------------------------------------------------
@@ -108,6 +109,20 @@ class LogSumExp(Op):
 
     def jvp(self, ts: Any, y: Tensor, x: Tensor) -> Any:
         return total(arith.multiply(ts[0], self.shares(y, x)), self.axes, self.keepdims)
+
+
+def _of_elements(op: LogSumExp, xs: Any) -> Tensor | None:
+    """Of the elements under a mask that each step of a body computes: the others add nothing."""
+    x: Selection = xs[0]
+    if not x.part.simple or x.part.before not in op.axes or not x.is_unsized:
+        return None
+    whole, weights = x.all_of(-np.inf), x.part.weights
+    if weights is not None:
+        whole = arith.add(whole, log(cast(x.part.beside_view(weights), whole.dtype)))
+    return x.kept(apply(LogSumExp(x.inside(op.axes)), whole), op)
+
+
+RULES[LogSumExp] = _of_elements
 
 
 @public

@@ -101,7 +101,8 @@ def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = 
     Raises
     ------
     TraceError
-        With ``axis`` for several axes in compiled code; without ``size`` in the body of a loop.
+        With ``axis`` for several axes in compiled code; without ``size`` in the body of a loop,
+        unless the elements are reduced there.
     ValueError
         If ``size`` is given with an axis.
     ShapeError

@@ -1,0 +1,83 @@
+"""The most that an integer scalar of a graph may be, where its operations tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agnesi.core.dispatch import graph_node
+from agnesi.core.graph import constant_value
+from agnesi.core.ir.dims import combine, product
+from agnesi.core.ir.node import Node
+from agnesi.core.tensor import Tensor
+
+
+def most_of(x: Tensor) -> Any:
+    """A size that no element of an integer tensor exceeds; None where nothing tells one."""
+    return _most(graph_node(x))
+
+
+def _most(node: Node) -> Any:
+    op: Any = node.op
+    if node.dtype.kind == "b":
+        return 1
+    if op is None:
+        value = constant_value(node)
+        return None if value is None or not value.size else max(int(value.max()), 0)
+    if op.name == "size":
+        return op.size
+    whole = "conversion" in op.traits and node.inputs[0].dtype.kind in "biu"
+    if whole or "movement" in op.traits:
+        return _most(node.inputs[0])
+    rule = _RULES.get(op.name)
+    return None if rule is None else rule(op, *node.inputs)
+
+
+def _either(op: Any, *nodes: Node) -> Any:
+    """Any bound that one of the operands has."""
+    return next((m for m in map(_most, nodes) if m is not None), None)
+
+
+def _greater(op: Any, *nodes: Node) -> Any:
+    bounds = [_most(n) for n in nodes]
+    return None if None in map(_known, bounds) else combine("max", *bounds)
+
+
+def _together(op: Any, *nodes: Node) -> Any:
+    bounds = [_most(n) for n in nodes]
+    return None if None in map(_known, bounds) else combine("+", *bounds)
+
+
+def _known(bound: Any) -> Any:
+    """Something that can be compared with None, which sizes cannot."""
+    return None if bound is None else 0
+
+
+def _total(op: Any, x: Node) -> Any:
+    """A sum is at most as often the most as there are elements."""
+    each = _most(x)
+    return None if each is None else combine("*", each, product([x.shape[a] for a in op.axes]))
+
+
+def _less(op: Any, a: Node, b: Node) -> Any:
+    """A difference from a constant that is not negative."""
+    value = constant_value(b)
+    return _most(a) if value is not None and value.size and value.min() >= 0 else None
+
+
+def _times(op: Any, a: Node, b: Node) -> Any:
+    """A product with 1, as ranges with a step have it."""
+    ones = [constant_value(n) is not None and (constant_value(n) == 1).all() for n in (a, b)]
+    return _most(a) if ones[1] else _most(b) if ones[0] else None
+
+
+def _place(op: Any, x: Node, *rest: Node) -> Any:
+    """A position along an axis."""
+    return None if getattr(op, "axis", None) is None else x.shape[op.axis]
+
+
+_RULES: dict[str, Callable[..., Any]] = {
+    "minimum": _either, "maximum": _greater, "add": _together, "sum": _total, "subtract": _less,
+    "multiply": _times, "argmax": _place, "argmin": _place, "max": lambda op, x: _most(x),
+    "min": lambda op, x: _most(x),
+}

@@ -1,0 +1,92 @@
+"""Results whose size each step of a loop, or each example of ``vmap``, decides anew.
+
+Nobody can know such sizes where a body is written.  So elements stay among all that there may be,
+under a mask (:class:`~agnesi.ops.indexing.masked.Selection`), until they are reduced: places are
+chosen of all places, and what is repeated counts as often as it stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agnesi.core.dispatch import apply
+from agnesi.core.ir.dims import product
+from agnesi.core.support import dtypes
+from agnesi.core.support.config import LENT
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.compare import greater
+from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.creation import filled
+from agnesi.ops.base.elements import Index, Picked, Window
+from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.movement import reshape
+from agnesi.ops.base.select import where
+from agnesi.ops.indexing.index import getitem
+from agnesi.ops.indexing.join import Concat
+from agnesi.ops.indexing.masked import RULES, Part, selection
+from agnesi.ops.indexing.ranges import arange
+
+
+def _places(mask: Tensor) -> Tensor:
+    """Places where a vector of bools is true."""
+    return getitem(arange(mask.shape[0]), mask)
+
+
+def _repeated(x: Tensor, counts: Any, axis: int) -> Tensor:
+    """Elements along an axis, each as often as a vector says, or one scalar for all."""
+    n = x.shape[axis]
+    weights = broadcast_to(cast(as_tensor(counts), dtypes.int64), (n,))
+    mask = greater(weights, 0)
+    after = x.ndim - axis - 1
+    lying = reshape(mask, ((1,) * axis + mask.shape + (1,) * after))
+    return selection(Part(x, x, mask, lying, axis, after, axis, True, None, weights))
+
+
+def _elements(op: Index, xs: Sequence[Tensor]) -> Tensor | None:
+    """Elements at places of which there are as many as a step finds."""
+    x, *indices = xs
+    lazy: list[Any] = [i for i in indices if i._lazy]
+    part = lazy[0].part if lazy else None
+    if x._lazy or part is None or part.before or part.after or not lazy[0].is_unsized or any(
+            i.whole_for(part) is None if i._lazy else i.ndim for i in indices):
+        return None
+    wholes = [where(part.mask, i.whole, as_tensor(0)) if i._lazy else i for i in indices]
+    whole = apply(Index(op.axes, op.at), x, *wholes)
+    before, width = op.at, part.mask.ndim
+    after = whole.ndim - before - width
+    lying = reshape(part.mask, ((1,) * before + part.mask.shape + (1,) * after))
+    return selection(Part(whole, whole, part.mask, lying, before, after, before, True, None,
+                          part.weights))
+
+
+def _joined(op: Concat, xs: Sequence[Tensor]) -> Tensor | None:
+    """Selections and tensors one behind the other along the axis of the elements."""
+    lazy: list[Any] = [x for x in xs if x._lazy]
+    if not any(x.is_unsized for x in lazy) or any(
+            not x.part.simple or x.part.at != op.axis for x in lazy):
+        return None
+    parts = [_flat(x, op.axis) for x in xs]
+    whole, mask = (apply(Concat(a), *(p[i] for p in parts)) for i, a in ((0, op.axis), (1, 0)))
+    weights = None
+    if any(p[2] is not None for p in parts):
+        weights = apply(Concat(0), *(cast(m, dtypes.int64) if w is None else w
+                                     for _, m, w in parts))
+    after = whole.ndim - op.axis - 1
+    lying = reshape(mask, ((1,) * op.axis + mask.shape + (1,) * after))
+    return selection(Part(whole, whole, mask, lying, op.axis, after, op.axis, True, None, weights))
+
+
+def _flat(x: Any, axis: int) -> tuple[Tensor, Tensor, Tensor | None]:
+    """An operand of a concatenation with one axis of elements, their mask, and their weights."""
+    if not x._lazy:
+        return x, filled((x.shape[axis],), True, dtypes.bool_), None
+    part, shape = x.part, x.whole.shape
+    n = product(part.mask.shape)
+    whole = reshape(x.whole, (*shape[:axis], n, *shape[axis + part.mask.ndim:]))
+    weights = None if part.weights is None else reshape(part.weights, (n,))
+    return whole, reshape(part.mask, (n,)), weights
+
+
+RULES.update({Index: _elements, Picked: _elements, Window: _elements, Concat: _joined})
+LENT.places, LENT.repeated = _places, _repeated
