@@ -80,7 +80,10 @@ def size_of(x: Tensor, name: str = "a size", most: Any = None,
 def refusal(x: Any, name: str = "a size") -> str | None:
     """Why an integer scalar cannot be a size here, where it is another one in each step of a loop
     or for each example of ``vmap``; None where it can."""
-    if not isinstance(x, Tensor) or x.data is not None or _of_sizes(x.node) is not None:
+    if not isinstance(x, Tensor) or x.data is not None:
+        return None
+    node: Any = x.node
+    if _of_sizes(node) is not None:
         return None
     examples = MODE.get().examples
     if examples is not None:
@@ -89,7 +92,7 @@ def refusal(x: Any, name: str = "a size") -> str | None:
             f"{name} differs between the examples of vmap, whose results have one shape: sum "
             "it up inside, or compute on all elements and leave some out by ag.where"
         ) if found is None else found or None
-    trace, node = current_trace(), x.node
+    trace = current_trace()
     while trace is not None and not (trace.around is None and trace.of_values):
         node = trace.outward(node)
         if node is None:

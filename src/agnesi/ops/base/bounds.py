@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from agnesi.core.dispatch import graph_node
 from agnesi.core.graph import constant_value
 from agnesi.core.ir.dims import combine, product
@@ -67,8 +69,14 @@ def _less(op: Any, a: Node, b: Node) -> Any:
 
 def _times(op: Any, a: Node, b: Node) -> Any:
     """A product with 1, as ranges with a step have it."""
-    ones = [constant_value(n) is not None and (constant_value(n) == 1).all() for n in (a, b)]
-    return _most(a) if ones[1] else _most(b) if ones[0] else None
+    if _is_one(b):
+        return _most(a)
+    return _most(b) if _is_one(a) else None
+
+
+def _is_one(node: Node) -> bool:
+    value = constant_value(node)
+    return value is not None and bool(np.all(value == 1))
 
 
 def _place(op: Any, x: Node, *rest: Node) -> Any:

@@ -24,7 +24,7 @@ from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.select import where
 from agnesi.ops.indexing.index import getitem
 from agnesi.ops.indexing.join import Concat
-from agnesi.ops.indexing.masked import RULES, Part, selection
+from agnesi.ops.indexing.masked import RULES, Part, Selection, selection
 from agnesi.ops.indexing.ranges import arange
 
 
@@ -45,19 +45,22 @@ def _repeated(x: Tensor, counts: Any, axis: int) -> Tensor:
 
 def _elements(op: Index, xs: Sequence[Tensor]) -> Tensor | None:
     """Elements at places of which there are as many as a step finds."""
-    x, *indices = xs
+    x, *rest = xs
+    indices: list[Any] = rest
     lazy: list[Any] = [i for i in indices if i._lazy]
     part = lazy[0].part if lazy else None
     if x._lazy or part is None or part.before or part.after or not lazy[0].is_unsized or any(
-            i.whole_for(part) is None if i._lazy else i.ndim for i in indices):
+            i.whole_for(part) is None for i in lazy) or any(
+            i.ndim for i in indices if not i._lazy):
         return None
-    wholes = [where(part.mask, i.whole, as_tensor(0)) if i._lazy else i for i in indices]
+    wholes: list[Any] = [where(part.mask, i.whole, as_tensor(0)) if i._lazy else i
+                         for i in indices]
     whole = apply(Index(op.axes, op.at), x, *wholes)
     before, width = op.at, part.mask.ndim
     after = whole.ndim - before - width
     lying = reshape(part.mask, ((1,) * before + part.mask.shape + (1,) * after))
-    return selection(Part(whole, whole, part.mask, lying, before, after, before, True, None,
-                          part.weights))
+    return _made_of(lazy[0], Part(whole, whole, part.mask, lying, before, after, before, True,
+                                  None, part.weights))
 
 
 def _joined(op: Concat, xs: Sequence[Tensor]) -> Tensor | None:
@@ -67,14 +70,23 @@ def _joined(op: Concat, xs: Sequence[Tensor]) -> Tensor | None:
             not x.part.simple or x.part.at != op.axis for x in lazy):
         return None
     parts = [_flat(x, op.axis) for x in xs]
-    whole, mask = (apply(Concat(a), *(p[i] for p in parts)) for i, a in ((0, op.axis), (1, 0)))
+    whole = apply(Concat(op.axis), *(p[0] for p in parts))
+    mask = apply(Concat(0), *(p[1] for p in parts))
     weights = None
     if any(p[2] is not None for p in parts):
-        weights = apply(Concat(0), *(cast(m, dtypes.int64) if w is None else w
-                                     for _, m, w in parts))
+        every: list[Any] = [cast(m, dtypes.int64) if w is None else w for _, m, w in parts]
+        weights = apply(Concat(0), *every)
     after = whole.ndim - op.axis - 1
     lying = reshape(mask, ((1,) * op.axis + mask.shape + (1,) * after))
-    return selection(Part(whole, whole, mask, lying, op.axis, after, op.axis, True, None, weights))
+    return _made_of(lazy[0], Part(whole, whole, mask, lying, op.axis, after, op.axis, True, None,
+                                  weights))
+
+
+def _made_of(x: Selection, part: Part) -> Selection:
+    """Other elements of a selection, whose errors name the line of that one."""
+    found = selection(part)
+    found.written = x.written
+    return found
 
 
 def _flat(x: Any, axis: int) -> tuple[Tensor, Tensor, Tensor | None]:
