@@ -11,6 +11,7 @@ import agnesi as ag
 from agnesi import nn
 from agnesi import symbolic as T
 from agnesi.core.ir.kernels import Product
+from agnesi.core.support.policy import POLICIES
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 FLOATS, COMPLEX = ["float16", "float32", "float64"], ["complex64", "complex128"]
@@ -259,6 +260,8 @@ def test_t29_presets():
         sizes.append(sum(n.op is not None for n in f.graph.nodes))
     np.testing.assert_allclose(values[1:], [values[0]] * 2, rtol=1e-14)
     assert sizes[0] > sizes[1] > sizes[2]
+    quick, none = (vars(POLICIES[name]) for name in ("fast_compile", "None"))
+    assert {name for name in quick if quick[name] != none[name]} == {"optimizer", "stages"}
 
 
 @pytest.mark.parametrize("preset", ["None", "fast_compile", "fast_run"])
