@@ -308,8 +308,8 @@ def test_streams_are_read_once_and_changed_by_workers():
 @pytest.mark.parametrize(
     ("keywords", "error", "told"),
     [
-        ({"batch_size": 0}, ValueError, "batch_size must be an integer of at least 1, not 0"),
-        ({"batch_size": 2.5}, ValueError, "batch_size"),
+        ({"batch_size": 0}, ValueError, "batch_size must be at least 1 or None, not 0"),
+        ({"batch_size": 2.5}, TypeError, "batch_size"),
         ({"num_workers": -1}, ValueError, "num_workers"),
         ({"worker_type": "fiber"}, ValueError, "'process' or 'thread'"),
         ({"shuffle": True, "sampler": [1]}, ValueError, "not both"),

@@ -84,13 +84,14 @@ CASES = [
      "groups"),
     (lambda: nn.Conv2d(4, 4, 3, groups=0), ValueError, "Conv2d: groups must be at least 1, not 0"),
     (lambda: nn.GroupNorm(0, 4), ValueError,
-     "GroupNorm: 4 channels do not fall into 0 equal groups"),
+     "GroupNorm: num_groups must be at least 1, not 0"),
     (lambda: nn.Conv2d(4, 4, 3, padding="SAME"), ValueError,
-     "Conv2d: padding 'SAME' is none of 'valid', 'same', 'full', or numbers"),
+     "Conv2d: padding must be 'valid', 'same', 'full' or an integer, or one for each axis, not "
+     "'SAME'"),
     (lambda: nn.Conv2d(4, 4, 3, 2, padding="same"), ValueError,
      "Conv2d: padding 'same' goes with stride 1, not (2, 2)"),
-    (lambda: nn.Conv2d(3, 4, 3, padding_mode="same"), ValueError, "Conv2d: padding_mode 'same' is "
-     "none of 'zeros', 'reflect', 'replicate', 'circular'"),
+    (lambda: nn.Conv2d(3, 4, 3, padding_mode="same"), ValueError, "Conv2d: padding_mode must "
+     "be 'zeros', 'reflect', 'replicate' or 'circular', not 'same'"),
     (lambda: nn.ConvTranspose2d(3, 4, 3, 2)(IMAGES, (15, 12)), ValueError, "ConvTranspose2d: of "
      "float32[2, 3, 6, 6] images of sizes (13, 13) to (14, 14) can be made, not of (15, 12)"),
     (lambda: nn.ConvTranspose2d(3, 4, 3, 2)(IMAGES, (15,)), ValueError, "ConvTranspose2d: "
@@ -136,8 +137,8 @@ CASES = [
      "BatchNorm2d: num_features must be at least 1, not -1"),
     (lambda: nn.InstanceNorm1d("a"), TypeError,
      "InstanceNorm1d: num_features must be an integer, not 'a'"),
-    (lambda: nn.LayerNorm((3, 2.5)), TypeError,
-     "LayerNorm: normalized_shape must be an integer, not 2.5"),
+    (lambda: nn.LayerNorm((3, 2.5)), ValueError,
+     "LayerNorm: normalized_shape must be an integer in the place of 2.5, not (3, 2.5)"),
     (lambda: nn.Embedding(-3, 4), ValueError,
      "Embedding: num_embeddings must be at least 0, not -3"),
     (lambda: nn.EmbeddingBag(3, 4.0), TypeError,
@@ -152,9 +153,10 @@ CASES = [
      "Conv2d: kernel_size (3, 3, 3) must be one number, or one for each of 2 axes"),
     (lambda: nn.ConvTranspose1d(3, 4, 3, (2, 2)), ValueError,
      "ConvTranspose1d: stride (2, 2) must be one number, or one for each of 1 axes"),
-    (lambda: nn.Conv3d(3, 4, 3, dilation=0), ValueError, "Conv3d: dilation 0 must be at least 1"),
+    (lambda: nn.Conv3d(3, 4, 3, dilation=0), ValueError,
+     "Conv3d: dilation must be at least 1, not 0"),
     (lambda: nn.Conv2d(3, 4, 2.5), TypeError,
-     "Conv2d: kernel_size 2.5 must be an integer, or one for each of 2 axes"),
+     "Conv2d: kernel_size must be an integer, or one for each axis, not 2.5"),
     (lambda: nn.ConvMap2d(3, 4, 2, (3,)), ValueError,
      "ConvMap2d: kernel_size (3,) must be one number, or one for each of 2 axes"),
     (lambda: ag.sum(X, dim=1, axis=1), TypeError,

@@ -319,13 +319,13 @@ MODULES = [
      "weight has shape (8, 4), the state has (7, 4)"),
     (lambda: ag.nn.Conv2d(3, 4, 3, groups=2), ValueError,
      "Conv2d: 3 and 4 channels must be multiples of groups=2"),
-    (lambda: ag.nn.Dropout(1.5), ValueError, "Dropout: p is a share between 0 and 1, not 1.5"),
+    (lambda: ag.nn.Dropout(1.5), ValueError, "Dropout: p must be in [0, 1], not 1.5"),
     (lambda: ag.nn.GroupNorm(3, 4), ValueError,
      "GroupNorm: 4 channels do not fall into 3 equal groups"),
     (lambda: ag.nn.Linear(2, 2).to("cuda"), ValueError,
      "there is one device, 'cpu', and not 'cuda'"),
     (lambda: ag.optim.SGD(ag.nn.Linear(2, 2).parameters(), lr=-0.1), ValueError,
-     "SGD: the learning rate must not be negative, but is -0.1"),
+     "SGD: lr must be at least 0, not -0.1"),
 ]
 
 

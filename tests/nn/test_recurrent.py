@@ -121,7 +121,7 @@ def test_relu_and_wrong_settings():
         nn.RNN(3, 4, nonlinearity="sigmoid")
     with pytest.raises(ValueError, match="num_layers must be at least 1"):
         nn.LSTM(3, 4, 0)
-    with pytest.raises(ValueError, match="dropout is a share"):
+    with pytest.raises(ValueError, match="dropout must be in"):
         nn.LSTM(3, 4, dropout=2)
     with pytest.raises(ag.ShapeError, match=r"LSTM: the input must be \(length, batch, 3\)"):
         nn.LSTM(3, 4)(ag.ones((5, 2, 4)))

@@ -13,12 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core import options
 from agnesi.core.integers import integer, is_integer
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support.errors import ShapeError, typed
 from agnesi.core.support.tree import nested_beyond
 from agnesi.core.tensor import Tensor
 
+#: Numbers of a range and words: name, place and rules.
+Ranged = tuple[tuple[str, int, tuple[options.Rule, ...]], ...]
+#: Annotations that say no range.
+_PLAIN = frozenset(("int", "float", "bool", "str", "None"))
 #: Nested containers that no function minds.
 _MAX_SHALLOW_NESTING = 100
 #: Integers that are declared, see :func:`counts`.
@@ -41,6 +46,26 @@ def counts(function: Any) -> Counts:
             at = place if place < code.co_argcount else len(names)
             found.append((name, at, declared != "int", 0 if name in _NATURAL else None))
     return tuple(found)
+
+
+def ranged(function: Any) -> Ranged:
+    """Parameters that are declared as numbers of a range, or as one of some words."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    rules = options.declared(function)
+    return tuple((name, place if place < code.co_argcount else len(names), rules[name])
+                 for place, name in enumerate(names)
+                 if name in rules and not _PLAIN.issuperset(_kinds(function.__annotations__[name])))
+
+
+def check_ranged(declared: Ranged, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    """Refuse what is out of the range that is declared."""
+    for name, place, rules in declared:
+        if place < len(args) or name in keywords:
+            error = options.refusal(name, rules, args[place] if place < len(args)
+                                    else keywords[name])
+            if error is not None:
+                raise error
 
 
 def check_counts(declared: Counts, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any, NoReturn, TypeVar
 
+from agnesi.core import options
 from agnesi.core.support.errors import PACKAGE, at
 from agnesi.core.support.migration_hints import with_keyword
 
@@ -70,13 +71,19 @@ def _told(text: str, known: tuple[str, ...]) -> str:
 
 
 def strict(function: F, owner: type | None = None) -> F:
-    """The function, whose calls that do not fit are refused by our error."""
-    code = inspect.unwrap(function).__code__
+    """The function, whose calls that do not fit are refused by our error, as are options that are
+    nothing of what their annotations say."""
+    inner: Any = inspect.unwrap(function)
+    code = inner.__code__
     names = code.co_varnames[code.co_posonlyargcount: code.co_argcount + code.co_kwonlyargcount]
+    checked = not hasattr(owner, "get_params")  # scikit-learn's are checked where they fit
     known = names[1:] if owner is not None and names[:1] in (("self",), ("cls",)) else names
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
+        if checked and options.declared(inner):
+            options.check(_name(inner, args, owner), inner,
+                          options.arguments(inner, args, keywords))
         try:
             return function(*args, **keywords)
         except TypeError as error:
@@ -100,12 +107,13 @@ def _entered(error: Exception, code: Any) -> bool:
     return False
 
 
-def _name(function: Any, args: tuple[Any, ...]) -> str:
-    """Return the name that users call: of a class, or of a method without the class it comes from.
+def _name(function: Any, args: tuple[Any, ...], owner: type | None = None) -> str:
+    """Return the name that users call: of a class, or of a method after that of the object's class.
     """
-    if function.__name__ not in _CONSTRUCTORS:
-        return str(function.__qualname__)
     made = args[0] if args else None
+    if function.__name__ not in _CONSTRUCTORS:
+        return f"{type(made).__name__}.{function.__name__}" if owner and isinstance(
+            made, owner) else str(function.__qualname__)
     return made.__name__ if isinstance(made, type) else type(made).__name__
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeVar
 
-import numpy as np
-
-from agnesi.core import arguments
+from agnesi.core import arguments, options
 from agnesi.core.backend import DEVICES
 from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.op import EXPLAINED, Op, in_user_code, is_accident, renamed_error, typed
@@ -22,19 +20,12 @@ from agnesi.core.spellings import on_host as on_host
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.config import LENT, MODE
-from agnesi.core.support.errors import PACKAGE, DTypeError, NestingError, ShapeError, at, shown
+from agnesi.core.support.errors import DTypeError, NestingError, ShapeError, at, shown
 from agnesi.core.support.migration_hints import with_keyword
 from agnesi.core.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: What constructors are declared to take: the classes of such values, and how to say it.
-_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
-    "bool": ((int, np.bool_), "True or False"), "str": ((str,), "a string"),
-    "Sequence": ((Sequence, np.ndarray, Tensor), "a list or tuple"),
-    "Callable": ((Callable,), "a function"),  # type: ignore[dict-item]
-    "Mapping": ((Mapping,), "a dict"),
-}
 #: Names of devices.
 _DEVICES = (DEVICE, "cuda", "gpu", "mps", "tpu", "xpu")
 
@@ -45,6 +36,7 @@ def explain_errors(function: F) -> F:
     Where public functions call each other, the one that the user called is told.
     """
     name, declared = _shown(function), arguments.counts(function)
+    ranged = arguments.ranged(function)
     form = Form(function, name)
     known = form.known
     run = watched(function, name)
@@ -57,6 +49,8 @@ def explain_errors(function: F) -> F:
         try:
             if declared:
                 arguments.check_counts(declared, args, keywords)
+            if ranged:
+                arguments.check_ranged(ranged, args, keywords)
             if keywords and known is not None and not known.issuperset(keywords):
                 return form.call(args, keywords)
             return run(*args, **keywords)
@@ -163,6 +157,7 @@ def public(function: F) -> F:
     if "out" not in names:
         return explain_errors(function)
     placed, declared = "device" in names, arguments.counts(function)
+    ranged = arguments.ranged(function)
     form = Form(function, name)
     known = form.known
     run = watched(function, name)
@@ -177,6 +172,8 @@ def public(function: F) -> F:
                 on_host(keywords.pop("device", None))
             if declared:
                 arguments.check_counts(declared, args, keywords)
+            if ranged:
+                arguments.check_ranged(ranged, args, keywords)
             if keywords and known is not None and not known.issuperset(keywords):
                 result = form.call(args, keywords)
             else:
@@ -258,32 +255,7 @@ def check_call(cls: type, args: tuple[Any, ...], keywords: dict[str, Any]) -> No
     missing = [name for name in needed if name not in keywords]
     if missing:
         raise TypeError(at(f"{cls.__name__}() needs {' and '.join(missing)}, too"))
-    if init.__module__.startswith(PACKAGE):
-        _check_kinds(cls, init.__annotations__, (*zip(places, args, strict=False),
-                                                 *keywords.items()))
-
-
-def _check_kinds(cls: type, declared: dict[str, Any], given: Iterable[tuple[str, Any]]) -> None:
-    """Refuse what is no text, flag, list or function where a constructor takes one: often it is an
-    input, meant for a call of the object.  The words for a reduction are known, too."""
-    for name, value in given:
-        kind = declared.get(name, "")
-        if name == "reduction" and isinstance(value, str):
-            _check_reduction(cls, value)
-        found = _KINDS.get(kind.partition("[")[0]) if "|" not in kind else None
-        if found is None or isinstance(value, found[0]):
-            continue
-        call = f"; make it first, and then call it: {cls.__name__}(...)(x)" if isinstance(
-            value, (Tensor, np.ndarray)) else ""
-        raise TypeError(at(f"{cls.__name__}: {name} must be {found[1]}, not {typed(value)}{call}"))
-
-
-def _check_reduction(cls: type, word: str) -> None:
-    """Refuse a word for what becomes of losses that the class's functions do not know."""
-    known = getattr(cls, "reductions", ("mean", "sum", "none"))
-    if word not in known:
-        raise ValueError(at(f"{cls.__name__}: reduction must be "
-                            f"{', '.join(map(repr, known[:-1]))} or {known[-1]!r}, not {word!r}"))
+    options.check(cls.__name__, init, (*zip(places, args, strict=False), *keywords.items()))
 
 
 def _too_many(name: str, count: int, places: tuple[str, ...], known: tuple[str, ...]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.op import typed
+from agnesi.core.options import AnyNumber, Count
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.data.dataset import as_tensor
@@ -110,7 +111,7 @@ class PadCollate:
            [4, 0, 0]]), tensor([3, 1]))
     """
 
-    def __init__(self, padding_value: float = 0, multiple_of: int = 1,
+    def __init__(self, padding_value: AnyNumber = 0, multiple_of: Count = 1,
                  lengths: bool = False) -> None:
         if multiple_of < 1:
             raise ValueError(at(f"PadCollate: multiple_of must be at least 1, not {multiple_of}"))

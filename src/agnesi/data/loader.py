@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from agnesi.core.op import typed
+from agnesi.core.options import Count, NotNegativeBound, Size
 from agnesi.core.support.errors import at, shown
 from agnesi.core.tensor import Tensor
 from agnesi.data.dataset import TensorDataset
@@ -99,15 +100,15 @@ class DataLoader:
     [0, 1, 2, 3, 4]
     """
 
-    def __init__(
-        self, dataset: Any, batch_size: int | None = 1, shuffle: bool = False, sampler: Any = None,
-        batch_sampler: Any = None, num_workers: int = 0,
-        collate_fn: Callable[..., Any] | None = None, pin_memory: bool = False,
-        drop_last: bool = False, timeout: float = 0,
-        worker_init_fn: Callable[[int], Any] | None = None,
-        multiprocessing_context: str | None = None, generator: Generator | int | None = None, *,
-        prefetch_factor: int = 2, persistent_workers: bool = False, worker_type: str = "process",
-    ) -> None:
+    def __init__(self, dataset: Any, batch_size: Count | None = 1, shuffle: bool = False,
+                 sampler: Any = None, batch_sampler: Any = None, num_workers: Size = 0,
+                 collate_fn: Callable[..., Any] | None = None, pin_memory: bool = False,
+                 drop_last: bool = False, timeout: NotNegativeBound = 0,
+                 worker_init_fn: Callable[[int], Any] | None = None,
+                 multiprocessing_context: str | None = None,
+                 generator: Generator | int | None = None, *, prefetch_factor: Count = 2,
+                 persistent_workers: bool = False,
+                 worker_type: Literal["process", "thread"] = "process") -> None:
         if isinstance(dataset, (np.ndarray, Tensor)):
             dataset = _Rows(dataset)
         self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
@@ -138,19 +139,6 @@ class DataLoader:
         if self.is_stream and not isinstance(self.dataset, Iterable):
             raise TypeError(at("DataLoader takes a dataset, which has len and [], or an iterable, "
                                f"not {typed(self.dataset)}"))
-        for name, value, least in (("batch_size", self.batch_size, 1),
-                                   ("num_workers", self.num_workers, 0),
-                                   ("prefetch_factor", self.prefetch_factor, 1)):
-            if value is not None and not (isinstance(value, (int, np.integer)) and value >= least):
-                raise ValueError(at(f"DataLoader: {name} must be an integer of at least {least}, "
-                                    f"not {shown(value)}"))
-        for name in ("collate_fn", "worker_init_fn"):
-            function = getattr(self, name)
-            if function is not None and not callable(function):
-                raise TypeError(at(f"DataLoader: {name} must be a function, not {shown(function)}"))
-        if self.worker_type not in ("process", "thread"):
-            raise ValueError(at("DataLoader: worker_type must be 'process' or 'thread', not "
-                                f"{shown(self.worker_type)}"))
         if self.is_stream and (shuffle or sampler is not None or batch_sampler is not None):
             raise ValueError(at("DataLoader: a stream comes in its own order; shuffle and samplers "
                                 "need a dataset with len and []"))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.api.random import Generator, exponential, integers, uniform
+from agnesi.core.options import Count
 from agnesi.core.support.errors import at
 
 
@@ -116,7 +117,7 @@ class RandomSampler(Sampler):
     """
 
     def __init__(self, dataset: Any, replacement: bool = False,
-                 num_samples: int | None = None) -> None:
+                 num_samples: Count | None = None) -> None:
         self.count, self.replacement = len(dataset), replacement
         self.num_samples = self.count if num_samples is None else num_samples
         if not replacement and self.num_samples > self.count:
@@ -160,7 +161,7 @@ class WeightedRandomSampler(Sampler):
     True
     """
 
-    def __init__(self, weights: Any, num_samples: int, replacement: bool = True) -> None:
+    def __init__(self, weights: Any, num_samples: Count, replacement: bool = True) -> None:
         self.weights = np.asarray(weights, np.float64)
         self.num_samples, self.replacement = num_samples, replacement
         if self.weights.ndim != 1 or not (self.weights >= 0).all() or not self.weights.sum() > 0:
@@ -213,7 +214,7 @@ class BatchSampler(Sampler):
     [[0, 1], [2]]
     """
 
-    def __init__(self, sampler: Any, batch_size: int, drop_last: bool = False) -> None:
+    def __init__(self, sampler: Any, batch_size: Count, drop_last: bool = False) -> None:
         if batch_size < 1:
             raise ValueError(at(f"batch_size must be at least 1, not {batch_size}"))
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
@@ -265,8 +266,8 @@ class BucketBatchSampler(Sampler):
     [[1, 3], [2, 0]]
     """
 
-    def __init__(self, lengths: Any, batch_size: int, shuffle: bool = True,
-                 drop_last: bool = False, batches_per_bucket: int = 50) -> None:
+    def __init__(self, lengths: Any, batch_size: Count, shuffle: bool = True,
+                 drop_last: bool = False, batches_per_bucket: Count = 50) -> None:
         if batch_size < 1 or batches_per_bucket < 1:
             raise ValueError(at("BucketBatchSampler: batch_size and batches_per_bucket must be at "
                                 f"least 1, not {batch_size} and {batches_per_bucket}"))
@@ -313,7 +314,7 @@ def ordered(sampler: Any, generator: Generator) -> Any:
 class _Cut:
     """An order cut into batches, each of which is found at once."""
 
-    def __init__(self, order: Any, size: int, drop_last: bool) -> None:
+    def __init__(self, order: Any, size: Count, drop_last: bool) -> None:
         self.order, self.size = order, size
         self.count = len(order) // size if drop_last else -(-len(order) // size)
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.accepted import TensorLike
+from agnesi.core.options import Count
 from agnesi.core.support.errors import at, shown
 from agnesi.data.dataset import Dataset, as_tensor
 
@@ -129,7 +131,8 @@ class WordTokenizer(_Vocabulary):
 
     joint = " "
 
-    def __init__(self, texts: Iterable[str], size: int | None = None, lower: bool = False) -> None:
+    def __init__(self, texts: Iterable[str], size: Count | None = None, lower: bool = False
+                 ) -> None:
         self.lower = lower
         counts = Counter(word for text in texts for word in self._cut(text))
         known = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -183,8 +186,9 @@ class TextDataset(Dataset):
     ([3, 1], (3,))
     """
 
-    def __init__(self, texts: Sequence[str], tokenizer: Any, labels: Any = None,
-                 max_length: int | None = None) -> None:
+    def __init__(self, texts: Sequence[str], tokenizer: Any,
+                 labels: TensorLike | None = None, max_length: Count | None = None
+                 ) -> None:
         if not hasattr(tokenizer, "encode"):
             raise TypeError(at(f"a tokenizer has encode(text), which {shown(tokenizer)} has not"))
         self.samples = [token_ids(tokenizer, text)[:max_length] for text in texts]
@@ -233,7 +237,7 @@ class TokenWindows(Dataset):
            [5, 6, 7]]))
     """
 
-    def __init__(self, tokens: Any, length: int, stride: int | None = None) -> None:
+    def __init__(self, tokens: Any, length: Count, stride: Count | None = None) -> None:
         self.tokens = tokens if isinstance(tokens, np.ndarray) else np.asarray(tokens)
         self.length, self.stride = length, length if stride is None else stride
         if self.tokens.ndim != 1 or min(length, self.stride) < 1 or len(self.tokens) <= length:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import atexit
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 from agnesi.core.integers import is_integer
+from agnesi.core.options import Rule
 from agnesi.core.support.config import inherited
 from agnesi.core.support.errors import at, typed
 from agnesi.distributed import memory
@@ -18,7 +19,13 @@ _MPI = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS")
 _world: list[Group] = []
 
 
-def init(rank: int | None = None, size: int | None = None, path: str | None = None, *,
+#: The name of a backend, which others take there, is no rank.
+_Rank: TypeAlias = Annotated[int, Rule(
+    "an integer (there is one backend, shared memory or MPI by who launched the processes: write "
+    "init())", is_integer, plain=True)]
+
+
+def init(rank: _Rank | None = None, size: int | None = None, path: str | None = None, *,
          timeout: float = TIMEOUT, check: bool = True) -> Group:
     """Join the group of all processes of this program.
 
@@ -64,9 +71,6 @@ def init(rank: int | None = None, size: int | None = None, path: str | None = No
     >>> group.rank, group.size
     (0, 1)
     """
-    if isinstance(rank, str):
-        raise TypeError(at(f"init: rank must be an integer, not {rank!r}: there is one backend, "
-                           "shared memory or MPI by who launched the processes; write init()"))
     if _world:
         return _world[0]
     if not isinstance(timeout, (int, float)) or timeout <= 0:

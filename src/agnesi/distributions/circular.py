@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from agnesi.api import functions as F
 from agnesi.api import random, special
+from agnesi.core.accepted import TensorLike
 from agnesi.core.tensor import Tensor
 from agnesi.distributions import constraints as C
 from agnesi.distributions.base import Distribution, described
@@ -25,7 +26,8 @@ class VonMises(Distribution):
     loc: Tensor
     concentration: Tensor
 
-    def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: TensorLike, concentration: TensorLike, validate_args: bool | None = None
+                 ) -> None:
         self._take(validate_args, loc=loc, concentration=concentration)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:

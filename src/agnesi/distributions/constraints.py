@@ -7,6 +7,7 @@ from typing import Any
 
 from agnesi.api import functions as F
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.options import Size
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 
@@ -34,7 +35,7 @@ class Constraint:
     tensor([ True, False])
     """
 
-    def __init__(self, told: str, check: Callable[[Tensor], Tensor], event_dim: int = 0) -> None:
+    def __init__(self, told: str, check: Callable[[Tensor], Tensor], event_dim: Size = 0) -> None:
         self.told, self.check, self.event_dim = told, check, event_dim
 
     def __repr__(self) -> str:

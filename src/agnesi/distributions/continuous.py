@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from agnesi.api import functions as F
 from agnesi.api import random
+from agnesi.core.accepted import TensorLike
 from agnesi.core.tensor import Tensor
 from agnesi.distributions import constraints as C
 from agnesi.distributions.base import Distribution, described
@@ -25,7 +26,8 @@ class _Located(Distribution):
     loc: Tensor
     scale: Tensor
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: TensorLike, scale: TensorLike, validate_args: bool | None = None
+                 ) -> None:
         self._take(validate_args, loc=loc, scale=scale)
 
     support: Any = C.real
@@ -164,7 +166,8 @@ class Uniform(Distribution):
     low: Tensor
     high: Tensor
 
-    def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, low: TensorLike, high: TensorLike, validate_args: bool | None = None
+                 ) -> None:
         self._take(validate_args, low=low, high=high)
         self._check("high - low", self.high - self.low, C.positive)
 
@@ -213,7 +216,7 @@ class Exponential(Distribution):
     support: Any = C.nonnegative
     rate: Tensor
 
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, rate: TensorLike, validate_args: bool | None = None) -> None:
         self._take(validate_args, rate=rate)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
@@ -256,7 +259,8 @@ class Gamma(Distribution):
     concentration: Tensor
     rate: Tensor
 
-    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration: TensorLike, rate: TensorLike,
+                 validate_args: bool | None = None) -> None:
         self._take(validate_args, concentration=concentration, rate=rate)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
@@ -294,7 +298,7 @@ class Gamma(Distribution):
 class Chi2(Gamma):
     """The distribution of a sum of squares of normal numbers."""
 
-    def __init__(self, df: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, df: TensorLike, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * as_tensor(df), 0.5, validate_args)
         self._given = ("df",)
 
@@ -316,7 +320,7 @@ class StudentT(Distribution):
     loc: Tensor
     scale: Tensor
 
-    def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0,
+    def __init__(self, df: TensorLike, loc: TensorLike = 0.0, scale: TensorLike = 1.0,
                  validate_args: bool | None = None) -> None:
         self._take(validate_args, df=df, loc=loc, scale=scale)
 
@@ -366,7 +370,8 @@ class Weibull(Distribution):
     scale: Tensor
     concentration: Tensor
 
-    def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: TensorLike, concentration: TensorLike,
+                 validate_args: bool | None = None) -> None:
         self._take(validate_args, scale=scale, concentration=concentration)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
@@ -413,7 +418,7 @@ class HalfNormal(Distribution):
     support: Any = C.nonnegative
     scale: Tensor
 
-    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, scale: TensorLike, validate_args: bool | None = None) -> None:
         self._take(validate_args, scale=scale)
         self._whole = Normal(0.0, self.scale, False)
 
@@ -454,7 +459,8 @@ class LogNormal(_Located):
 
     support: Any = C.positive
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: TensorLike, scale: TensorLike, validate_args: bool | None = None
+                 ) -> None:
         super().__init__(loc, scale, validate_args)
         self._base = Normal(self.loc, self.scale, False)
 

@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 from agnesi.api import functions as F
 from agnesi.api import random
+from agnesi.core.accepted import TensorLike
+from agnesi.core.options import Size
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.distributions import constraints as C
@@ -53,8 +55,8 @@ class Bernoulli(_Chance):
     has_enumerate_support = True
     support: Any = C.boolean
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-                 ) -> None:
+    def __init__(self, probs: TensorLike | None = None, logits: TensorLike | None = None,
+                 validate_args: bool | None = None) -> None:
         self._chance(probs, logits, validate_args)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
@@ -88,8 +90,8 @@ class Geometric(_Chance):
 
     support: Any = C.nonnegative_integer
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-                 ) -> None:
+    def __init__(self, probs: TensorLike | None = None, logits: TensorLike | None = None,
+                 validate_args: bool | None = None) -> None:
         self._chance(probs, logits, validate_args)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
@@ -123,8 +125,8 @@ class Binomial(_Chance):
 
     total_count: Tensor
 
-    def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None,
-                 validate_args: bool | None = None) -> None:
+    def __init__(self, total_count: Any = 1, probs: TensorLike | None = None,
+                 logits: TensorLike | None = None, validate_args: bool | None = None) -> None:
         self._chance(probs, logits, validate_args, total_count=total_count)
         self._check("total_count", self.total_count, C.nonnegative_integer)
 
@@ -166,7 +168,7 @@ class Poisson(Distribution):
     support: Any = C.nonnegative_integer
     rate: Tensor
 
-    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, rate: TensorLike, validate_args: bool | None = None) -> None:
         self._take(validate_args, rate=rate)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
@@ -229,8 +231,8 @@ class _Categories(Distribution):
 class Categorical(_Categories):
     """One of n categories, as a number from 0 to n - 1."""
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-                 ) -> None:
+    def __init__(self, probs: TensorLike | None = None, logits: TensorLike | None = None,
+                 validate_args: bool | None = None) -> None:
         self._categories(probs, logits, validate_args)
 
     @property
@@ -274,8 +276,8 @@ class OneHotCategorical(_Categories):
 
     support: Any = C.one_hot
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-                 ) -> None:
+    def __init__(self, probs: TensorLike | None = None, logits: TensorLike | None = None,
+                 validate_args: bool | None = None) -> None:
         self._categories(probs, logits, validate_args)
         self._event_shape = (self._count,)
 
@@ -314,8 +316,8 @@ class Multinomial(_Categories):
     has_enumerate_support = False
     support: Any = C.nonnegative_vector
 
-    def __init__(self, total_count: int = 1, probs: Any = None, logits: Any = None,
-                 validate_args: bool | None = None) -> None:
+    def __init__(self, total_count: Size = 1, probs: TensorLike | None = None,
+                 logits: TensorLike | None = None, validate_args: bool | None = None) -> None:
         self._categories(probs, logits, validate_args)
         self.total_count, self._event_shape = total_count, (self._count,)
 

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from agnesi.api import functions as F
+from agnesi.core.accepted import TensorLike
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.options import Size
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.distributions.base import Distribution, described
@@ -161,7 +163,9 @@ def _alike(value: Any, x: Tensor) -> Tensor:
 class AffineTransform(Transform):
     """A factor and a constant."""
 
-    def __init__(self, loc: Any, scale: Any, event_dim: int = 0) -> None:
+    def __init__(self, loc: TensorLike, scale: TensorLike, event_dim: Size = 0) -> None:
+        self.loc: Any
+        self.scale: Any
         self.loc, self.scale, self.event_dim = loc, scale, event_dim
         self.sign = F.sign(F.asarray(scale))
 
@@ -181,8 +185,8 @@ class AffineTransform(Transform):
 class PowerTransform(Transform):
     """A power of positive numbers."""
 
-    def __init__(self, exponent: Any) -> None:
-        self.exponent = exponent
+    def __init__(self, exponent: TensorLike) -> None:
+        self.exponent: Any = exponent
         self.sign = F.sign(F.asarray(exponent))
 
     def _call(self, x: Tensor) -> Tensor:

@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 from agnesi.api import functions as F
 from agnesi.api import random
+from agnesi.core.accepted import TensorLike
+from agnesi.core.options import Size
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.distributions import constraints as C
@@ -30,7 +32,7 @@ class Dirichlet(Distribution):
     _inner: ClassVar = {"concentration": 1}
     concentration: Tensor
 
-    def __init__(self, concentration: Any, validate_args: bool | None = None) -> None:
+    def __init__(self, concentration: TensorLike, validate_args: bool | None = None) -> None:
         if as_tensor(concentration).ndim == 0:
             raise ValueError(at("Dirichlet: concentration must have one axis or more"))
         self._take(validate_args, concentration=concentration)
@@ -86,8 +88,8 @@ class Beta(Distribution):
     concentration1: Tensor
     concentration0: Tensor
 
-    def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
-                 ) -> None:
+    def __init__(self, concentration1: TensorLike, concentration0: TensorLike,
+                 validate_args: bool | None = None) -> None:
         self._take(validate_args, concentration1=concentration1, concentration0=concentration0)
         both = F.stack([self.concentration1, self.concentration0], -1)
         self._both = Dirichlet(both, False)
@@ -131,8 +133,9 @@ class MultivariateNormal(Distribution):
     loc: Tensor
     scale_tril: Tensor
 
-    def __init__(self, loc: Any, covariance_matrix: Any = None, precision_matrix: Any = None,
-                 scale_tril: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(self, loc: TensorLike, covariance_matrix: TensorLike | None = None,
+                 precision_matrix: TensorLike | None = None, scale_tril: TensorLike | None = None,
+                 validate_args: bool | None = None) -> None:
         given = [covariance_matrix, precision_matrix, scale_tril]
         if sum(m is not None for m in given) != 1:
             raise ValueError(at("MultivariateNormal takes one of covariance_matrix, "
@@ -142,8 +145,8 @@ class MultivariateNormal(Distribution):
             if m is not None:
                 self._check(name, as_tensor(m), C.positive_definite)
         if scale_tril is None:
-            scale_tril = cholesky(
-                covariance_matrix if precision_matrix is None else inv(precision_matrix))
+            scale_tril = cholesky(as_tensor(covariance_matrix) if precision_matrix is None
+                                  else inv(precision_matrix))
         self._take(validate_args, loc=loc, scale_tril=scale_tril)
         self._event_shape = self.loc.shape[-1:]
 
@@ -205,7 +208,7 @@ class MultivariateNormal(Distribution):
 class Independent(Distribution):
     """Axes of another one's batch as axes of one event."""
 
-    def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: int,
+    def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: Size,
                  validate_args: bool | None = None) -> None:
         batch, count = base_distribution.batch_shape, reinterpreted_batch_ndims
         if not 0 <= count <= len(batch):

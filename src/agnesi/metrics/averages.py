@@ -8,6 +8,7 @@ import numpy as np
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.op import typed
+from agnesi.core.options import Count
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.metrics.base import Metric
@@ -186,7 +187,7 @@ class R2Score(Metric):
     0.5
     """
 
-    def __init__(self, num_outputs: int = 1) -> None:
+    def __init__(self, num_outputs: Count = 1) -> None:
         self.num_outputs = num_outputs
         for name in ("errors", "sum", "squares", "shift"):
             self.add_state(name, np.zeros(num_outputs))

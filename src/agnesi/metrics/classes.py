@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.op import typed
+from agnesi.core.options import Count
 from agnesi.core.support.errors import ShapeError, at, shown
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.metrics.base import Metric
@@ -74,7 +75,7 @@ class Accuracy(Metric):
     1.0
     """
 
-    def __init__(self, top_k: int = 1, ignore_index: int | None = None,
+    def __init__(self, top_k: Count = 1, ignore_index: int | None = None,
                  threshold: float = 0.5) -> None:
         if top_k < 1:
             raise ValueError(at(f"Accuracy: top_k must be at least 1, not {top_k}"))
@@ -151,7 +152,7 @@ class ConfusionMatrix(Metric):
             [0, 1]])
     """
 
-    def __init__(self, num_classes: int = 2, threshold: float = 0.5) -> None:
+    def __init__(self, num_classes: Count = 2, threshold: float = 0.5) -> None:
         if num_classes < 2:
             raise ValueError(at(f"{type(self).__name__}: num_classes must be at least 2, not "
                                 f"{num_classes}"))
@@ -183,7 +184,8 @@ class ConfusionMatrix(Metric):
 class _OfMatrix(ConfusionMatrix):
     """A metric of the confusion matrix, averaged over classes."""
 
-    def __init__(self, num_classes: int = 2, average: str | None = None,
+    def __init__(self, num_classes: Count = 2,
+                 average: Literal["binary", "macro", "micro", "weighted", "none"] | None = None,
                  threshold: float = 0.5) -> None:
         super().__init__(num_classes, threshold)
         average = average or ("binary" if num_classes == 2 else "macro")
@@ -359,7 +361,7 @@ class AUROC(Metric):
     0.75
     """
 
-    def __init__(self, capacity: int = 100_000, num_classes: int | None = None) -> None:
+    def __init__(self, capacity: Count = 100_000, num_classes: Count | None = None) -> None:
         if capacity < 1:
             raise ValueError(at(f"AUROC: capacity must be at least 1, not {capacity}"))
         self.capacity, self.num_classes = capacity, num_classes

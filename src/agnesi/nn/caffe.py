@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
+from agnesi.core.options import Count
 from agnesi.core.support.dtypes import int64
 from agnesi.core.support.errors import at
 from agnesi.nn.base.module import Module
@@ -136,7 +137,7 @@ def _inner(given: Mapping[str, Any], shapes: list[Any]) -> Module:
 class _Inner(Linear):
     """A linear layer of all that lies behind the batch axis."""
 
-    def __init__(self, inputs: int, outputs: int, bias: bool) -> None:
+    def __init__(self, inputs: Count, outputs: Count, bias: bool) -> None:
         super().__init__(inputs, outputs, bias)
 
     def forward(self, x: Any) -> Any:
@@ -146,7 +147,7 @@ class _Inner(Linear):
 class _Scale(Module):
     """Each channel times a learned number, plus another."""
 
-    def __init__(self, channels: int, scaled: bool, shifted: bool) -> None:
+    def __init__(self, channels: Count, scaled: bool, shifted: bool) -> None:
         self.weight = ones(channels, requires_grad=True) if scaled else None
         self.bias = zeros(channels, requires_grad=True) if shifted else None
 

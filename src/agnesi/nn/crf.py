@@ -7,6 +7,7 @@ from typing import Any
 from agnesi.api.control.loops import scan
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
+from agnesi.core.options import Count
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
@@ -57,7 +58,7 @@ class CRF(Module):
     ((), (4, 2))
     """
 
-    def __init__(self, num_tags: int, batch_first: bool = False, *, dtype: DTypeLike = None
+    def __init__(self, num_tags: Count, batch_first: bool = False, *, dtype: DTypeLike = None
                  ) -> None:
         self.num_tags, self.batch_first = size_of(self, num_tags, "num_tags"), batch_first
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
+from agnesi.core.options import Count
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.containers import ModuleList
@@ -55,8 +56,8 @@ class Maxout(Module):
     (5, 2)
     """
 
-    def __init__(self, in_features: int, out_features: int, num_pieces: int, bias: bool = True, *,
-                 dtype: DTypeLike = None) -> None:
+    def __init__(self, in_features: Count, out_features: Count, num_pieces: Count,
+                 bias: bool = True, *, dtype: DTypeLike = None) -> None:
         self.out_features = size_of(self, out_features, "out_features")
         self.num_pieces = size_of(self, num_pieces, "num_pieces")
         self.linear = Linear(in_features, out_features * num_pieces, bias, dtype=dtype)
@@ -104,8 +105,8 @@ class Inception(Module):
     (1, 22, 5, 5)
     """
 
-    def __init__(self, in_channels: int, out1: int, proj3: int, out3: int, proj5: int, out5: int,
-                 proj_pool: int, *, dtype: DTypeLike = None) -> None:
+    def __init__(self, in_channels: Count, out1: Count, proj3: Count, out3: Count, proj5: Count,
+                 out5: Count, proj_pool: Count, *, dtype: DTypeLike = None) -> None:
         self.conv1 = Conv2d(in_channels, out1, 1, dtype=dtype)
         self.proj3 = Conv2d(in_channels, proj3, 1, dtype=dtype)
         self.conv3 = Conv2d(proj3, out3, 3, padding=1, dtype=dtype)
@@ -162,7 +163,7 @@ class MixtureOfExperts(Module):
     ((5, 2), ())
     """
 
-    def __init__(self, experts: Iterable[Module], in_features: int, top_k: int | None = None, *,
+    def __init__(self, experts: Iterable[Module], in_features: Count, top_k: Count | None = None, *,
                  dtype: DTypeLike = None) -> None:
         self.experts = ModuleList(experts)
         count = len(self.experts)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.options import Decay, NotNegative
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import wrap
 from agnesi.ops.base.arith import sqrt
@@ -71,9 +72,9 @@ class Adam(Decaying):
     beta2 = Hyper(below=1.0)
     eps = Hyper()
 
-    def __init__(self, parameters: Parameters, lr: float = 1e-3,
-                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0.0, amsgrad: bool = False, *, maximize: bool = False,
+    def __init__(self, parameters: Parameters, lr: NotNegative = 1e-3,
+                 betas: tuple[Decay, Decay] = (0.9, 0.999), eps: NotNegative = 1e-8,
+                 weight_decay: NotNegative = 0.0, amsgrad: bool = False, *, maximize: bool = False,
                  decoupled_weight_decay: bool = False) -> None:
         self.slot_names = ("mean", "mean_square", *(("largest",) if amsgrad else ()))
         super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize,
@@ -143,9 +144,9 @@ class AdamW(Adam):
     tensor([0.5...], requires_grad=True)
     """
 
-    def __init__(self, parameters: Parameters, lr: float = 1e-3,
-                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 1e-2, amsgrad: bool = False, *,
+    def __init__(self, parameters: Parameters, lr: NotNegative = 1e-3,
+                 betas: tuple[Decay, Decay] = (0.9, 0.999), eps: NotNegative = 1e-8,
+                 weight_decay: NotNegative = 1e-2, amsgrad: bool = False, *,
                  maximize: bool = False) -> None:
         super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay,
                          amsgrad=amsgrad, maximize=maximize, decoupled_weight_decay=True)

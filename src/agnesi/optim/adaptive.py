@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.options import NotNegative, Positive, Share
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import wrap
 from agnesi.ops.base.arith import sign, sqrt
@@ -61,9 +62,9 @@ class Adagrad(Decaying):
     slot_names = ("total",)
     lr_decay, eps = Hyper(optional=True), Hyper()
 
-    def __init__(self, parameters: Parameters, lr: float = 1e-2, lr_decay: float = 0.0,
-                 weight_decay: float = 0.0, initial_accumulator_value: float = 0.0,
-                 eps: float = 1e-10, *, maximize: bool = False) -> None:
+    def __init__(self, parameters: Parameters, lr: NotNegative = 1e-2, lr_decay: NotNegative = 0.0,
+                 weight_decay: NotNegative = 0.0, initial_accumulator_value: NotNegative = 0.0,
+                 eps: NotNegative = 1e-10, *, maximize: bool = False) -> None:
         super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize)
         if initial_accumulator_value < 0:
             raise ValueError(at("Adagrad: initial_accumulator_value must be at least 0, not "
@@ -141,8 +142,9 @@ class Adadelta(Decaying):
     slot_names = ("mean_square", "mean_step")
     rho, eps = Hyper(below=1.0), Hyper()
 
-    def __init__(self, parameters: Parameters, lr: float = 1.0, rho: float = 0.9,
-                 eps: float = 1e-6, weight_decay: float = 0.0, *, maximize: bool = False) -> None:
+    def __init__(self, parameters: Parameters, lr: NotNegative = 1.0, rho: Share = 0.9,
+                 eps: NotNegative = 1e-6, weight_decay: NotNegative = 0.0, *, maximize: bool = False
+                 ) -> None:
         super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize)
         self.rho, self.eps = rho, eps
 
@@ -202,9 +204,10 @@ class RMSprop(Decaying):
     alpha, eps = Hyper(below=1.0), Hyper()
     momentum = Hyper(optional=True)
 
-    def __init__(self, parameters: Parameters, lr: float = 1e-2, alpha: float = 0.99,
-                 eps: float = 1e-8, weight_decay: float = 0.0, momentum: float = 0.0,
-                 centered: bool = False, *, maximize: bool = False) -> None:
+    def __init__(self, parameters: Parameters, lr: NotNegative = 1e-2, alpha: float = 0.99,
+                 eps: NotNegative = 1e-8, weight_decay: NotNegative = 0.0,
+                 momentum: NotNegative = 0.0, centered: bool = False, *, maximize: bool = False
+                 ) -> None:
         self.slot_names = ("mean_square", *(("mean",) if centered else ()),
                            *(("momentum",) if momentum else ()))
         super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize)
@@ -265,9 +268,10 @@ class Rprop(Decaying):
 
     slot_names = ("before", "size")
 
-    def __init__(self, parameters: Parameters, lr: float = 1e-2,
-                 etas: tuple[float, float] = (0.5, 1.2),
-                 step_sizes: tuple[float, float] = (1e-6, 50.0), *, maximize: bool = False) -> None:
+    def __init__(self, parameters: Parameters, lr: NotNegative = 1e-2,
+                 etas: tuple[Positive, Positive] = (0.5, 1.2),
+                 step_sizes: tuple[Positive, Positive] = (1e-6, 50.0), *, maximize: bool = False
+                 ) -> None:
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(at(f"Rprop: etas must be below and above 1, not {etas}"))
         super().__init__(parameters, lr, maximize=maximize)

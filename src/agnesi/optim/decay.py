@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agnesi.core.options import NotNegative
 from agnesi.core.support.errors import at
 from agnesi.ops.sparse.coordinates import COO
 from agnesi.optim.groups import Parameters
@@ -42,7 +43,7 @@ class Decaying(Optimizer):
 
     weight_decay = Hyper(optional=True)
 
-    def __init__(self, parameters: Parameters, lr: float, *, weight_decay: float = 0.0,
+    def __init__(self, parameters: Parameters, lr: NotNegative, *, weight_decay: NotNegative = 0.0,
                  maximize: bool = False, decoupled: bool = False) -> None:
         super().__init__(parameters, lr)
         self.weight_decay = weight_decay

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from agnesi.autodiff.recording import enable_grad, no_grad
 from agnesi.core.op import typed
+from agnesi.core.options import Count, NotNegative
 from agnesi.core.support.errors import StateError, at
 from agnesi.core.support.tracing import is_tracing
 from agnesi.ops.sparse.coordinates import dense
@@ -67,10 +68,10 @@ class LBFGS(Optimizer):
     True
     """
 
-    def __init__(self, parameters: Parameters, lr: float = 1.0, max_iter: int = 20,
-                 max_eval: int | None = None, tolerance_grad: float = 1e-7,
-                 tolerance_change: float = 1e-9, history_size: int = 100,
-                 line_search_fn: str | None = None) -> None:
+    def __init__(self, parameters: Parameters, lr: NotNegative = 1.0, max_iter: Count = 20,
+                 max_eval: Count | None = None, tolerance_grad: NotNegative = 1e-7,
+                 tolerance_change: NotNegative = 1e-9, history_size: Count = 100,
+                 line_search_fn: Literal["strong_wolfe"] | None = None) -> None:
         super().__init__(parameters, lr)
         for p in self.own_parameters:
             if p.dtype.kind == "c":

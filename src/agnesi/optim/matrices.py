@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from agnesi.core.op import typed
+from agnesi.core.options import Decay, NotNegative, Positive, Size
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import wrap
@@ -70,9 +71,9 @@ class Adafactor(Decaying):
 
     slot_names = ("rows", "columns")
 
-    def __init__(self, parameters: Parameters, lr: float = 1e-2, beta2_decay: float = -0.8,
-                 eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0,
-                 weight_decay: float = 0.0, *, maximize: bool = False) -> None:
+    def __init__(self, parameters: Parameters, lr: NotNegative = 1e-2, beta2_decay: float = -0.8,
+                 eps: tuple[NotNegative | None, NotNegative] = (None, 1e-3), d: Positive = 1.0,
+                 weight_decay: NotNegative = 0.0, *, maximize: bool = False) -> None:
         super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize,
                          decoupled=True)
         for p in self.own_parameters:
@@ -170,10 +171,12 @@ class Muon(Decaying):
     slot_names = ("momentum",)
     momentum = Hyper()
 
-    def __init__(self, parameters: Parameters, lr: float = 1e-3, weight_decay: float = 0.1,
-                 momentum: float = 0.95, nesterov: bool = True,
+    def __init__(self, parameters: Parameters, lr: NotNegative = 1e-3,
+                 weight_decay: NotNegative = 0.1, momentum: NotNegative = 0.95,
+                 nesterov: bool = True,
                  ns_coefficients: tuple[float, float, float] = (3.4445, -4.775, 2.0315),
-                 eps: float = 1e-7, ns_steps: int = 5, adjust_lr_fn: str | None = None) -> None:
+                 eps: NotNegative = 1e-7, ns_steps: Size = 5,
+                 adjust_lr_fn: Literal["original", "match_rms_adamw"] | None = None) -> None:
         super().__init__(parameters, lr, weight_decay=weight_decay, decoupled=True)
         for p in self.own_parameters:
             if p.ndim != 2 or p.dtype.kind == "c":
@@ -251,8 +254,8 @@ class SparseAdam(Adam):
             [1. , 1. ]])
     """
 
-    def __init__(self, parameters: Parameters, lr: float = 1e-3,
-                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+    def __init__(self, parameters: Parameters, lr: NotNegative = 1e-3,
+                 betas: tuple[Decay, Decay] = (0.9, 0.999), eps: NotNegative = 1e-8,
                  *, maximize: bool = False) -> None:
         super().__init__(parameters, lr, betas=two_betas(self, betas), eps=eps, maximize=maximize)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.options import Decay, NotNegative, NotNegativeBound
 from agnesi.core.tensor import wrap
 from agnesi.ops.base.arith import abs as size_of
 from agnesi.ops.base.arith import sign, sqrt
@@ -57,9 +58,9 @@ class Adamax(Adam):
     tensor([0.5], requires_grad=True)
     """
 
-    def __init__(self, parameters: Parameters, lr: float = 2e-3,
-                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0.0, *, maximize: bool = False) -> None:
+    def __init__(self, parameters: Parameters, lr: NotNegative = 2e-3,
+                 betas: tuple[Decay, Decay] = (0.9, 0.999), eps: NotNegative = 1e-8,
+                 weight_decay: NotNegative = 0.0, *, maximize: bool = False) -> None:
         super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay,
                          maximize=maximize)
 
@@ -117,9 +118,9 @@ class NAdam(Adam):
 
     momentum_decay = Hyper()
 
-    def __init__(self, parameters: Parameters, lr: float = 2e-3,
-                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0.0, momentum_decay: float = 4e-3,
+    def __init__(self, parameters: Parameters, lr: NotNegative = 2e-3,
+                 betas: tuple[Decay, Decay] = (0.9, 0.999), eps: NotNegative = 1e-8,
+                 weight_decay: NotNegative = 0.0, momentum_decay: NotNegative = 4e-3,
                  decoupled_weight_decay: bool = False, *, maximize: bool = False) -> None:
         super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay,
                          maximize=maximize, decoupled_weight_decay=decoupled_weight_decay)
@@ -194,9 +195,9 @@ class RAdam(Adam):
     tensor([0.5], requires_grad=True)
     """
 
-    def __init__(self, parameters: Parameters, lr: float = 1e-3,
-                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0.0, decoupled_weight_decay: bool = False,
+    def __init__(self, parameters: Parameters, lr: NotNegative = 1e-3,
+                 betas: tuple[Decay, Decay] = (0.9, 0.999), eps: NotNegative = 1e-8,
+                 weight_decay: NotNegative = 0.0, decoupled_weight_decay: bool = False,
                  *, maximize: bool = False) -> None:
         super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay,
                          maximize=maximize, decoupled_weight_decay=decoupled_weight_decay)
@@ -268,9 +269,9 @@ class Lamb(Adam):
     tensor([0.5], requires_grad=True)
     """
 
-    def __init__(self, parameters: Parameters, lr: float = 1e-3,
-                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-6,
-                 weight_decay: float = 0.0, *, maximize: bool = False) -> None:
+    def __init__(self, parameters: Parameters, lr: NotNegative = 1e-3,
+                 betas: tuple[Decay, Decay] = (0.9, 0.999), eps: NotNegative = 1e-6,
+                 weight_decay: NotNegative = 0.0, *, maximize: bool = False) -> None:
         super().__init__(parameters, lr, betas=betas, eps=eps, weight_decay=weight_decay,
                          maximize=maximize)
 
@@ -329,8 +330,8 @@ class Lion(Decaying):
     slot_names = ("mean",)
     beta1, beta2 = Hyper(below=1.0), Hyper(below=1.0)
 
-    def __init__(self, parameters: Parameters, lr: float = 1e-4,
-                 betas: tuple[float, float] = (0.9, 0.99), weight_decay: float = 0.0,
+    def __init__(self, parameters: Parameters, lr: NotNegative = 1e-4,
+                 betas: tuple[Decay, Decay] = (0.9, 0.99), weight_decay: NotNegative = 0.0,
                  *, maximize: bool = False) -> None:
         super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize,
                          decoupled=True)
@@ -387,9 +388,9 @@ class ASGD(Decaying):
 
     slot_names = ("average",)
 
-    def __init__(self, parameters: Parameters, lr: float = 1e-2, lambd: float = 1e-4,
-                 alpha: float = 0.75, t0: float = 1e6, weight_decay: float = 0.0, *,
-                 maximize: bool = False) -> None:
+    def __init__(self, parameters: Parameters, lr: NotNegative = 1e-2, lambd: NotNegative = 1e-4,
+                 alpha: float = 0.75, t0: NotNegativeBound = 1e6, weight_decay: NotNegative = 0.0,
+                 *, maximize: bool = False) -> None:
         super().__init__(parameters, lr, weight_decay=weight_decay, maximize=maximize)
         self.lambd, self.alpha, self.t0 = float(lambd), float(alpha), float(t0)
         self._steps = wrap(np.array(0))

@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.autodiff.recording import enable_grad, no_grad
 from agnesi.compiler.jit import Jit, jit
 from agnesi.core.op import typed
+from agnesi.core.options import NotNegative
 from agnesi.core.public import check_call
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import StateError, at, no_attribute
@@ -110,7 +111,7 @@ class Optimizer:
             cls.__init__ = grouped(cls.__init__)  # type: ignore[method-assign]
 
     @grouped
-    def __init__(self, parameters: Parameters, lr: float) -> None:
+    def __init__(self, parameters: Parameters, lr: NotNegative) -> None:
         name = type(self).__name__
         #: Those of the first group; parts of an optimizer have the others'.
         self.own_parameters: list[Tensor] = list(parameters)  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.options import NotNegative
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import wrap
 from agnesi.ops.sparse.coordinates import COO
@@ -57,8 +58,8 @@ class SGD(Decaying):
 
     momentum = Hyper(optional=True)
 
-    def __init__(self, parameters: Parameters, lr: float = 1e-3, momentum: float = 0.0,
-                 dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False,
+    def __init__(self, parameters: Parameters, lr: NotNegative = 1e-3, momentum: NotNegative = 0.0,
+                 dampening: float = 0.0, weight_decay: NotNegative = 0.0, nesterov: bool = False,
                  *, maximize: bool = False) -> None:
         if nesterov and (momentum == 0 or dampening != 0):
             raise ValueError(at("SGD: nesterov needs momentum, and no dampening"))

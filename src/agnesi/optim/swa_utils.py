@@ -1,17 +1,18 @@
-"""_Averages of a model's weights: exponential ones, and those of stochastic weight averaging."""
+"""Averages of a model's weights: exponential ones, and those of stochastic weight averaging."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.op import typed
+from agnesi.core.options import NotNegative, Size
 from agnesi.core.public import public
 from agnesi.core.support.errors import at
 from agnesi.core.support.exports import shown as _shown
@@ -195,7 +196,7 @@ class AveragedModel(Module):
     tensor([2.], requires_grad=True)
     """
 
-    def __init__(self, model: Module, device: Any = None, avg_fn: _Average | None = None,
+    def __init__(self, model: Module, device: str | None = None, avg_fn: _Average | None = None,
                  multi_avg_fn: _Averages | None = None, use_buffers: bool = False) -> None:
         if not isinstance(model, Module):
             raise TypeError(at(f"AveragedModel averages a module, not {typed(model)}"))
@@ -248,7 +249,7 @@ class AveragedModel(Module):
 
 
 @public
-def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+def update_bn(loader: Iterable[Any], model: Module, device: str | None = None) -> None:
     """Compute the running statistics of batch normalisations anew, as means over all batches.
 
     Parameters
@@ -318,8 +319,9 @@ class SWALR(Scheduler):
     0.75
     """
 
-    def __init__(self, optimizer: Optimizer, swa_lr: float | list[float], anneal_epochs: int = 10,
-                 anneal_strategy: str = "cos") -> None:
+    def __init__(self, optimizer: Optimizer, swa_lr: NotNegative | list[NotNegative],
+                 anneal_epochs: Size = 10, anneal_strategy: Literal["cos", "linear"] = "cos"
+                 ) -> None:
         super().__init__(optimizer)
         if anneal_strategy not in ("cos", "linear") or anneal_epochs < 0:
             raise ValueError(at(f"SWALR: there is no anneal_strategy {anneal_strategy!r} over "

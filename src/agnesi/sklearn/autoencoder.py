@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from agnesi import nn
 from agnesi.api import functions as F
 from agnesi.autodiff.recording import no_grad
-from agnesi.core.support.errors import at
+from agnesi.core.options import Bound, Count, Counts, Decay, NotNegative
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.sklearn.base import Estimator, perceptron
 
@@ -91,13 +91,14 @@ class AutoEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     ((50, 2), (50, 4))
     """
 
-    def __init__(self, module: Any = None, *, n_components: int = 2,
-                 hidden_layer_sizes: Any = (32,), criterion: Any = None, optimizer: Any = "Adam",
-                 lr: float = 1e-3, weight_decay: float = 0.0, max_epochs: int = 200,
-                 batch_size: Any = "auto", shuffle: bool = True, tol: float = 1e-4,
-                 n_iter_no_change: int = 10, early_stopping: bool = False,
-                 validation_fraction: float = 0.1, warm_start: bool = False,
-                 compile: Any = "auto", random_state: Any = None, verbose: bool = False) -> None:
+    def __init__(self, module: Any = None, *, n_components: Count = 2,
+                 hidden_layer_sizes: Counts = (32,), criterion: Any = None, optimizer: Any = "Adam",
+                 lr: NotNegative = 1e-3, weight_decay: NotNegative = 0.0, max_epochs: Count = 200,
+                 batch_size: Count | Literal["auto"] = "auto", shuffle: bool = True,
+                 tol: Bound = 1e-4, n_iter_no_change: Count = 10, early_stopping: bool = False,
+                 validation_fraction: Decay = 0.1, warm_start: bool = False,
+                 compile: bool | Literal["auto"] = "auto", random_state: Any = None,
+                 verbose: bool = False) -> None:
         self.module = module
         self.n_components = n_components
         self.hidden_layer_sizes = hidden_layer_sizes
@@ -118,9 +119,6 @@ class AutoEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.verbose = verbose
 
     def _made(self, features: int, outputs: int, dtype: Any) -> nn.Module:
-        if self.n_components < 1:
-            raise ValueError(at(f"AutoEncoder: n_components must be at least 1, not "
-                                f"{self.n_components}"))
         if self.module is not None:
             encoder, decoder = self.module(features, self.n_components)
         else:

@@ -21,6 +21,7 @@ from agnesi.api import functions as F
 from agnesi.api.random import default_generator
 from agnesi.autodiff.recording import no_grad
 from agnesi.compiler.jit import jit
+from agnesi.core import options
 from agnesi.core.op import typed
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap
@@ -174,10 +175,8 @@ class Estimator(BaseEstimator):
             self._epochs(X, y, weights, held, size, epochs, random)
 
     def _check_options(self) -> None:
-        for name, least in (("max_epochs", 1), ("lr", 0), ("n_iter_no_change", 1)):
-            if not getattr(self, name) >= least:
-                raise ValueError(at(f"{type(self).__name__}: {name} must be at least {least}, not "
-                                    f"{getattr(self, name)}"))
+        options.check(type(self).__name__, inspect.unwrap(type(self).__init__),
+                      self.get_params(deep=False).items())
 
     def _batch_size(self, samples: int) -> int:
         size = min(200, samples) if self.batch_size == "auto" else int(self.batch_size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from agnesi.api import functions as F
+from agnesi.core.options import Bound, Count, Counts, Decay, NotNegative
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.functional import cross_entropy
@@ -88,12 +89,14 @@ class Classifier(ClassifierMixin, Estimator):
     array(['a', 'b'], dtype='<U1')
     """
 
-    def __init__(self, module: Any = None, *, hidden_layer_sizes: Any = (100,),
-                 criterion: Any = None, optimizer: Any = "Adam", lr: float = 1e-3,
-                 weight_decay: float = 1e-4, max_epochs: int = 200, batch_size: Any = "auto",
-                 shuffle: bool = True, tol: float = 1e-4, n_iter_no_change: int = 10,
-                 early_stopping: bool = False, validation_fraction: float = 0.1,
-                 warm_start: bool = False, compile: Any = "auto", class_weight: Any = None,
+    def __init__(self, module: Any = None, *, hidden_layer_sizes: Counts = (100,),
+                 criterion: Any = None, optimizer: Any = "Adam", lr: NotNegative = 1e-3,
+                 weight_decay: NotNegative = 1e-4, max_epochs: Count = 200,
+                 batch_size: Count | Literal["auto"] = "auto", shuffle: bool = True,
+                 tol: Bound = 1e-4, n_iter_no_change: Count = 10, early_stopping: bool = False,
+                 validation_fraction: Decay = 0.1, warm_start: bool = False,
+                 compile: bool | Literal["auto"] = "auto",
+                 class_weight: dict[Any, Any] | Literal["balanced"] | None = None,
                  random_state: Any = None, verbose: bool = False) -> None:
         self.module = module
         self.hidden_layer_sizes = hidden_layer_sizes
@@ -341,12 +344,13 @@ class Regressor(RegressorMixin, Estimator):
     array([21.])
     """
 
-    def __init__(self, module: Any = None, *, hidden_layer_sizes: Any = (100,),
-                 criterion: Any = None, optimizer: Any = "Adam", lr: float = 1e-3,
-                 weight_decay: float = 1e-4, max_epochs: int = 200, batch_size: Any = "auto",
-                 shuffle: bool = True, tol: float = 1e-4, n_iter_no_change: int = 10,
-                 early_stopping: bool = False, validation_fraction: float = 0.1,
-                 warm_start: bool = False, compile: Any = "auto", random_state: Any = None,
+    def __init__(self, module: Any = None, *, hidden_layer_sizes: Counts = (100,),
+                 criterion: Any = None, optimizer: Any = "Adam", lr: NotNegative = 1e-3,
+                 weight_decay: NotNegative = 1e-4, max_epochs: Count = 200,
+                 batch_size: Count | Literal["auto"] = "auto", shuffle: bool = True,
+                 tol: Bound = 1e-4, n_iter_no_change: Count = 10, early_stopping: bool = False,
+                 validation_fraction: Decay = 0.1, warm_start: bool = False,
+                 compile: bool | Literal["auto"] = "auto", random_state: Any = None,
                  verbose: bool = False) -> None:
         self.module = module
         self.hidden_layer_sizes = hidden_layer_sizes

@@ -7,8 +7,9 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from agnesi.core.options import Count, NotNegative, NotNegativeBound, Size
 from agnesi.core.support.errors import at, shown
 from agnesi.saving.checkpoints import save_checkpoint
 from agnesi.saving.keeper import Checkpoints
@@ -99,7 +100,7 @@ class Callback:
 class _Watching(Callback):
     """A callback that follows one number of the epochs, and knows its best value."""
 
-    def __init__(self, monitor: str, mode: str | None, min_delta: float = 0.0) -> None:
+    def __init__(self, monitor: str, mode: str | None, min_delta: NotNegative = 0.0) -> None:
         lower = any(word in monitor for word in ("loss", "error", "perplexity", "seconds"))
         self.monitor, self.mode = monitor, mode or ("min" if lower else "max")
         if self.mode not in ("min", "max"):
@@ -154,8 +155,8 @@ class EarlyStopping(_Watching):
     'max'
     """
 
-    def __init__(self, monitor: str = "val_loss", patience: int = 3, min_delta: float = 0.0,
-                 mode: str | None = None, restore_best: bool = True) -> None:
+    def __init__(self, monitor: str = "val_loss", patience: Size = 3, min_delta: NotNegative = 0.0,
+                 mode: Literal["min", "max"] | None = None, restore_best: bool = True) -> None:
         super().__init__(monitor, mode, min_delta)
         if patience < 1:
             raise ValueError(at(f"EarlyStopping: patience must be at least 1, not {patience}"))
@@ -228,8 +229,8 @@ class ModelCheckpoint(_Watching):
     'best.safetensors'
     """
 
-    def __init__(self, folder: str | os.PathLike[str], monitor: str | None = None, keep: int = 2,
-                 every_steps: int | None = None, mode: str | None = None) -> None:
+    def __init__(self, folder: str | os.PathLike[str], monitor: str | None = None, keep: Count = 2,
+                 every_steps: Count | None = None, mode: str | None = None) -> None:
         super().__init__(monitor or "", mode)
         if every_steps is not None and every_steps < 1:
             raise ValueError(at(f"ModelCheckpoint: every_steps must be at least 1, not "
@@ -272,7 +273,7 @@ class TimeBudget(Callback):
     3600
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: NotNegativeBound) -> None:
         self.seconds = seconds
         self.end = math.inf
 

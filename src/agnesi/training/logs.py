@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from agnesi.core.options import NotNegativeBound
 from agnesi.core.support.errors import at
 from agnesi.training.callbacks import Callback
 
@@ -139,7 +140,7 @@ class Progress(Callback):
     0.2
     """
 
-    def __init__(self, file: Any = None, interval: float = 0.2) -> None:
+    def __init__(self, file: Any = None, interval: NotNegativeBound = 0.2) -> None:
         self.file, self.interval = file, interval
         self._bar: Any = None
         self._first = self._next = 0.0

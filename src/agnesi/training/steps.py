@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.autodiff.recording import no_grad
+from agnesi.core.options import Count, NotNegativeBound
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import StateError, at, shown
 from agnesi.core.support.tree import map_leaves
@@ -21,8 +22,8 @@ from agnesi.ops.sparse.coordinates import dense
 class Steps:
     """The steps of a trainer, and the sums of gradients that several batches share."""
 
-    def __init__(self, trainer: Any, precision: str, accumulate: int,
-                 clip_norm: float | None) -> None:
+    def __init__(self, trainer: Any, precision: str, accumulate: Count,
+                 clip_norm: NotNegativeBound | None) -> None:
         if precision not in ("float32", "bfloat16"):
             raise ValueError(at("Trainer: precision must be 'float32' or 'bfloat16', which has the "
                                 f"same range, not {shown(precision)}"))

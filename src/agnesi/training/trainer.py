@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
 from agnesi.compiler.jit import jit as compiled
 from agnesi.core.op import typed
-from agnesi.core.support.errors import at, shown
+from agnesi.core.options import Count, NotNegativeBound, Rule
+from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.data.dataset import TensorDataset
 from agnesi.data.loader import DataLoader
@@ -21,6 +22,7 @@ from agnesi.nn.base.module import Module
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.random.generators import default_generator
 from agnesi.optim.optimizer import Optimizer
+from agnesi.optim.schedules.base import Scheduler
 from agnesi.saving.checkpoints import load_checkpoint, save_checkpoint
 from agnesi.saving.keeper import Checkpoints
 from agnesi.training.callbacks import Callback
@@ -30,25 +32,34 @@ from agnesi.training.steps import Steps
 Path_ = str | os.PathLike[str]
 
 
-def _check_parts(metrics: Any, callbacks: Any) -> None:
-    """Refuse metrics without names and callbacks that are no list."""
-    if metrics is not None and not isinstance(metrics, Mapping):
-        raise TypeError(at("Trainer: metrics must be a dict of metrics by name, such as "
-                           f"{{'accuracy': metrics.Accuracy()}}, not {typed(metrics)}"))
-    wrong = [m for m in (metrics or {}).values() if not _made(m, "update")]
-    if not isinstance(callbacks, Sequence):
-        raise TypeError(at(f"Trainer: callbacks must be a list, not {typed(callbacks)}; write "
-                           "callbacks=[...]"))
-    wrong += [c for c in callbacks if not _made(c, "on_fit_begin")]
-    if wrong:
-        raise TypeError(at("Trainer: metrics are objects such as metrics.Accuracy(), callbacks "
-                           "such as training.EarlyStopping(), no classes or texts: not "
-                           f"{typed(wrong[0])}"))
-
-
 def _made(part: Any, method: str) -> bool:
     """Whether something has a method, and is no class."""
     return hasattr(part, method) and not isinstance(part, type)
+
+
+def _all_made(parts: Iterable[Any], method: str, such: str) -> str:
+    """What must be made, of parts of which one has no such method."""
+    wrong = next((part for part in parts if not _made(part, method)), None)
+    return "" if wrong is None else f"objects such as {such} in the place of {typed(wrong)}"
+
+
+#: What a trainer is made of, and how it may be written.
+_Model: TypeAlias = Annotated[Module, Rule("a Module", lambda m: isinstance(m, Module))]
+_Optimizer: TypeAlias = Annotated[Optimizer, Rule(
+    "an Optimizer, such as optim.SGD(model.parameters(), lr=0.1)",
+    lambda o: isinstance(o, Optimizer))]
+_Loss: TypeAlias = Annotated[Callable[..., Any], Rule(
+    "a function of output and target, as nn.CrossEntropyLoss() is", callable)]
+_Metrics: TypeAlias = Annotated[Mapping[str, Metric], Rule(
+    "a dict of metrics by name, such as {'accuracy': metrics.Accuracy()}",
+    lambda m: isinstance(m, Mapping),
+    lambda m: _all_made(m.values(), "update", "metrics.Accuracy()"))]
+_Schedule: TypeAlias = Annotated[Scheduler, Rule(
+    "a scheduler of the optimizer, such as optim.lr_scheduler.StepLR(optimizer, 10)",
+    lambda s: _made(s, "step") and not isinstance(s, Optimizer))]
+_Callbacks: TypeAlias = Annotated[Sequence[Callback], Rule(
+    "a list, such as [training.EarlyStopping()]", lambda c: isinstance(c, Sequence),
+    lambda c: _all_made(c, "on_fit_begin", "training.EarlyStopping()"))]
 
 
 class Trainer:
@@ -123,26 +134,15 @@ class Trainer:
     (64, 2)
     """
 
-    def __init__(
-        self, model: Module, optimizer: Optimizer, loss: Callable[..., Any], *,
-        metrics: Mapping[str, Metric] | None = None, schedule: Any = None,
-        callbacks: Sequence[Callback] = (), precision: str = "float32", accumulate: int = 1,
-        clip_norm: float | None = None, schedule_every: str = "epoch", jit: bool = True,
-    ) -> None:
-        for name, value, kind in (("model", model, Module), ("optimizer", optimizer, Optimizer)):
-            if not isinstance(value, kind):
-                such = ("a Module" if kind is Module
-                        else "an Optimizer, such as optim.SGD(model.parameters(), lr=0.1)")
-                raise TypeError(at(f"Trainer: {name} must be {such}, not {typed(value)}"))
-        _check_parts(metrics, callbacks)
-        if not callable(loss):
-            raise TypeError(at("Trainer: loss must be a function of output and target, as "
-                               f"nn.CrossEntropyLoss() is, not {shown(loss)}"))
-        if schedule_every not in ("epoch", "step"):
-            raise ValueError(at("Trainer: schedule_every must be 'epoch' or 'step', not "
-                                f"{shown(schedule_every)}"))
+    def __init__(self, model: _Model, optimizer: _Optimizer, loss: _Loss, *,
+                 metrics: _Metrics | None = None, schedule: _Schedule | None = None,
+                 callbacks: _Callbacks = (),
+                 precision: Literal["float32", "bfloat16"] = "float32", accumulate: Count = 1,
+                 clip_norm: NotNegativeBound | None = None,
+                 schedule_every: Literal["epoch", "step"] = "epoch", jit: bool = True) -> None:
         self.model, self.optimizer, self.loss = model, optimizer, loss
-        self.metrics, self.schedule = dict(metrics or {}), schedule
+        self.schedule: Any = schedule
+        self.metrics = dict(metrics or {})
         self.callbacks, self.schedule_every = list(callbacks), schedule_every
         self.epoch = self.step = 0
         self.history = History()

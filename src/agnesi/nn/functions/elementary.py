@@ -6,6 +6,7 @@ import math
 from typing import Any, ClassVar
 
 from agnesi.core.accepted import DTypeLike
+from agnesi.core.options import Count
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
 from agnesi.nn.base.module import Module
@@ -49,7 +50,7 @@ class _Placewise(Module):
 
     learned: ClassVar[str]
 
-    def __init__(self, shape: int | tuple[int, ...], *, dtype: DTypeLike = None) -> None:
+    def __init__(self, shape: Count | tuple[Count, ...], *, dtype: DTypeLike = None) -> None:
         sizes = _sizes(shape)
         bound = 1 / math.sqrt(max(math.prod(sizes), 1))
         setattr(self, self.learned, uniform(sizes, bound, dtype))
@@ -180,7 +181,7 @@ class Euclidean(Module):
     (2, 5)
     """
 
-    def __init__(self, in_features: int, out_features: int, *, dtype: DTypeLike = None) -> None:
+    def __init__(self, in_features: Count, out_features: Count, *, dtype: DTypeLike = None) -> None:
         bound = 1 / math.sqrt(in_features)
         self.weight = uniform((out_features, in_features), bound, dtype)
 
@@ -226,7 +227,7 @@ class WeightedEuclidean(Euclidean):
     (2, 5)
     """
 
-    def __init__(self, in_features: int, out_features: int, *, dtype: DTypeLike = None) -> None:
+    def __init__(self, in_features: Count, out_features: Count, *, dtype: DTypeLike = None) -> None:
         super().__init__(in_features, out_features, dtype=dtype)
         self.scale = ones((out_features, in_features), dtype=self.weight.dtype)
         self.scale.requires_grad = True

@@ -8,6 +8,7 @@ from typing import Any
 from agnesi.api import functions as F
 from agnesi.core.accepted import PerAxis, TensorLike
 from agnesi.core.op import typed
+from agnesi.core.options import Counts
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
@@ -144,7 +145,7 @@ class _FractionalMaxPool(Module):
 
     rank = 2
 
-    def __init__(self, kernel_size: PerAxis, output_size: PerAxis | None = None,
+    def __init__(self, kernel_size: Counts, output_size: Counts | None = None,
                  output_ratio: Any = None, return_indices: bool = False,
                  _random_samples: Any = None) -> None:
         if (output_size is None) == (output_ratio is None):

@@ -7,6 +7,7 @@ from typing import Any
 from agnesi.api import functions as F
 from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
+from agnesi.core.options import Share
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
@@ -196,7 +197,7 @@ class AlphaDropout(Overwriting):
     tensor([1., 1., 1.])
     """
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+    def __init__(self, p: Share = 0.5, inplace: bool = False) -> None:
         super().__init__(inplace)
         if not 0 <= p <= 1:
             raise ValueError(at(f"{type(self).__name__}: p must be in [0, 1], not {p}"))

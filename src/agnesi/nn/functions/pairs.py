@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from agnesi.core.accepted import DTypeLike
+from agnesi.core.options import Count, NotNegative, NotNegativeBound
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.aliases import also
@@ -40,7 +41,7 @@ class CosineSimilarity(Module):
     tensor([0.70710677])
     """
 
-    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
+    def __init__(self, dim: int = 1, eps: NotNegative = 1e-8) -> None:
         self.dim, self.eps = dim, eps
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
@@ -81,7 +82,8 @@ class PairwiseDistance(Module):
 
     norm = also("p")
 
-    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
+    def __init__(self, p: NotNegativeBound = 2.0, eps: NotNegative = 1e-6, keepdim: bool = False
+                 ) -> None:
         self.p, self.eps, self.keepdim = p, eps, keepdim
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
@@ -126,8 +128,8 @@ class Bilinear(Module):
     (5, 4)
     """
 
-    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
-                 *, dtype: DTypeLike = None) -> None:
+    def __init__(self, in1_features: Count, in2_features: Count, out_features: Count,
+                 bias: bool = True, *, dtype: DTypeLike = None) -> None:
         for value, what in ((in1_features, "in1_features"), (in2_features, "in2_features"),
                             (out_features, "out_features")):
             size_of(self, value, what)

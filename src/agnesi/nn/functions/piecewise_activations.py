@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agnesi.api import functions as F
 from agnesi.core.accepted import TensorLike
+from agnesi.core.options import AnyNumber, NotNegativeBound
 from agnesi.core.public import public
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
@@ -304,7 +305,7 @@ class Hardshrink(Module):
     tensor([ 0., -2.])
     """
 
-    def __init__(self, lambd: float = 0.5) -> None:
+    def __init__(self, lambd: NotNegativeBound = 0.5) -> None:
         self.lambd = lambd
 
     def forward(self, x: TensorLike) -> Tensor:
@@ -333,7 +334,7 @@ class Softshrink(Module):
     tensor([ 0. , -1.5])
     """
 
-    def __init__(self, lambd: float = 0.5) -> None:
+    def __init__(self, lambd: NotNegativeBound = 0.5) -> None:
         self.lambd = lambd
 
     def forward(self, x: TensorLike) -> Tensor:
@@ -366,7 +367,7 @@ class Threshold(Overwriting):
     tensor([-1.,  2.])
     """
 
-    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
+    def __init__(self, threshold: float, value: AnyNumber, inplace: bool = False) -> None:
         super().__init__(inplace)
         self.threshold = threshold
         self.value = value

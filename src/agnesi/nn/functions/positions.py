@@ -7,6 +7,7 @@ from typing import Any
 
 from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.op import typed
+from agnesi.core.options import Count
 from agnesi.core.public import public
 from agnesi.core.support.dtypes import as_dtype
 from agnesi.core.support.errors import ShapeError, at
@@ -143,7 +144,7 @@ class KeyValueCache(Module):
     True
     """
 
-    def __init__(self, batch: int, num_heads: int, capacity: int, head_dim: int, *,
+    def __init__(self, batch: Count, num_heads: Count, capacity: Count, head_dim: Count, *,
                  dtype: DTypeLike = None) -> None:
         shape = (batch, num_heads, capacity, head_dim)
         self.keys, self.values = zeros(shape, dtype=dtype), zeros(shape, dtype=dtype)

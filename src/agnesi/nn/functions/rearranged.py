@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core.accepted import ShapeLike, TensorLike
+from agnesi.core.accepted import TensorLike
 from agnesi.core.op import typed
+from agnesi.core.options import Counts
 from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
@@ -55,7 +56,7 @@ def channel_shuffle(input: TensorLike, groups: int) -> Tensor:
 
 
 @public
-def upsample_nearest(input: TensorLike, size: ShapeLike | None = None, scale_factor: Any = None
+def upsample_nearest(input: TensorLike, size: Counts | None = None, scale_factor: Any = None
                      ) -> Tensor:
     """Images of another size by their nearest elements: ``interpolate(mode="nearest")``.
 
@@ -87,7 +88,7 @@ def upsample_nearest(input: TensorLike, size: ShapeLike | None = None, scale_fac
 
 
 @public
-def upsample_bilinear(input: TensorLike, size: ShapeLike | None = None, scale_factor: Any = None
+def upsample_bilinear(input: TensorLike, size: Counts | None = None, scale_factor: Any = None
                       ) -> Tensor:
     """Images of another size between their elements, with corners upon each other.
 

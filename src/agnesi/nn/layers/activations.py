@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed
+from agnesi.core.options import Count, Positive
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
@@ -73,7 +76,7 @@ class Softplus(Module):
     tensor([ 100., 1000.])
     """
 
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+    def __init__(self, beta: Positive = 1.0, threshold: float = 20.0) -> None:
         self.beta, self.threshold = beta, threshold
 
     def forward(self, x: Tensor) -> Tensor:
@@ -181,7 +184,7 @@ class GELU(Module):
     tensor([ 0., 10.])
     """
 
-    def __init__(self, approximate: str = "none") -> None:
+    def __init__(self, approximate: Literal["none", "tanh"] = "none") -> None:
         self.approximate = approximate
 
     def forward(self, x: Tensor) -> Tensor:
@@ -251,7 +254,7 @@ class PReLU(Module):
     tensor([-0.5,  2. ])
     """
 
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, *, dtype: DTypeLike = None
+    def __init__(self, num_parameters: Count = 1, init: float = 0.25, *, dtype: DTypeLike = None
                  ) -> None:
         self.num_parameters = size_of(self, num_parameters, "num_parameters")
         self.weight = full((self.num_parameters,), init, float_dtype(dtype), requires_grad=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.ir.dims import Shape
 from agnesi.core.op import typed
+from agnesi.core.options import Count, Share
 from agnesi.core.shapes import fits
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
@@ -110,10 +111,11 @@ class MultiheadAttention(Module):
     ((5, 3, 8), (3, 5, 5))
     """
 
-    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
-                 add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
-                 vdim: int | None = None, batch_first: bool = False, *,
-                 positions: str | None = None, dtype: DTypeLike = None) -> None:
+    def __init__(self, embed_dim: Count, num_heads: Count, dropout: Share = 0.0, bias: bool = True,
+                 add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: Count | None = None,
+                 vdim: Count | None = None, batch_first: bool = False, *,
+                 positions: Literal["rotary", "alibi"] | None = None, dtype: DTypeLike = None
+                 ) -> None:
         if embed_dim % num_heads:
             raise ValueError(
                 at(f"{type(self).__name__}: embed_dim={embed_dim} cannot be divided into "

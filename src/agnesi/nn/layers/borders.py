@@ -6,6 +6,7 @@ import sys
 from typing import Any, ClassVar
 
 from agnesi.core.accepted import PerAxis
+from agnesi.core.options import AnyNumber
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.base.module import Module
@@ -58,7 +59,7 @@ class ConstantPad1d(_Pad):
     rank = 1
     least = -sys.maxsize
 
-    def __init__(self, padding: PerAxis | str, value: Any) -> None:
+    def __init__(self, padding: PerAxis | str, value: AnyNumber) -> None:
         super().__init__(padding)
         self.value = value
 

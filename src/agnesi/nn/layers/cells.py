@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
+from agnesi.core.options import Count
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
@@ -177,7 +178,7 @@ class RNNCellBase(Module):
     (8, 3)
     """
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, *,
+    def __init__(self, input_size: Count, hidden_size: Count, bias: bool, num_chunks: Count, *,
                  dtype: DTypeLike = None) -> None:
         self.input_size, self.hidden_size = recurrent_sizes(self, input_size, hidden_size)
         self.bias = bias
@@ -190,7 +191,7 @@ class RNNCellBase(Module):
 class _Cell(RNNCellBase):
     """One step of a recurrent network."""
 
-    def __init__(self, kind: Kind, input_size: int, hidden_size: int, bias: bool,
+    def __init__(self, kind: Kind, input_size: Count, hidden_size: Count, bias: bool,
                  dtype: Any) -> None:
         super().__init__(input_size, hidden_size, bias, kind.gates, dtype=dtype)
         self._kind = kind
@@ -258,8 +259,9 @@ class RNNCell(_Cell):
     (2, 4)
     """
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True,
-                 nonlinearity: str = "tanh", *, dtype: DTypeLike = None) -> None:
+    def __init__(self, input_size: Count, hidden_size: Count, bias: bool = True,
+                 nonlinearity: Literal["tanh", "relu"] = "tanh", *, dtype: DTypeLike = None
+                 ) -> None:
         super().__init__(Simple(nonlinearity), input_size, hidden_size, bias, dtype)
         self.nonlinearity = nonlinearity
 
@@ -298,7 +300,7 @@ class LSTMCell(_Cell):
     ((2, 4), (2, 4))
     """
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, *,
+    def __init__(self, input_size: Count, hidden_size: Count, bias: bool = True, *,
                  dtype: DTypeLike = None) -> None:
         super().__init__(LongShort(), input_size, hidden_size, bias, dtype)
 
@@ -330,6 +332,6 @@ class GRUCell(_Cell):
     (2, 4)
     """
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, *,
+    def __init__(self, input_size: Count, hidden_size: Count, bias: bool = True, *,
                  dtype: DTypeLike = None) -> None:
         super().__init__(Gated(), input_size, hidden_size, bias, dtype)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agnesi.core.accepted import PerAxis, ShapeLike
+from agnesi.core.accepted import ShapeLike
+from agnesi.core.options import Counts, Sizes
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.base.module import Module
@@ -34,8 +35,8 @@ class Unfold(Module):
     (1, 24, 16)
     """
 
-    def __init__(self, kernel_size: PerAxis, dilation: PerAxis = 1, padding: PerAxis | str = 0,
-                 stride: PerAxis = 1) -> None:
+    def __init__(self, kernel_size: Counts, dilation: Counts = 1, padding: Sizes | str = 0,
+                 stride: Counts = 1) -> None:
         self.kernel_size, self.dilation = kernel_size, dilation
         self.padding, self.stride = padding, stride
 
@@ -76,8 +77,8 @@ class Fold(Unfold):
     (1, 4, 5, 6)
     """
 
-    def __init__(self, output_size: ShapeLike, kernel_size: PerAxis, dilation: PerAxis = 1,
-                 padding: PerAxis | str = 0, stride: PerAxis = 1) -> None:
+    def __init__(self, output_size: ShapeLike, kernel_size: Counts, dilation: Counts = 1,
+                 padding: Sizes | str = 0, stride: Counts = 1) -> None:
         super().__init__(kernel_size, dilation, padding, stride)
         self.output_size = output_size
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
-from agnesi.core.accepted import DTypeLike, PerAxis
+from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
+from agnesi.core.options import Count, Counts, Sizes
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module, size_of
@@ -47,9 +48,10 @@ class _Conv(Module):
     function: ClassVar[Callable[..., Tensor]]
     transposed: ClassVar[bool] = False
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: PerAxis,
-                 stride: PerAxis = 1, padding: PerAxis | str = 0, dilation: PerAxis = 1,
-                 groups: int = 1, bias: bool = True, padding_mode: str = "zeros", *,
+    def __init__(self, in_channels: Count, out_channels: Count, kernel_size: Counts,
+                 stride: Counts = 1, padding: Sizes | Literal["valid", "same", "full"] = 0,
+                 dilation: Counts = 1, groups: Count = 1, bias: bool = True,
+                 padding_mode: Literal["zeros", "reflect", "replicate", "circular"] = "zeros", *,
                  dtype: DTypeLike = None, algorithm: Any = None) -> None:
         if padding_mode not in _BORDERS:
             raise ValueError(at(f"{type(self).__name__}: padding_mode {padding_mode!r} is none of "
@@ -276,11 +278,11 @@ class _ConvTranspose(_Conv):
     function = staticmethod(conv_transpose)
     transposed = True
 
-    def __init__(self, in_channels: int, out_channels: int, kernel_size: PerAxis,
-                 stride: PerAxis = 1, padding: PerAxis | str = 0, output_padding: PerAxis = 0,
-                 groups: int = 1, bias: bool = True, dilation: PerAxis = 1,
-                 padding_mode: str = "zeros", *, dtype: DTypeLike = None,
-                 algorithm: Any = None) -> None:
+    def __init__(self, in_channels: Count, out_channels: Count, kernel_size: Counts,
+                 stride: Counts = 1, padding: Sizes | Literal["valid", "same", "full"] = 0,
+                 output_padding: Sizes = 0, groups: Count = 1, bias: bool = True,
+                 dilation: Counts = 1, padding_mode: Literal["zeros"] = "zeros", *,
+                 dtype: DTypeLike = None, algorithm: Any = None) -> None:
         if padding_mode != "zeros":
             raise ValueError(at(f"{type(self).__name__}: padding_mode must be 'zeros', not "
                                 f"{padding_mode!r}"))

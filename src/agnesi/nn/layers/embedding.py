@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
+from agnesi.core.options import Count, NotNegativeBound, Order, Size
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
@@ -93,8 +94,8 @@ class Embedding(Module):
     (1, 3, 4)
     """
 
-    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
-                 max_norm: float | None = None, norm_type: float = 2.0,
+    def __init__(self, num_embeddings: Size, embedding_dim: Size, padding_idx: int | None = None,
+                 max_norm: NotNegativeBound | None = None, norm_type: Order = 2.0,
                  scale_grad_by_freq: bool = False, sparse: bool = False, *,
                  dtype: DTypeLike = None) -> None:
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
@@ -213,10 +214,10 @@ class EmbeddingBag(Module):
     (3, 4)
     """
 
-    def __init__(self, num_embeddings: int, embedding_dim: int, mode: str = "mean",
-                 padding_idx: int | None = None, *, max_norm: float | None = None,
-                 norm_type: float = 2.0, scale_grad_by_freq: bool = False,
-                 include_last_offset: bool = False,
+    def __init__(self, num_embeddings: Size, embedding_dim: Size,
+                 mode: Literal["mean", "sum", "max"] = "mean", padding_idx: int | None = None, *,
+                 max_norm: NotNegativeBound | None = None, norm_type: Order = 2.0,
+                 scale_grad_by_freq: bool = False, include_last_offset: bool = False,
                  sparse: bool = False, dtype: DTypeLike = None) -> None:
         if mode not in MODES:
             raise ValueError(at(f"mode must be 'mean', 'sum' or 'max', not {mode!r}"))
@@ -295,7 +296,7 @@ class SparseLinear(Module):
     (2, 4)
     """
 
-    def __init__(self, in_features: int, out_features: int, bias: bool = True, *,
+    def __init__(self, in_features: Count, out_features: Count, bias: bool = True, *,
                  dtype: DTypeLike = None) -> None:
         bound = 1 / math.sqrt(size_of(self, in_features, "in_features"))
         out_features = size_of(self, out_features, "out_features")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from agnesi.api import functions as F
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
+from agnesi.core.options import Count, Positive
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn import init
@@ -106,8 +107,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     1.0
     """
 
-    def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int],
-                 div_value: float = 4.0, head_bias: bool = False, *, dtype: DTypeLike = None
+    def __init__(self, in_features: Count, n_classes: Count, cutoffs: Sequence[Count],
+                 div_value: Positive = 4.0, head_bias: bool = False, *, dtype: DTypeLike = None
                  ) -> None:
         cuts = [int(c) for c in cutoffs]
         if not cuts or cuts != sorted(set(cuts)) or cuts[0] <= 0 or cuts[-1] >= n_classes:
@@ -218,8 +219,9 @@ class BinaryHierarchicalSoftmax(Module):
     ()
     """
 
-    def __init__(self, in_size: int, tree: Any, reduction: str = "mean", *,
-                 dtype: DTypeLike = None) -> None:
+    def __init__(self, in_size: Count, tree: Any,
+                 reduction: Literal["mean", "sum", "none"] = "mean", *, dtype: DTypeLike = None
+                 ) -> None:
         if reduction not in ("mean", "sum", "none"):
             raise ValueError(at(f"BinaryHierarchicalSoftmax: there is no reduction {reduction!r}"))
         self.in_size, self.reduction = in_size, reduction

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.accepted import DTypeLike
+from agnesi.core.options import Count, Size
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.nn import init
 from agnesi.nn.base.module import Module, size_of
@@ -74,7 +75,7 @@ class Linear(Module):
     (3, 2)
     """
 
-    def __init__(self, in_features: int, out_features: int, bias: bool = True, *,
+    def __init__(self, in_features: Count, out_features: Size, bias: bool = True, *,
                  dtype: DTypeLike = None) -> None:
         self.in_features = size_of(self, in_features, "in_features")
         self.out_features = size_of(self, out_features, "out_features", 0)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.op import typed
+from agnesi.core.options import Count, Counts, Sizes
 from agnesi.core.support.dtypes import int64
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
@@ -82,10 +83,10 @@ class ConvMap2d(Module):
     ((8, 5, 5), (1, 4, 4, 4))
     """
 
-    def __init__(self, in_channels: int, out_channels: int, connections: Any,
-                 kernel_size: Any, stride: Any = 1, padding: Any | str = 0, *,
-                 dilation: Any = 1, bias: bool = True, dtype: DTypeLike = None,
-                 algorithm: Any = None) -> None:
+    def __init__(self, in_channels: Count, out_channels: Count, connections: Any,
+                 kernel_size: Counts, stride: Counts = 1,
+                 padding: Sizes | Literal["valid", "same", "full"] = 0, *, dilation: Counts = 1,
+                 bias: bool = True, dtype: DTypeLike = None, algorithm: Any = None) -> None:
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size = sizes_for(self, kernel_size, 2, "kernel_size")
         self.stride, self.padding, self.dilation = stride, padding, dilation

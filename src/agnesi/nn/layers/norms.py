@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
+from agnesi.core.options import Count, NotNegative, Share
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
@@ -63,7 +64,7 @@ class LayerNorm(Module):
     [[-1.0, 1.0]]
     """
 
-    def __init__(self, normalized_shape: int | tuple[int, ...], eps: float = 1e-5,
+    def __init__(self, normalized_shape: Count | Sequence[Count], eps: NotNegative = 1e-5,
                  elementwise_affine: bool = True, bias: bool = True, *, dtype: DTypeLike = None
                  ) -> None:
         self.normalized_shape = _sizes(self, normalized_shape)
@@ -102,7 +103,7 @@ class RMSNorm(Module):
     [[0.20000000298023224, 1.399999976158142]]
     """
 
-    def __init__(self, normalized_shape: int | tuple[int, ...], eps: float | None = None,
+    def __init__(self, normalized_shape: Count | Sequence[Count], eps: NotNegative | None = None,
                  elementwise_affine: bool = True, *, dtype: DTypeLike = None) -> None:
         self.normalized_shape = _sizes(self, normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
@@ -164,7 +165,7 @@ class BatchNorm1d(Module):
     #: How many axes there may be behind the channels.
     ranks: ClassVar[tuple[int, ...]] = (0, 1)
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
+    def __init__(self, num_features: Count, eps: NotNegative = 1e-5, momentum: Share | None = 0.1,
                  affine: bool = True, track_running_stats: bool = True, *,
                  bias: bool = True, dtype: DTypeLike = None) -> None:
         self.num_features = size_of(self, num_features, "num_features")
@@ -390,7 +391,7 @@ class GroupNorm(Module):
     (1, 4, 3, 3)
     """
 
-    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5,
+    def __init__(self, num_groups: Count, num_channels: Count, eps: NotNegative = 1e-5,
                  affine: bool = True, *,
                  bias: bool = True, dtype: DTypeLike = None) -> None:
         num_channels = size_of(self, num_channels, "num_channels")
@@ -414,7 +415,7 @@ class _InstanceNorm(Module):
 
     rank: ClassVar[int]
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1,
+    def __init__(self, num_features: Count, eps: NotNegative = 1e-5, momentum: Share = 0.1,
                  affine: bool = False, track_running_stats: bool = False, *,
                  bias: bool = True, dtype: DTypeLike = None) -> None:
         self.num_features, self.eps = size_of(self, num_features, "num_features"), eps
@@ -568,7 +569,7 @@ class LocalResponseNorm(Module):
     (1, 8, 2, 2)
     """
 
-    def __init__(self, size: int = 5, alpha: float = 1e-4, beta: float = 0.75,
+    def __init__(self, size: Count = 5, alpha: float = 1e-4, beta: float = 0.75,
                  k: float = 1.0) -> None:
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
 

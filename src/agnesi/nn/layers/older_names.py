@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
-from agnesi.core.accepted import DTypeLike
+from agnesi.core.accepted import DTypeLike, TensorLike
 from agnesi.core.ir.dims import product
 from agnesi.core.op import typed
+from agnesi.core.options import Count, Share
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
@@ -95,7 +96,7 @@ class NLLLoss2d(NLLLoss):
     ----------
     weight : array_like, optional
         Of the classes.
-    ignore_index : int
+    ignore_index : int or None
         A class that does not count.
     reduction : {"mean", "sum", "none"}
         What becomes of the losses.
@@ -138,7 +139,8 @@ class CrossMapLRN2d(LocalResponseNorm):
     (1, 4, 2, 2)
     """
 
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+    def __init__(self, size: Count, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+                 ) -> None:
         super().__init__(size, alpha, beta, k)
 
 
@@ -182,10 +184,11 @@ class LinearCrossEntropyLoss(Module):
     ()
     """
 
-    def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (),
-                 bias: bool = False, reduction: str = "mean", weight: Any = None,
-                 ignore_index: int | None = None, label_smoothing: float = 0.0,
-                 dtype: DTypeLike = None) -> None:
+    def __init__(self, in_features: Count, num_classes: Count, *,
+                 out_features: tuple[int, ...] = (), bias: bool = False,
+                 reduction: Literal["mean", "sum", "none"] = "mean",
+                 weight: TensorLike | None = None, ignore_index: int | None = None,
+                 label_smoothing: Share = 0.0, dtype: DTypeLike = None) -> None:
         self.num_classes, self.out_features = num_classes, tuple(out_features)
         self.reduction, self.label_smoothing = reduction, label_smoothing
         self.ignore_index = -100 if ignore_index is None else ignore_index

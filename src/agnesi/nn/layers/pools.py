@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from agnesi.core.accepted import PerAxis, ShapeLike
+from agnesi.core.accepted import ShapeLike
+from agnesi.core.options import Counts, Order, Sizes
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.base.aliases import also
@@ -47,9 +48,9 @@ class _MaxPool(_Pool):
     ceil_mode = also("cover_all")
     usual: ClassVar = {"dilation": 1, "cover_all": False, "return_indices": False}
 
-    def __init__(self, kernel_size: PerAxis, stride: PerAxis | None = None,
-                 padding: PerAxis | str = 0, dilation: PerAxis = 1, return_indices: bool = False,
-                 cover_all: bool = False) -> None:
+    def __init__(self, kernel_size: Counts, stride: Counts | None = None,
+                 padding: Sizes | Literal["valid", "same"] = 0, dilation: Counts = 1,
+                 return_indices: bool = False, cover_all: bool = False) -> None:
         self._keep(kernel_size, stride, padding)
         self.dilation, self.cover_all, self.return_indices = dilation, cover_all, return_indices
 
@@ -60,8 +61,8 @@ class _AvgPool(_Pool):
     ceil_mode = also("cover_all")
     usual: ClassVar = {"cover_all": False, "count_include_pad": True, "divisor_override": None}
 
-    def __init__(self, kernel_size: PerAxis, stride: PerAxis | None = None,
-                 padding: PerAxis | str = 0, cover_all: bool = False,
+    def __init__(self, kernel_size: Counts, stride: Counts | None = None,
+                 padding: Sizes | Literal["valid", "same"] = 0, cover_all: bool = False,
                  count_include_pad: bool = True, divisor_override: float | None = None) -> None:
         self._keep(kernel_size, stride, padding)
         self.cover_all, self.count_include_pad = cover_all, count_include_pad
@@ -269,8 +270,8 @@ class _MaxUnpool(Module):
     function: ClassVar[Callable[..., Tensor]]
     rank: ClassVar[int]
 
-    def __init__(self, kernel_size: PerAxis, stride: PerAxis | None = None,
-                 padding: PerAxis | str = 0) -> None:
+    def __init__(self, kernel_size: Counts, stride: Counts | None = None, padding: Sizes = 0
+                 ) -> None:
         self.kernel_size, self.padding = _each(kernel_size, self.rank), _each(padding, self.rank)
         self.stride = self.kernel_size if stride is None else _each(stride, self.rank)
 
@@ -378,8 +379,8 @@ class _LPPool(Module):
     function: ClassVar[Callable[..., Tensor]]
     ceil_mode, norm_type = also("cover_all"), also("p")
 
-    def __init__(self, p: float, kernel_size: PerAxis, stride: PerAxis | None = None,
-                 cover_all: bool = False, padding: PerAxis | str = 0) -> None:
+    def __init__(self, p: Order, kernel_size: Counts, stride: Counts | None = None,
+                 cover_all: bool = False, padding: Sizes | Literal["valid", "same"] = 0) -> None:
         self.p, self.kernel_size, self.stride, self.padding = p, kernel_size, stride, padding
         self.cover_all = cover_all
 

@@ -7,12 +7,13 @@ one product for all gates, and what follows element by element.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from agnesi.api.control.loops import scan
 from agnesi.core.accepted import DTypeLike
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed
+from agnesi.core.options import Count, Share, Size
 from agnesi.core.support.errors import DTypeError, ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module, size_of
@@ -84,9 +85,9 @@ class RNNBase(Module):
     (5, 2, 4)
     """
 
-    def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1,
-                 bias: bool = True, batch_first: bool = False, dropout: float = 0.0,
-                 bidirectional: bool = False, proj_size: int = 0, *, dtype: DTypeLike = None
+    def __init__(self, mode: str, input_size: Count, hidden_size: Count, num_layers: Count = 1,
+                 bias: bool = True, batch_first: bool = False, dropout: Share = 0.0,
+                 bidirectional: bool = False, proj_size: Size = 0, *, dtype: DTypeLike = None
                  ) -> None:
         if mode not in _KINDS:
             raise ValueError(at(f"RNNBase: mode must be one of {list(_KINDS)}, not {mode!r}"))
@@ -98,8 +99,6 @@ class RNNBase(Module):
         self.mode, self.proj_size = mode, proj_size
         num_layers = size_of(self, num_layers, "num_layers")
         input_size, hidden_size = recurrent_sizes(self, input_size, hidden_size)
-        if not 0 <= dropout <= 1:
-            raise ValueError(at(f"dropout is a share between 0 and 1, not {dropout}"))
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, dropout
         self.bidirectional = bidirectional
@@ -307,10 +306,10 @@ class RNN(RNNBase):
     True
     """
 
-    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1,
-                 nonlinearity: str = "tanh", bias: bool = True, batch_first: bool = False,
-                 dropout: float = 0.0, bidirectional: bool = False, *, dtype: DTypeLike = None
-                 ) -> None:
+    def __init__(self, input_size: Count, hidden_size: Count, num_layers: Count = 1,
+                 nonlinearity: Literal["tanh", "relu"] = "tanh", bias: bool = True,
+                 batch_first: bool = False, dropout: Share = 0.0, bidirectional: bool = False, *,
+                 dtype: DTypeLike = None) -> None:
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(at(f"nonlinearity must be 'tanh' or 'relu', not {nonlinearity!r}"))
         super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, bias,
@@ -356,9 +355,10 @@ class LSTM(RNNBase):
     ((5, 2, 4), (2, 2, 4), (2, 2, 4))
     """
 
-    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
-                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
-                 proj_size: int = 0, *, dtype: DTypeLike = None) -> None:
+    def __init__(self, input_size: Count, hidden_size: Count, num_layers: Count = 1,
+                 bias: bool = True, batch_first: bool = False, dropout: Share = 0.0,
+                 bidirectional: bool = False, proj_size: Size = 0, *, dtype: DTypeLike = None
+                 ) -> None:
         super().__init__("LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout,
                          bidirectional, proj_size, dtype=dtype)
 
@@ -393,8 +393,8 @@ class GRU(RNNBase):
     ((5, 2, 8), (2, 2, 4))
     """
 
-    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
-                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, *,
-                 dtype: DTypeLike = None) -> None:
+    def __init__(self, input_size: Count, hidden_size: Count, num_layers: Count = 1,
+                 bias: bool = True, batch_first: bool = False, dropout: Share = 0.0,
+                 bidirectional: bool = False, *, dtype: DTypeLike = None) -> None:
         super().__init__("GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout,
                          bidirectional, dtype=dtype)

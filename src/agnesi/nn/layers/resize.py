@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core.accepted import ShapeLike
+from agnesi.core.options import Count, Counts
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
@@ -45,7 +45,7 @@ class Upsample(Module):
     (1, 3, 8, 10)
     """
 
-    def __init__(self, size: ShapeLike | None = None, scale_factor: Any = None,
+    def __init__(self, size: Counts | None = None, scale_factor: Any = None,
                  mode: str = "nearest", align_corners: bool | None = None,
                  recompute_scale_factor: bool | None = None) -> None:
         if (size is None) == (scale_factor is None):
@@ -83,7 +83,7 @@ class PixelShuffle(Module):
     (1, 2, 6, 8)
     """
 
-    def __init__(self, upscale_factor: int) -> None:
+    def __init__(self, upscale_factor: Count) -> None:
         self.upscale_factor = upscale_factor
 
     def forward(self, x: Tensor) -> Tensor:
@@ -112,7 +112,7 @@ class PixelUnshuffle(Module):
     (1, 8, 3, 4)
     """
 
-    def __init__(self, downscale_factor: int) -> None:
+    def __init__(self, downscale_factor: Count) -> None:
         self.downscale_factor = downscale_factor
 
     def forward(self, x: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agnesi.core.accepted import ShapeLike
+from agnesi.core.options import Count, Counts
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.nn.functions.rearranged import channel_shuffle
@@ -31,7 +31,7 @@ class ChannelShuffle(Module):
     tensor([0., 2., 1., 3.])
     """
 
-    def __init__(self, groups: int) -> None:
+    def __init__(self, groups: Count) -> None:
         self.groups = groups
 
     def forward(self, x: Tensor) -> Tensor:
@@ -62,7 +62,7 @@ class UpsamplingNearest2d(Upsample):
     (1, 1, 4, 4)
     """
 
-    def __init__(self, size: ShapeLike | None = None, scale_factor: Any = None) -> None:
+    def __init__(self, size: Counts | None = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor)
 
 
@@ -87,5 +87,5 @@ class UpsamplingBilinear2d(Upsample):
     (1, 1, 4, 4)
     """
 
-    def __init__(self, size: ShapeLike | None = None, scale_factor: Any = None) -> None:
+    def __init__(self, size: Counts | None = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, "bilinear", True)

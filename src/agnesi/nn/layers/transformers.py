@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Any, Literal
 
 from agnesi.core.accepted import DTypeLike
+from agnesi.core.options import Count, NotNegative, Share, Size
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import init
@@ -22,7 +23,7 @@ from agnesi.ops.base.creation import full
 from agnesi.ops.base.select import relu
 from agnesi.ops.indexing.diagonal import triu
 
-Activation = str | Callable[[Tensor], Tensor]
+Activation = Literal["relu", "gelu"] | Callable[[Tensor], Tensor]
 
 
 def _activation(activation: Any) -> Callable[[Tensor], Tensor]:
@@ -40,7 +41,7 @@ class _Layer(Module):
 
     def _make(self, norms: int, d_model: int, nhead: int, dim_feedforward: int, dropout: float,
               activation: Activation, layer_norm_eps: float, batch_first: bool, norm_first: bool,
-              bias: bool, positions: str | None, dtype: Any) -> None:
+              bias: bool, positions: Literal["rotary", "alibi"] | None, dtype: Any) -> None:
         self.activation, self.norm_first = _activation(activation), norm_first
         self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first,
                                             positions=positions, dtype=dtype)
@@ -115,11 +116,13 @@ class TransformerEncoderLayer(_Layer):
     (3, 5, 8)
     """
 
-    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048,
-                 dropout: float = 0.1, activation: Activation = "relu",
-                 layer_norm_eps: float = 1e-5, batch_first: bool = False,
-                 norm_first: bool = False, bias: bool = True, *, positions: str | None = None,
-                 dtype: DTypeLike = None) -> None:
+    def __init__(self, d_model: Count, nhead: Count, dim_feedforward: Count = 2048,
+                 dropout: Share = 0.1,
+                 activation: Literal["relu", "gelu"] | Callable[[Tensor], Tensor] = "relu",
+                 layer_norm_eps: NotNegative = 1e-5, batch_first: bool = False,
+                 norm_first: bool = False, bias: bool = True, *,
+                 positions: Literal["rotary", "alibi"] | None = None, dtype: DTypeLike = None
+                 ) -> None:
         self._make(2, d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
                    batch_first, norm_first, bias, positions, dtype)
 
@@ -182,11 +185,13 @@ class TransformerDecoderLayer(_Layer):
     (3, 5, 8)
     """
 
-    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048,
-                 dropout: float = 0.1, activation: Activation = "relu",
-                 layer_norm_eps: float = 1e-5, batch_first: bool = False,
-                 norm_first: bool = False, bias: bool = True, *, positions: str | None = None,
-                 dtype: DTypeLike = None) -> None:
+    def __init__(self, d_model: Count, nhead: Count, dim_feedforward: Count = 2048,
+                 dropout: Share = 0.1,
+                 activation: Literal["relu", "gelu"] | Callable[[Tensor], Tensor] = "relu",
+                 layer_norm_eps: NotNegative = 1e-5, batch_first: bool = False,
+                 norm_first: bool = False, bias: bool = True, *,
+                 positions: Literal["rotary", "alibi"] | None = None, dtype: DTypeLike = None
+                 ) -> None:
         self._make(3, d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
                    batch_first, norm_first, bias, positions, dtype)
 
@@ -262,7 +267,7 @@ class TransformerEncoder(_Stack):
     (3, 5, 8)
     """
 
-    def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None,
+    def __init__(self, encoder_layer: Module, num_layers: Count, norm: Module | None = None,
                  enable_nested_tensor: bool = True, mask_check: bool = True) -> None:
         self._make(encoder_layer, num_layers, norm)
 
@@ -295,7 +300,8 @@ class TransformerDecoder(_Stack):
     (3, 5, 8)
     """
 
-    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+    def __init__(self, decoder_layer: Module, num_layers: Count, norm: Module | None = None
+                 ) -> None:
         self._make(decoder_layer, num_layers, norm)
 
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Any = None, memory_mask: Any = None,
@@ -353,12 +359,12 @@ class Transformer(Module):
     (3, 5, 8)
     """
 
-    def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6,
-                 num_decoder_layers: int = 6, dim_feedforward: int = 2048, dropout: float = 0.1,
-                 activation: Activation = "relu", custom_encoder: Module | None = None,
-                 custom_decoder: Module | None = None, layer_norm_eps: float = 1e-5,
-                 batch_first: bool = False, norm_first: bool = False, bias: bool = True, *,
-                 dtype: DTypeLike = None) -> None:
+    def __init__(self, d_model: Count = 512, nhead: Count = 8, num_encoder_layers: Size = 6,
+                 num_decoder_layers: Size = 6, dim_feedforward: Count = 2048, dropout: Share = 0.1,
+                 activation: Literal["relu", "gelu"] | Callable[[Tensor], Tensor] = "relu",
+                 custom_encoder: Module | None = None, custom_decoder: Module | None = None,
+                 layer_norm_eps: NotNegative = 1e-5, batch_first: bool = False,
+                 norm_first: bool = False, bias: bool = True, *, dtype: DTypeLike = None) -> None:
         self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
 
         def part(kind: Any, stack: Any, count: int) -> Module:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from agnesi.core.dispatch import assign
+from agnesi.core.options import Share
 from agnesi.core.shapes import axis_of
-from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
 from agnesi.nn.base.module import Module
@@ -114,12 +114,8 @@ class Dropout(Module):
 
     function: ClassVar[Callable[..., Tensor]] = staticmethod(functional.dropout)
 
-    def __init__(self, p: float = 0.5, inplace: bool = False, *,
+    def __init__(self, p: Share = 0.5, inplace: bool = False, *,
                  generator: Generator | None = None) -> None:
-        if not isinstance(p, (int, float)):
-            raise TypeError(at(f"{type(self).__name__}: p must be a number, not {typed(p)}"))
-        if not 0 <= p <= 1:
-            raise ValueError(at(f"{type(self).__name__}: p is a share between 0 and 1, not {p}"))
         self.p, self.inplace = p, inplace
         self.generator = generator
 
@@ -266,12 +262,10 @@ class CrossEntropyLoss(Module):
     tensor(0.6931472)
     """
 
-    def __init__(self, weight: Tensor | None = None, reduction: str = "mean", *,
-                 ignore_index: int | None = -100, label_smoothing: float = 0.0,
+    def __init__(self, weight: Tensor | None = None,
+                 reduction: Literal["mean", "sum", "none"] = "mean", *,
+                 ignore_index: int | None = -100, label_smoothing: Share = 0.0,
                  axis: int | None = None) -> None:
-        if not 0 <= label_smoothing <= 1:
-            raise ValueError(at("CrossEntropyLoss: label_smoothing is a share between 0 and 1, not "
-                                f"{label_smoothing}"))
         self.weight, self.reduction, self.axis = weight, reduction, axis
         self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
 
@@ -301,7 +295,7 @@ class MSELoss(Module):
     tensor(5.)
     """
 
-    def __init__(self, reduction: str = "mean") -> None:
+    def __init__(self, reduction: Literal["mean", "sum", "none"] = "mean") -> None:
         self.reduction = reduction
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:

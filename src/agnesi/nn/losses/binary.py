@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from agnesi.api import functions as F
 from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
@@ -258,7 +260,8 @@ class BCELoss(Loss):
     tensor(0.6931472)
     """
 
-    def __init__(self, weight: TensorLike | None = None, reduction: str = "mean") -> None:
+    def __init__(self, weight: TensorLike | None = None,
+                 reduction: Literal["mean", "sum", "none"] = "mean") -> None:
         self.weight = weight
         self.reduction = reduction
 
@@ -290,7 +293,7 @@ class BCEWithLogitsLoss(Loss):
     """
 
     def __init__(self, weight: TensorLike | None = None, pos_weight: TensorLike | None = None,
-                 reduction: str = "mean") -> None:
+                 reduction: Literal["mean", "sum", "none"] = "mean") -> None:
         self.weight = weight
         self.pos_weight = pos_weight
         self.reduction = reduction
@@ -319,7 +322,7 @@ class SoftMarginLoss(Loss):
     tensor(0.6931472)
     """
 
-    def __init__(self, reduction: str = "mean") -> None:
+    def __init__(self, reduction: Literal["mean", "sum", "none"] = "mean") -> None:
         self.reduction = reduction
 
     def forward(self, input: TensorLike, target: TensorLike) -> Tensor:
@@ -347,7 +350,8 @@ class HingeEmbeddingLoss(Loss):
     tensor(1.25)
     """
 
-    def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None:
+    def __init__(self, margin: float = 1.0, reduction: Literal["mean", "sum", "none"] = "mean"
+                 ) -> None:
         self.margin = margin
         self.reduction = reduction
 
@@ -377,9 +381,9 @@ class KLDivLoss(Loss):
     """
 
     #: Words for what becomes of the losses.
-    reductions = ("mean", "sum", "none", "batchmean")
 
-    def __init__(self, log_target: bool = False, reduction: str = "mean") -> None:
+    def __init__(self, log_target: bool = False,
+                 reduction: Literal["mean", "batchmean", "sum", "none"] = "mean") -> None:
         self.log_target = log_target
         self.reduction = reduction
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from agnesi.api import functions as F
 from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
@@ -187,8 +189,8 @@ class MultiMarginLoss(Loss):
     tensor(0.75)
     """
 
-    def __init__(self, p: int = 1, margin: float = 1.0, weight: TensorLike | None = None,
-                 reduction: str = "mean") -> None:
+    def __init__(self, p: Literal[1, 2] = 1, margin: float = 1.0, weight: TensorLike | None = None,
+                 reduction: Literal["mean", "sum", "none"] = "mean") -> None:
         self.p = p
         self.margin = margin
         self.weight = weight
@@ -219,7 +221,7 @@ class MultiLabelMarginLoss(Loss):
     tensor(0.85)
     """
 
-    def __init__(self, reduction: str = "mean") -> None:
+    def __init__(self, reduction: Literal["mean", "sum", "none"] = "mean") -> None:
         self.reduction = reduction
 
     def forward(self, input: TensorLike, target: TensorLike) -> Tensor:
@@ -247,7 +249,8 @@ class MultiLabelSoftMarginLoss(Loss):
     tensor(0.6931472)
     """
 
-    def __init__(self, weight: TensorLike | None = None, reduction: str = "mean") -> None:
+    def __init__(self, weight: TensorLike | None = None,
+                 reduction: Literal["mean", "sum", "none"] = "mean") -> None:
         self.weight = weight
         self.reduction = reduction
 
@@ -280,7 +283,7 @@ class NLLLoss(Loss):
     """
 
     def __init__(self, weight: TensorLike | None = None, ignore_index: int | None = -100,
-                 reduction: str = "mean") -> None:
+                 reduction: Literal["mean", "sum", "none"] = "mean") -> None:
         self.weight, self.ignore_index, self.reduction = weight, ignore_index, reduction
 
     def forward(self, input: TensorLike, target: TensorLike) -> Tensor:

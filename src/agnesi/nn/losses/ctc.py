@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from agnesi.api.control.loops import scan
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import is_static
 from agnesi.core.op import typed
+from agnesi.core.options import Size
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError
@@ -171,7 +172,7 @@ class CTCLoss(Module):
     ()
     """
 
-    def __init__(self, blank: int = 0, reduction: str = "mean",
+    def __init__(self, blank: Size = 0, reduction: Literal["mean", "sum", "none"] = "mean",
                  zero_infinity: bool = False) -> None:
         self.blank, self.reduction, self.zero_infinity = blank, reduction, zero_infinity
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from agnesi.api import functions as F
 from agnesi.api.linalg import vector_norm
 from agnesi.core.accepted import TensorLike
+from agnesi.core.options import NotNegative, Order
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, as_floats, pair, reduced
@@ -246,7 +247,8 @@ class MarginRankingLoss(Loss):
     tensor(1.)
     """
 
-    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
+    def __init__(self, margin: float = 0.0, reduction: Literal["mean", "sum", "none"] = "mean"
+                 ) -> None:
         self.margin = margin
         self.reduction = reduction
 
@@ -276,7 +278,8 @@ class CosineEmbeddingLoss(Loss):
     tensor(1.)
     """
 
-    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
+    def __init__(self, margin: float = 0.0, reduction: Literal["mean", "sum", "none"] = "mean"
+                 ) -> None:
         self.margin = margin
         self.reduction = reduction
 
@@ -312,8 +315,8 @@ class TripletMarginLoss(Loss):
     tensor(0.585789...)
     """
 
-    def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False,
-                 reduction: str = "mean") -> None:
+    def __init__(self, margin: float = 1.0, p: Order = 2.0, eps: NotNegative = 1e-6,
+                 swap: bool = False, reduction: Literal["mean", "sum", "none"] = "mean") -> None:
         self.margin = margin
         self.p = p
         self.eps = eps
@@ -352,7 +355,8 @@ class TripletMarginWithDistanceLoss(Loss):
     """
 
     def __init__(self, distance_function: Callable[[Any, Any], Any] | None = None,
-                 margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> None:
+                 margin: float = 1.0, swap: bool = False,
+                 reduction: Literal["mean", "sum", "none"] = "mean") -> None:
         self.distance_function = distance_function
         self.margin = margin
         self.swap = swap

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 from agnesi.api import functions as F
 from agnesi.autodiff.recording import stop_gradient
 from agnesi.core.accepted import TensorLike
+from agnesi.core.options import NotNegative
 from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.nn.losses.common import Loss, as_floats, not_negative, pair, reduced
@@ -271,7 +273,7 @@ class L1Loss(Loss):
     tensor(2.)
     """
 
-    def __init__(self, reduction: str = "mean") -> None:
+    def __init__(self, reduction: Literal["mean", "sum", "none"] = "mean") -> None:
         self.reduction = reduction
 
     def forward(self, input: TensorLike, target: TensorLike) -> Tensor:
@@ -299,7 +301,8 @@ class SmoothL1Loss(Loss):
     tensor(1.3125)
     """
 
-    def __init__(self, beta: float = 1.0, reduction: str = "mean") -> None:
+    def __init__(self, beta: NotNegative = 1.0, reduction: Literal["mean", "sum", "none"] = "mean"
+                 ) -> None:
         self.beta = beta
         self.reduction = reduction
 
@@ -328,7 +331,8 @@ class HuberLoss(Loss):
     tensor(1.3125)
     """
 
-    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+    def __init__(self, reduction: Literal["mean", "sum", "none"] = "mean", delta: NotNegative = 1.0
+                 ) -> None:
         self.delta = delta
         self.reduction = reduction
 
@@ -362,8 +366,8 @@ class PoissonNLLLoss(Loss):
     tensor(1.)
     """
 
-    def __init__(self, log_input: bool = True, full: bool = False, eps: float = 1e-8,
-                 reduction: str = "mean") -> None:
+    def __init__(self, log_input: bool = True, full: bool = False, eps: NotNegative = 1e-8,
+                 reduction: Literal["mean", "sum", "none"] = "mean") -> None:
         self.log_input = log_input
         self.full = full
         self.eps = eps
@@ -398,7 +402,8 @@ class GaussianNLLLoss(Loss):
     tensor(2.5)
     """
 
-    def __init__(self, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+    def __init__(self, full: bool = False, eps: NotNegative = 1e-6,
+                 reduction: Literal["mean", "sum", "none"] = "mean") -> None:
         self.full = full
         self.eps = eps
         self.reduction = reduction

@@ -9,6 +9,7 @@ from agnesi.api import functions as F
 from agnesi.api.linalg import vector_norm
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.op import typed
+from agnesi.core.options import NotNegativeBound, Order
 from agnesi.core.public import explain_errors
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
@@ -22,7 +23,7 @@ def _listed(parameters: Iterable[Tensor] | Tensor) -> list[Tensor]:
     return [parameters] if isinstance(parameters, Tensor) else list(parameters)
 
 
-def get_total_norm(tensors: Iterable[Tensor] | Tensor, norm_type: float = 2.0,
+def get_total_norm(tensors: Iterable[Tensor] | Tensor, norm_type: Order = 2.0,
                    error_if_nonfinite: bool = False) -> Tensor:
     """The norm of all elements of several tensors.
 
@@ -64,7 +65,7 @@ def get_total_norm(tensors: Iterable[Tensor] | Tensor, norm_type: float = 2.0,
         return total
 
 
-def clip_grads_with_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: float,
+def clip_grads_with_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: NotNegativeBound,
                           total_norm: Tensor) -> None:
     """Scale gradients down whose norm is known and too large.
 
@@ -98,8 +99,8 @@ def clip_grads_with_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: float
 
 
 @explain_errors
-def clip_grad_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: float,
-                    norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Tensor:
+def clip_grad_norm_(parameters: Iterable[Tensor] | Tensor, max_norm: NotNegativeBound,
+                    norm_type: Order = 2.0, error_if_nonfinite: bool = False) -> Tensor:
     """Scale all gradients down so that their norm is no larger than ``max_norm``.
 
     Works inside of a compiled step, too (Pascanu et al., 2013).

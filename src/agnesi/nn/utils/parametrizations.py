@@ -11,6 +11,7 @@ from agnesi.api import linalg
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.keywords import strictly as _strictly
 from agnesi.core.op import typed
+from agnesi.core.options import Count, NotNegative
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor, wrap
@@ -45,7 +46,7 @@ class _WeightNorm(Module):
 class _SpectralNorm(Module):
     """A weight over its largest singular value."""
 
-    def __init__(self, weight: Tensor, steps: int, dim: int, eps: float) -> None:
+    def __init__(self, weight: Tensor, steps: Count, dim: int, eps: NotNegative) -> None:
         self.steps, self.dim, self.eps = steps, dim, eps
         if weight.ndim > 1:
             self._u, self._v = singular_vectors(weight, dim, eps, 15)

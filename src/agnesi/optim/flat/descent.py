@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.core.options import Count
 from agnesi.core.public import public
 from agnesi.core.support.record import struct
 from agnesi.optim.flat.search import Feval, Point, evaluated, strong_wolfe
@@ -215,7 +216,7 @@ def bfgs(feval: Feval, x: Any, max_iter: int = 200, tolerance_grad: float = 1e-7
 class Memory:
     """The last changes of vector and gradient, which stand for the inverse Hessian."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: Count) -> None:
         self.size = size
         self.moves: list[np.ndarray] = []
         self.turns: list[np.ndarray] = []

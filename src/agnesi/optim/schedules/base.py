@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from agnesi.core.op import typed
+from agnesi.core.options import Epoch
 from agnesi.core.public import check_call
 from agnesi.core.support.errors import at
 from agnesi.optim.optimizer import Optimizer
@@ -51,7 +52,7 @@ class Scheduler:
         check_call(cls, args, keywords)
         return super().__new__(cls)
 
-    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, last_epoch: Epoch = -1) -> None:
         if not isinstance(optimizer, Optimizer):
             name = type(self).__name__
             raise TypeError(at(f"{name} steers an optimizer, not {typed(optimizer)}"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
+from agnesi.core.options import Decay, Epoch, NotNegative, Size
 from agnesi.core.support.errors import at
 from agnesi.optim.optimizer import Optimizer
 from agnesi.optim.schedules.base import Scheduler
@@ -57,7 +58,7 @@ class SequentialLR(Scheduler):
     """
 
     def __init__(self, optimizer: Optimizer, schedulers: Sequence[Scheduler],
-                 milestones: Sequence[int], last_epoch: int = -1) -> None:
+                 milestones: Sequence[Size], last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(at(f"SequentialLR: {len(schedulers)} schedulers need "
@@ -173,9 +174,10 @@ class ReduceLROnPlateau(Scheduler):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1,
-                 patience: int = 10, threshold: float = 1e-4, threshold_mode: str = "rel",
-                 cooldown: int = 0, min_lr: float | list[float] = 0.0, eps: float = 1e-8) -> None:
+    def __init__(self, optimizer: Optimizer, mode: Literal["min", "max"] = "min",
+                 factor: Decay = 0.1, patience: Size = 10, threshold: float = 1e-4,
+                 threshold_mode: Literal["rel", "abs"] = "rel", cooldown: Size = 0,
+                 min_lr: NotNegative | list[NotNegative] = 0.0, eps: NotNegative = 1e-8) -> None:
         super().__init__(optimizer)
         if factor >= 1.0:
             raise ValueError(at(f"ReduceLROnPlateau: factor must be below 1, not {factor}"))

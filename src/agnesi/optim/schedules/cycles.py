@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
+from agnesi.core.options import Count, Epoch, NotNegative, Positive, Share
 from agnesi.core.support.errors import at
 from agnesi.optim.optimizer import Optimizer
 from agnesi.optim.schedules.base import Scheduler
@@ -45,8 +46,8 @@ class CosineAnnealingLR(Scheduler):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0,
-                 last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, T_max: Count, eta_min: NotNegative = 0.0,
+                 last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
         if T_max < 1:
             raise ValueError(at(f"CosineAnnealingLR: T_max must be at least 1, not {T_max}"))
@@ -92,8 +93,8 @@ class CosineAnnealingWarmRestarts(Scheduler):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1,
-                 eta_min: float = 0.0, last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, T_0: Count, T_mult: Count = 1,
+                 eta_min: NotNegative = 0.0, last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
         self.T_0, self.T_mult = at_least(self, "T_0", T_0, 1), at_least(self, "T_mult", T_mult, 1)
         self.eta_min = eta_min
@@ -185,13 +186,14 @@ class CyclicLR(_Cycle):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, base_lr: float | list[float],
-                 max_lr: float | list[float],
-                 step_size_up: int = 2000, step_size_down: int | None = None,
-                 mode: str = "triangular", gamma: float = 1.0,
-                 scale_fn: Callable[[float], float] | None = None, scale_mode: str = "cycle",
-                 cycle_momentum: bool = True, base_momentum: float = 0.8,
-                 max_momentum: float = 0.9, last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, base_lr: NotNegative | list[NotNegative],
+                 max_lr: NotNegative | list[NotNegative], step_size_up: Count = 2000,
+                 step_size_down: Count | None = None,
+                 mode: Literal["triangular", "triangular2", "exp_range"] = "triangular",
+                 gamma: NotNegative = 1.0, scale_fn: Callable[[float], float] | None = None,
+                 scale_mode: Literal["cycle", "iterations"] = "cycle", cycle_momentum: bool = True,
+                 base_momentum: Share = 0.8, max_momentum: Share = 0.9, last_epoch: Epoch = -1
+                 ) -> None:
         super().__init__(optimizer, last_epoch)
         if mode not in ("triangular", "triangular2", "exp_range"):
             raise ValueError(at(f"CyclicLR: there is no mode {mode!r}"))
@@ -267,14 +269,14 @@ class OneCycleLR(_Cycle):
     0.52
     """
 
-    def __init__(self, optimizer: Optimizer, max_lr: float | list[float],
-                 total_steps: int | None = None,
-                 epochs: int | None = None, steps_per_epoch: int | None = None,
-                 pct_start: float = 0.3, anneal_strategy: str = "cos",
-                 cycle_momentum: bool = True, base_momentum: float = 0.85,
-                 max_momentum: float = 0.95, div_factor: float = 25.0,
-                 final_div_factor: float = 1e4, three_phase: bool = False,
-                 last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, max_lr: NotNegative | list[NotNegative],
+                 total_steps: Count | None = None,
+                 epochs: Count | None = None, steps_per_epoch: Count | None = None,
+                 pct_start: Share = 0.3, anneal_strategy: Literal["cos", "linear"] = "cos",
+                 cycle_momentum: bool = True, base_momentum: Share = 0.85,
+                 max_momentum: Share = 0.95, div_factor: Positive = 25.0,
+                 final_div_factor: Positive = 1e4, three_phase: bool = False,
+                 last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from agnesi.core.options import Count, Epoch, NotNegative, Share, Size
 from agnesi.core.support.errors import at
 from agnesi.optim.optimizer import Optimizer
 from agnesi.optim.schedules.base import Scheduler
@@ -54,8 +55,8 @@ class StepLR(Scheduler):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1,
-                 last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, step_size: Count, gamma: NotNegative = 0.1,
+                 last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
         if step_size < 1:
             raise ValueError(at(f"StepLR: step_size must be at least 1, not {step_size}"))
@@ -98,8 +99,8 @@ class MultiStepLR(Scheduler):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, milestones: Sequence[int],
-                 gamma: float = 0.1, last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, milestones: Sequence[Size],
+                 gamma: NotNegative = 0.1, last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
         self.milestones, self.gamma = list(milestones), gamma
         if sorted(self.milestones) != self.milestones:
@@ -140,7 +141,7 @@ class ExponentialLR(Scheduler):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, gamma: NotNegative, last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
         self.gamma = at_least(self, "gamma", gamma, 0.0)
 
@@ -181,8 +182,8 @@ class ConstantLR(Scheduler):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5,
-                 last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, factor: Share = 1 / 3, total_iters: Size = 5,
+                 last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
         self.factor = at_least(self, "factor", factor, 0.0)
         self.total_iters = at_least(self, "total_iters", total_iters, 0)
@@ -225,8 +226,8 @@ class LinearLR(Scheduler):
     0.75
     """
 
-    def __init__(self, optimizer: Optimizer, start_factor: float = 1 / 3,
-                 end_factor: float = 1.0, total_iters: int = 5, last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, start_factor: Share = 1 / 3,
+                 end_factor: Share = 1.0, total_iters: Size = 5, last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
         self.start_factor = at_least(self, "start_factor", start_factor, 0.0)
         self.end_factor = at_least(self, "end_factor", end_factor, 0.0)
@@ -271,8 +272,8 @@ class PolynomialLR(Scheduler):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0,
-                 last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, total_iters: Size = 5, power: NotNegative = 1.0,
+                 last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
         self.total_iters, self.power = at_least(self, "total_iters", total_iters, 1), power
 
@@ -312,7 +313,7 @@ class LambdaLR(Scheduler):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: _Factor, last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, lr_lambda: _Factor, last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
         self.lr_lambdas = self.each("lr_lambda", lr_lambda)
         self.begin()
@@ -352,7 +353,7 @@ class MultiplicativeLR(Scheduler):
     0.5
     """
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: _Factor, last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, lr_lambda: _Factor, last_epoch: Epoch = -1) -> None:
         super().__init__(optimizer, last_epoch)
         self.lr_lambdas = self.each("lr_lambda", lr_lambda)
         self.products = [1.0] * len(self.lr_lambdas)

@@ -1,0 +1,344 @@
+"""Options of layers, losses, optimizers and the like: what they may be, said by their annotations.
+
+A signature says it all: ``eps: NotNegative = 1e-5``, ``momentum: Share | None``,
+``mode: Literal["min", "max"]``, ``betas: tuple[Decay, Decay]``.  One function reads it, and refuses
+what is none of the alternatives, in the words of the class and the option; what it knows nothing
+about passes.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import inspect
+import math
+import numbers
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple, TypeAlias, get_origin
+
+import numpy as np
+
+from agnesi.core.ir.dims import Dim
+from agnesi.core.support import dtypes
+from agnesi.core.support.errors import PACKAGE, DTypeError, at, typed
+
+
+class Rule(NamedTuple):
+    """One alternative of what an option may be: a kind of value, and which of the kind."""
+
+    told: str
+    fits: Callable[[Any], bool]
+    #: What a value of the kind must be beside; "" where it is that.
+    wanted: Callable[[Any], str] = lambda value: ""
+    #: Whether it is about numbers, flags and words, which functions and methods check, too.
+    plain: bool = False
+
+
+# -- numbers ------------------------------------------------------------------------------------
+def _is_real(value: Any) -> bool:
+    """Whether something is one number, which booleans are not; so is a 0-d tensor of one."""
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    if kind is not None:
+        return kind in "iufV" and value.shape == ()
+    return isinstance(value, (numbers.Real, Dim)) and not isinstance(value, bool)
+
+
+def _is_whole(value: Any) -> bool:
+    return _is_real(value) and (hasattr(type(value), "__index__")
+                                and getattr(value, "dtype", np.dtype(int)).kind in "iu")
+
+
+def _known(value: Any) -> Any:
+    """A number as Python's; None where only a run of a program tells it."""
+    if isinstance(value, Dim) or getattr(value, "data", ...) is None:
+        return None
+    return operator.index(value) if _is_whole(value) else float(value)
+
+
+def within(least: float = -math.inf, most: float = math.inf, *, above: bool = False,
+           below: bool = False, whole: bool = False, infinite: bool = False) -> Rule:
+    """The rule of numbers of a range, without its ends where they are only ``above`` and
+    ``below``; NaN is in none."""
+    told = _range(least, most, above, below)
+
+    def wanted(value: Any) -> str:
+        number = _known(value)
+        if number is None:
+            return ""
+        inside = (number > least if above else number >= least) and (
+            number < most if below else number <= most)
+        if inside and (infinite or not math.isinf(number)):
+            return ""
+        if math.isinf(number) and inside:
+            return f"{told} and finite".removeprefix(" and ")
+        return told or ("a number that is not NaN" if infinite else "a finite number")
+
+    return Rule("an integer" if whole else "a number", _is_whole if whole else _is_real, wanted,
+                True)
+
+
+def _range(least: float, most: float, above: bool, below: bool) -> str:
+    """The words for a range."""
+    if not math.isinf(least) and not math.isinf(most):
+        return f"in {'(' if above else '['}{least}, {most}{')' if below else ']'}"
+    if math.isinf(least):
+        return ""
+    return f"at least {least}" if not above else f"more than {least}" if least else "positive"
+
+
+def _each(rule: Rule) -> Rule:
+    """One number for all axes, or one for each."""
+    def wanted(value: Any) -> str:
+        if not _is_several(value):
+            return rule.wanted(value)
+        for entry in value:
+            if not rule.fits(entry):
+                return f"{rule.told} in the place of {_told(entry)}"
+            if found := rule.wanted(entry):
+                return f"{found} for each axis"
+        return ""
+
+    return Rule(f"{rule.told}, or one for each axis",
+                lambda value: rule.fits(value) or _is_several(value), wanted)
+
+
+#: Any number, also NaN and infinity.
+AnyNumber: TypeAlias = Annotated[float, Rule("a number", _is_real)]
+Positive: TypeAlias = Annotated[float, within(0, above=True)]
+NotNegative: TypeAlias = Annotated[float, within(0)]
+#: The p of a norm, and bounds that may bound nothing.
+Order: TypeAlias = Annotated[float, within(0, above=True, infinite=True)]
+Bound: TypeAlias = Annotated[float, within(infinite=True)]
+NotNegativeBound: TypeAlias = Annotated[float, within(0, infinite=True)]
+#: Probabilities and other shares of 1, and those that leave something.
+Share: TypeAlias = Annotated[float, within(0, 1)]
+Decay: TypeAlias = Annotated[float, within(0, 1, below=True)]
+#: Numbers of things, of which there may be none, or must be one.
+Size: TypeAlias = Annotated[int, within(0, whole=True)]
+Count: TypeAlias = Annotated[int, within(1, whole=True)]
+#: An epoch that was, or -1 before the first.
+Epoch: TypeAlias = Annotated[int, within(-1, whole=True)]
+#: Sizes and counts for all axes of an image, or for each.
+Sizes: TypeAlias = Annotated[int | Sequence[Any], _each(within(0, whole=True))]
+Counts: TypeAlias = Annotated[int | Sequence[Any], _each(within(1, whole=True))]
+
+
+# -- other values -------------------------------------------------------------------------------
+def _is_several(value: Any) -> bool:
+    """Whether something is a list, a tuple, a range, or a tensor or array with axes."""
+    if hasattr(value, "shape"):
+        return value.shape != () and hasattr(value, "tolist")
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
+def _is_flag(value: Any) -> bool:
+    if isinstance(value, (bool, np.bool_)) or value is None:
+        return value is not None
+    dtype = getattr(value, "dtype", None)
+    if dtype is not None:
+        return dtype.kind == "b" and value.shape == ()
+    return type(value) is int and value in (0, 1)
+
+
+def _is_data(value: Any) -> bool:
+    """Whether something becomes a tensor, as far as its first entries tell."""
+    dtype = getattr(value, "dtype", None)
+    if dtype is not None:
+        return getattr(dtype, "kind", "b") in "biufcV"
+    if isinstance(value, (list, tuple, range)):
+        return all(map(_is_data, value[:4]))
+    return isinstance(value, (numbers.Number, Dim)) or (
+        hasattr(value, "__array__") and not isinstance(value, type))
+
+
+def _dtype(value: Any) -> str:
+    try:
+        dtypes.as_dtype(value)
+    except (DTypeError, TypeError):
+        return f"a dtype: {dtypes.names()}"
+    return ""
+
+
+#: Words of annotations that are no classes, and classes whose instances are more.
+_RULES = {
+    "None": Rule("None", lambda value: value is None, plain=True),
+    "bool": Rule("True or False", _is_flag, plain=True),
+    "str": Rule("a string", lambda value: isinstance(value, str)),
+    "int": within(whole=True),
+    "float": within(infinite=True),
+    "PerAxis": _each(within(whole=True)),
+    "Callable": Rule("a function", callable),
+    "Sequence": Rule("a list or tuple", _is_several),
+    "list": Rule("a list or tuple", _is_several),
+    "tuple": Rule("a tuple", _is_several),
+    "Iterable": Rule("a list or another iterable", lambda value: not isinstance(
+        value, (str, bytes)) and isinstance(value, Iterable)),
+    "Mapping": Rule("a dict", lambda value: isinstance(value, Mapping)),
+    "dict": Rule("a dict", lambda value: isinstance(value, dict)),
+    "TensorLike": Rule("a tensor, an array, a number or a list of numbers", _is_data),
+    "DTypeLike": Rule("a dtype", lambda value: True, _dtype),
+}
+
+
+def _choice(words: tuple[Any, ...]) -> Rule:
+    """One of some words, or numbers."""
+    told, kinds = _or(list(map(repr, words))), tuple({type(word) for word in words})
+    return Rule(told, lambda value: isinstance(value, kinds) or (int in kinds and _is_whole(value)),
+                lambda value: "" if value in words and value is not True else told, True)
+
+
+def _or(parts: list[str]) -> str:
+    """Alternatives in words."""
+    text = ", ".join(parts[:-1]).replace("' or '", "', '")
+    return f"{text} or {parts[-1]}" if text else parts[-1]
+
+
+def _instance(kind: type) -> Rule:
+    ours = kind.__module__.startswith(PACKAGE)
+    told = f"{PACKAGE}'s {kind.__name__}" if ours else f"a {kind.__name__}"
+    return Rule(told, lambda value: isinstance(value, kind))
+
+
+def _tuple(parts: list[tuple[Rule, ...] | None]) -> Rule:
+    """A fixed number of values, each by its own alternatives."""
+    count = {2: "two", 3: "three"}.get(len(parts), str(len(parts)))
+
+    def wanted(value: Any) -> str:
+        if len(value) != len(parts):
+            return f"{count} numbers"
+        for rules, entry in zip(parts, value, strict=True):
+            if found := _refusal(rules, entry):
+                return f"{count} numbers, with one {found[0]} in the place of {_told(entry)}"
+        return ""
+
+    return Rule(f"{count} numbers", _is_several, wanted)
+
+
+def _several(rule: Rule, inner: tuple[Rule, ...] | None) -> Rule:
+    """A list whose entries, as far as they can be looked at, have alternatives."""
+    def wanted(value: Any) -> str:
+        for entry in value[:1000] if isinstance(value, (list, tuple)) else ():
+            if found := _refusal(inner, entry):
+                return f"{found[0]} in the place of {_told(entry)}"
+        return ""
+
+    return rule if inner is None else Rule(rule.told, rule.fits, wanted)
+
+
+# -- annotations --------------------------------------------------------------------------------
+def _split(text: str, mark: str) -> list[str]:
+    """The parts of an annotation between marks that are in no brackets."""
+    found, depth = [""], 0
+    for letter in text:
+        depth += (letter == "[") - (letter == "]")
+        if letter == mark and not depth:
+            found.append("")
+        else:
+            found[-1] += letter
+    return [part.strip() for part in found]
+
+
+def _alternatives(annotation: str, names: Mapping[str, Any]) -> tuple[Rule, ...] | None:
+    """The rules of an annotation; None where it has a part about which nothing is known."""
+    found = [_rule(part, names) for part in _split(annotation, "|")]
+    return tuple(r for r in found if r is not None) if None not in found else None
+
+
+def _rule(word: str, names: Mapping[str, Any]) -> Rule | None:
+    name, _, inner = word.partition("[")
+    parts = _split(inner[:-1], ",") if inner else []
+    if name == "Literal":
+        return _choice(tuple(map(ast.literal_eval, parts)))
+    if name == "tuple" and parts and parts[-1] != "...":
+        return _tuple([_alternatives(part, names) for part in parts])
+    rule = _RULES.get(name)
+    if rule is not None and name in ("Sequence", "list", "Iterable", "tuple") and parts:
+        return _several(rule, _alternatives(parts[0], names))
+    return rule or _meant(name, names)
+
+
+def _meant(name: str, names: Mapping[str, Any]) -> Rule | None:
+    """The rule of a name that a module knows: one of the types above, or a class."""
+    head, *rest = name.split(".")
+    kind = names.get(head, getattr(builtins, head, None))
+    for part in rest:
+        kind = getattr(kind, part, None)
+    if get_origin(kind) is Annotated:
+        return next((m for m in kind.__metadata__ if isinstance(m, Rule)), None)
+    if get_origin(kind) is Callable:
+        return _RULES["Callable"]
+    known = isinstance(kind, type) and kind not in (object, Any)
+    return _instance(kind) if known and not getattr(kind, "_is_protocol", False) else None
+
+
+@functools.cache
+def declared(function: Any) -> dict[str, tuple[Rule, ...]]:
+    """The rules of the parameters of a function of ours, as far as there are any: constructors
+    check all, others numbers, flags and words."""
+    if not str(function.__module__).startswith(PACKAGE):
+        return {}
+    found = {name: _alternatives(text, function.__globals__)
+             for name, text in function.__annotations__.items()
+             if isinstance(text, str) and name != "return"}
+    every = function.__name__ == "__init__"
+    return {name: rules for name, rules in found.items()
+            if rules and (every or all(rule.plain for rule in rules))}
+
+
+def _refusal(rules: tuple[Rule, ...] | None, value: Any) -> tuple[str, type[Exception]] | None:
+    """What a value must be instead, and the kind of the error; None where it is right."""
+    reasons = []
+    for rule in rules or ():
+        if rule.fits(value):
+            if not (reason := rule.wanted(value)):
+                return None
+            reasons.append(reason)
+    if not rules:
+        return None
+    others = [rule.told for rule in rules if not rule.fits(value)
+              and not (reasons and _is_several(value) and rule.told != "None")]
+    return _or([*reasons, *others]), ValueError if reasons else TypeError
+
+
+def check(owner: str, function: Any, given: Iterable[tuple[str, Any]]) -> None:
+    """Refuse the first argument that is nothing of what its annotation says.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is one; of another kind, or of the kind and out of range.
+    """
+    rules = declared(function)
+    for name, value in given:
+        if name in rules and (error := refusal(name, rules[name], value)) is not None:
+            raise type(error)(at(f"{owner}: {error}"
+                                 f"{_instead(owner, function, rules[name], value)}"))
+
+
+def refusal(name: str, rules: tuple[Rule, ...], value: Any) -> Exception | None:
+    """The error, without who was called, where an option is nothing of what it may be."""
+    found = _refusal(rules, value)
+    return None if found is None else found[1](f"{name} must be {found[0]}, not {_told(value)}")
+
+
+def _told(value: Any) -> str:
+    """A value in an error: numbers without axes as numbers."""
+    number = getattr(value, "shape", None) == () and _is_real(value) and _known(value)
+    return typed(value) if number is False or number is None else f"{number}"
+
+
+def _instead(owner: str, function: Any, rules: tuple[Rule, ...], value: Any) -> str:
+    """How to write it where an input was given to a constructor."""
+    takes = function.__name__ != "__init__" or not all(rule.plain for rule in rules)
+    if takes or not getattr(value, "shape", ()):
+        return ""
+    return f"; make it first, and then call it: {owner}(...)(x)"
+
+
+def arguments(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]
+              ) -> Iterable[tuple[str, Any]]:
+    """The arguments of a call by the names of their parameters; the rest has none."""
+    code = inspect.unwrap(function).__code__
+    return (*zip(code.co_varnames[: code.co_argcount], args, strict=False), *keywords.items())
