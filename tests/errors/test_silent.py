@@ -88,7 +88,8 @@ def test_texts(wrong, kind, text):
 @pytest.mark.parametrize("options", [{"metrics": ["accuracy"]}, {"metrics": {"a": ag.metrics.Mean}},
                                      {"callbacks": training.Progress()}, {"callbacks": ["early"]}])
 def test_parts_of_a_trainer(options):
-    with pytest.raises((TypeError, ValueError), match=r"Trainer: (metrics|callbacks) must be .*such as"):
+    with pytest.raises((TypeError, ValueError),
+                       match=r"Trainer: (metrics|callbacks) must be .*such as"):
         trainer(**options)
 
 
