@@ -2,12 +2,15 @@
 
 import ast
 import functools
+import gc
 import os
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "src/agnesi").rglob("*.py"))
@@ -30,6 +33,17 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 @functools.cache
 def trees() -> dict[Path, ast.Module]:
     return {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def millions_of_nodes():
+    """None is garbage while these tests run, and the tests that follow need not carry them along.
+    """
+    gc.disable()
+    yield
+    for kept in (trees, nodes, functions):
+        kept.cache_clear()
+    gc.enable()
 
 
 def name_of(path: Path) -> str:

@@ -7,6 +7,7 @@ that lasts is written before all is done that may stop the call.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from itertools import permutations
 from itertools import product as pairs
@@ -15,7 +16,7 @@ from typing import Any
 from agnesi.core.ir.dims import is_static
 from agnesi.core.ir.extents import guess
 from agnesi.core.ir.growth import grows_no_faster
-from agnesi.core.ir.kernels import Buffer, Kernel, Store, may_fail, walk
+from agnesi.core.ir.kernels import Buffer, Kernel, Nest, Store, may_fail, walk
 from agnesi.core.ir.loops import Affine
 from agnesi.core.support.dtypes import name_of
 from agnesi.schedule.evaluation_counts import work
@@ -42,11 +43,17 @@ class Verifier:
     def __init__(self) -> None:
         #: The kernels that are fine, and what they stored.
         self._fine: dict[int, tuple[Kernel, list[Store]]] = {}
+        #: The kernels behind the last pass, with what they stored and touched.
+        self._last: list[Any] = []
 
     def check(self, program: Program, name: str) -> None:
         """Check the invariants of a program whose kernels are in an order that respects their
         dependences.
         """
+        now = [x for k in program.kernels for x in _parts(k)]
+        if len(now) == len(self._last) and all(map(operator.is_, now, self._last)):
+            return
+        self._last = now
         written: set[Buffer] = set()
         for kernel in program.kernels:
             for buffer in kernel.reads():
@@ -63,6 +70,13 @@ class Verifier:
                 if i >= len(known) or known[i] is not store:
                     _check_store(name, kernel, store)
             self._fine[id(kernel)] = kernel, [*stores]
+
+
+def _parts(kernel: Kernel) -> list[Any]:
+    """A kernel and all that tells what it reads and writes; of loops, their stores do."""
+    if isinstance(kernel, Nest) and kernel.like is None:
+        return [kernel, *kernel.stores()]
+    return [kernel, *kernel.stores(), *kernel.reads(), *kernel.writes()]
 
 
 def _check_store(name: str, kernel: Kernel, store: Store) -> None:
