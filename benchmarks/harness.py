@@ -106,7 +106,9 @@ class Result:
 
     def _peers(self) -> list[str]:
         allowed = self.seconds if self.rivals is None else self.rivals
-        return [n for n in self.seconds if n in allowed and not n.startswith(OURS)]
+        named = self.rivals is not None  # another way of ours may be meant
+        return [n for n in self.seconds
+                if n in allowed and n != OURS and (named or not n.startswith(OURS))]
 
     @property
     def ratio(self) -> float | None:

@@ -10,6 +10,7 @@ import pytest
 from benchmarks import __main__ as main
 from benchmarks import limits, picture, recorded, report, suites
 from benchmarks.harness import Case, Contender, Context, Result, check_answer, to_numpy
+from benchmarks.simulation import relative_rate
 from benchmarks.suites import _mlp, elementwise, matmul, rows
 
 
@@ -46,6 +47,20 @@ def test_ratio_is_best_rival_over_ours():
     assert (got.best_peer, got.ratio, got.met) == ("a", 1.5, False)
     got.rivals = ("b",)
     assert (got.best_peer, got.ratio, got.met) == ("b", 3.0, True)
+
+
+def test_another_way_of_ours_is_a_rival_where_it_is_named():
+    seconds = {"agnesi": 2.0, "agnesi apart": 3.0, "numpy": 1.0}
+    assert result(seconds).ratio == 0.5
+    assert result(seconds, rivals=("agnesi apart",)).ratio == 1.5
+
+
+def test_simulated_workers_wait_for_the_centre():
+    assert relative_rate(4, 1.0, 0.0, 0.0, 1) == 1.0
+    assert relative_rate(1, 1.0, 0.25, 0.25, 1) == pytest.approx(1 / 1.5)
+    assert relative_rate(16, 1.0, 0.01, 0.0, 1) == pytest.approx(1 / 1.01)  # nobody is in the way
+    assert relative_rate(4, 1.0, 1.0, 0.0, 1) == pytest.approx(0.25)  # it is never idle
+    assert relative_rate(16, 1.0, 1.0, 0.0, 100) > 0.98
 
 
 def test_a_spread_of_the_rounds_is_told():

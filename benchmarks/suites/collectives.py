@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks import pair, peers
 from benchmarks.harness import OURS, Context, Result
+from benchmarks.simulation import relative_rate
 
 TITLE = "two processes: all_reduce, data parallel steps, centres, starts"
 THREADS = (1,)
@@ -20,6 +21,7 @@ SIZES = ((4_000, 1.0, 1.0), (1_000_000, 1.0, 1.0), (50_000_000, 4.0, 1.0))
 STEPS, STEP_GOAL, RATIO_GOAL, HIDDEN_GOAL = ("LSTM medium", "ResNet-50"), 1.4, 1.85, 0.8
 #: Workers at their own pace: which model, how often they meet, the goals.
 APART, MEETINGS = "LSTM small", ((1, 0.9), (100, 0.97))
+WORKERS = (4, 16)
 START_GOAL = 2.0  # seconds
 SECONDS = 0.05  # of a round
 OWN_MPI = "agnesi mpi"
@@ -41,6 +43,7 @@ def run(context: Context) -> list[Result]:
     for step in STEPS:
         results += _steps(context, step)
     results += _meetings(context)
+    results += _simulated(context)
     results.append(_start(context))
     return results
 
@@ -67,6 +70,22 @@ def _meetings(context: Context) -> list[Result]:
         found = _measure(context, APART, ["agnesi apart", *ours.values()], every)
         results += [_result(context, f"{APART}, {rule} every {every}, apart over together", found,
                             name, ("agnesi apart",), goal) for rule, name in ours.items()]
+    return results
+
+
+def _simulated(context: Context) -> list[Result]:
+    """The same for more workers than there are cores, from what a step and a meeting take here."""
+    results = []
+    for rule in ("ASGD", "EASGD"):
+        context.note(f"{rule}, simulated")
+        step, held, beside = pair.costs(APART, rule, 5 if context.quick else 15)
+        for every, goal in MEETINGS:
+            for workers in WORKERS:
+                name = f"{APART}, {rule} every {every}, {workers} workers simulated"
+                result = Result.empty(context, name, goal=goal, rivals=("agnesi apart",))
+                result.add(OURS, [step / relative_rate(workers, step, held, beside, every)])
+                result.add("agnesi apart", [step])
+                results.append(result)
     return results
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.compiler.jit import jit
 from agnesi.core.support.errors import CollectiveError, at
 from agnesi.core.tensor import Tensor
 from agnesi.distributed import locks, memory
@@ -29,6 +30,12 @@ _LOCKED = 1 << 40  # the byte whose lock is for who changes anything
 class Rule:
     """The update when a worker meets the centre; a subclass defines it in :meth:`exchange`.
 
+    Attributes
+    ----------
+    reads_last : bool
+        Whether ``exchange`` reads what the worker had after the last exchange, which costs a copy;
+        true unless a subclass says otherwise.
+
     Examples
     --------
     >>> from agnesi import distributed as dist
@@ -37,6 +44,8 @@ class Rule:
     ...         middle = (local + centre) / 2
     ...         return middle, middle
     """
+
+    reads_last = True
 
     def exchange(self, local: np.ndarray, centre: np.ndarray, last: np.ndarray
                  ) -> tuple[np.ndarray, np.ndarray]:
@@ -84,8 +93,8 @@ class ASGD(Rule):
 
     def exchange(self, local: np.ndarray, centre: np.ndarray, last: np.ndarray
                  ) -> tuple[np.ndarray, np.ndarray]:
-        centre = centre + (local - last)
-        return centre, centre
+        moved = _moved(local, centre, last).data
+        return moved, moved
 
 
 class EASGD(Rule):
@@ -108,6 +117,8 @@ class EASGD(Rule):
     (array([5.]), array([9.]))
     """
 
+    reads_last = False
+
     def __init__(self, alpha: float = 0.5) -> None:
         if not 0 < alpha <= 1:
             raise ValueError(at(f"EASGD: alpha must be above 0 and at most 1, not {alpha}"))
@@ -115,8 +126,19 @@ class EASGD(Rule):
 
     def exchange(self, local: np.ndarray, centre: np.ndarray, last: np.ndarray
                  ) -> tuple[np.ndarray, np.ndarray]:
-        d = self.alpha * (local - centre)
-        return local - d, centre + d
+        mine, theirs = _drawn(local, centre, self.alpha)
+        return mine.data, theirs.data
+
+
+@jit
+def _moved(local: Any, centre: Any, last: Any) -> Any:
+    return centre + (local - last)
+
+
+@jit
+def _drawn(local: Any, centre: Any, alpha: float) -> Any:
+    d = alpha * (local - centre)
+    return local - d, centre + d
 
 
 class Central:
@@ -187,7 +209,7 @@ class Central:
         group.barrier("Central")
         if group.rank == 0:
             os.unlink(path)
-        self._last = self._flat.rows()
+        self._mine, self._last = self._flat.rows(), self._flat.rows()
 
     def _open(self, file: int, size: int) -> None:
         self._file = file
@@ -239,15 +261,18 @@ class Central:
         self._calls += 1
         if self._calls % self.every:
             return False
-        mine = self._flat.rows()
+        given = self._flat.rows(self._mine)
+        mine: dict[np.dtype, np.ndarray] = {}
+        new: dict[np.dtype, np.ndarray] = {}
         with self._locked():
             half = int(self._present[0])
-            new: dict[np.dtype, np.ndarray] = {}
             for dtype, centre in self._places(half).items():
-                mine[dtype], new[dtype] = self.rule.exchange(mine[dtype], centre,
+                mine[dtype], new[dtype] = self.rule.exchange(given[dtype], centre,
                                                              self._last[dtype])
             self._write(1 - half, new)
-        self._last = {dtype: np.array(v) for dtype, v in mine.items()}
+        if self.rule.reads_last:
+            for dtype, values in mine.items():
+                np.copyto(self._last[dtype], values)
         self._flat.take(mine)
         return True
 

@@ -23,12 +23,13 @@ class Flat:
         self.parameters: list[Any] = list(
             model.parameters() if isinstance(model, Module) else model)
 
-    def rows(self) -> Rows:
-        """All values of each dtype, one behind the other."""
+    def rows(self, out: Rows | None = None) -> Rows:
+        """All values of each dtype, one behind the other; in the memory of other rows, if given."""
         found: dict[np.dtype, list[np.ndarray]] = {}
         for p in self.parameters:
             found.setdefault(p.dtype, []).append(p.data.ravel())
-        return {dtype: np.concatenate(parts) for dtype, parts in found.items()}
+        return {dtype: np.concatenate(parts, out=None if out is None else out[dtype])
+                for dtype, parts in found.items()}
 
     def types(self) -> list[str]:
         """Dtype and shape of each parameter, to be compared."""
