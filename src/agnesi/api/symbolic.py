@@ -37,6 +37,9 @@ from agnesi.api.control.taps import until as until
 from agnesi.api.functions import *  # noqa: F403 - the same functions, under one more name
 from agnesi.api.functions import asarray
 from agnesi.api.late import NAMES
+from agnesi.api.objects import generic as generic
+from agnesi.api.objects import strings as strings
+from agnesi.api.objects import value_of as value_of
 from agnesi.api.streams.legacy import RandomStreams as RandomStreams
 from agnesi.api.streams.mrg import MRG_RandomStreams as MRG_RandomStreams
 from agnesi.autodiff.forward import Lop as Lop

@@ -21,6 +21,7 @@ from agnesi.compiler.compilation.copies import (
 )
 from agnesi.compiler.compilation.limits import byte_count
 from agnesi.compiler.inputs import In, Inputs, check_used
+from agnesi.compiler.objects import ObjectFunction, ObjectVariable, bare, has_objects
 from agnesi.compiler.reports.report import Inspectable
 from agnesi.compiler.shared import (
     Shared,
@@ -570,7 +571,15 @@ def function(
     >>> f(b=[1.0], a=[5.0])
     array([6.])
     """
-    given = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    given = [inputs] if isinstance(inputs, (Tensor, ObjectVariable)) else list(inputs)
+    if has_objects(given, outputs):
+        told: dict[str, Any] = {
+            "updates": updates, "no_default_updates": no_default_updates, "name": name,
+            "on_unused_input": on_unused_input, "optimizer": optimizer, "include": include,
+            "exclude": exclude, "memory_limit": memory_limit, "save_dtype": save_dtype,
+            "algebra": algebra, "givens": bare(givens)}
+        made: Any = ObjectFunction(given, outputs, lambda i, o: function(i, o, **told))
+        return made
     wanted = [i if isinstance(i, In) else In(i) for i in given]
     for n, i in enumerate(wanted):
         if any(i.variable is other.variable for other in wanted[:n]):
