@@ -121,6 +121,20 @@ def test_functions_are_short():
     assert {name: n for name, n in lines.items() if n > FUNCTION_LINES} == {}
 
 
+def test_who_reads_data_of_tensors():
+    """``x.data`` is PyTorch's, a tensor without history; the array that a tensor holds is
+    ``x.array``, and code that reads the other is slow and never sees None."""
+    rooms = {"core", "ops", "autodiff", "rewrite", "schedule", "codegen", "compiler", "optim"}
+    readers = {
+        f"{name_of(path)}:{node.lineno}" for path, tree in trees().items()
+        if path.relative_to(ROOT / "src/agnesi").parts[0] in rooms
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr == "data"
+        and not (isinstance(node.value, ast.Attribute) and node.value.attr == "ctypes")
+    }
+    assert readers == set()
+
+
 def test_imports_are_at_the_top():
     late = [
         f"{name_of(path)}: {name}" for path, tree in trees().items()

@@ -37,7 +37,7 @@ _CLASS = '''class Absent:
     def __init__(self, name: str) -> None: ...
 
 class Tensor:
-    data: Any  # np.ndarray, or None for a symbolic tensor
+    array: Any  # np.ndarray, or None for a symbolic tensor
     node: Node | None
     requires_grad: builtins.bool
     name: str | None
@@ -152,6 +152,8 @@ def stub() -> str:
         elif isinstance(entry, property):
             result = _annotation(inspect.signature(entry.fget).return_annotation)
             lines.append(f"    @property\n    def {name}(self) -> {result}: ...\n")
+            if entry.fset is not None:
+                lines.append(f"    @{name}.setter\n    def {name}(self, value: Any) -> None: ...\n")
         else:
             lines.append(_method(name, entry.found() if isinstance(entry, Late) else entry))
     return "".join([*lines, _TAIL])

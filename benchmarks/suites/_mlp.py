@@ -112,7 +112,7 @@ def agnesi_step(problem: Problem) -> Callable[..., Any]:
         layers += [nn.Linear(a, b), nn.Tanh()]
     model = nn.Sequential(*layers[:-1])
     for parameter, weight in zip(model.parameters(), problem.weights, strict=True):
-        parameter.data[...] = weight.T  # Linear.weight is (outputs, inputs)
+        parameter.array[...] = weight.T  # Linear.weight is (outputs, inputs)
     optimizer = optim.SGD(model.parameters(), lr=RATE)
 
     def step(x: Any, y: Any) -> Any:

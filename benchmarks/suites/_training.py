@@ -80,7 +80,7 @@ def agnesi_function(task: Task) -> tuple[Any, Callable[..., Any], tuple[Any, ...
     ag = peers.agnesi()
     model = task.build(ag)
     for p, weight in zip(model.parameters(), first_weights(task), strict=True):
-        p.data[...] = weight
+        p.array[...] = weight
     args = tuple(ag.tensor(x) for x in task.inputs)
     if task.part == "forward":
         model.eval()

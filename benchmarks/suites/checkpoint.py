@@ -37,7 +37,7 @@ def _measured(context: Context, folder: Path) -> list[Result]:
     side = 1_000 if context.quick else 5_000
     model = nn.ParameterList([ag.ones((side, side), requires_grad=True) for _ in range(TENSORS)])
     path, bare = folder / "model.safetensors", folder / "bare"
-    arrays = [t.data for t in model.parameters()]
+    arrays = [t.array for t in model.parameters()]
 
     def save() -> None:
         saving.save_checkpoint(path, model=model)
@@ -88,7 +88,7 @@ def _compared(context: Context, name: str, ways: dict[str, Callable[[], None]], 
 
 def _torch(name: str, folder: Path, model: Any) -> Callable[[], None]:
     torch = peers.torch()
-    state = {n: torch.from_numpy(np.array(t.data)) for n, t in model.named_parameters()}
+    state = {n: torch.from_numpy(np.array(t.array)) for n, t in model.named_parameters()}
     path = folder / "model.pt"
     torch.save(state, path)
 

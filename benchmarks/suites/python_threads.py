@@ -31,7 +31,7 @@ def run(context: Context) -> list[Result]:
         "one pure function": ([lambda: pure(x)] * 2, GOAL),
         "two pure functions": ([lambda: pure(x), lambda: other(x)], GOAL),
         "two steps, each with a state": (steps, GOAL),
-        "control: numpy.exp": ([lambda: np.exp(x.data)] * 2, None),
+        "control: numpy.exp": ([lambda: np.exp(x.array)] * 2, None),
     }
     return [_measure(context, name, calls, goal) for name, (calls, goal) in cases.items()]
 

@@ -66,6 +66,7 @@ newaxis = None
 _lend()
 
 if TYPE_CHECKING:
+    from agnesi import autograd as autograd
     from agnesi import backends as backends
     from agnesi import cuda as cuda
     from agnesi import data as data
@@ -160,6 +161,7 @@ if TYPE_CHECKING:
 
 #: Names that are loaded at first use: "module", or "module:name".
 _LATE = {
+    "autograd": "agnesi.autograd",
     "backends": "agnesi.backends",
     "bfloat16": "agnesi.core.support.dtypes:bfloat16",
     "callback": "agnesi.api.custom.effects:callback",

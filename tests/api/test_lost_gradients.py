@@ -90,7 +90,7 @@ def test_special_functions_of_scipy_are_ours():
         more = (x,) * (function.nin - 1)
         found = ag.grad(lambda x, f=function, more=more: f(x, *more).sum())(x)
         own = ag.grad(lambda x, n=name, more=more: getattr(ag.special, n)(x, *more).sum())(x)
-        assert np.array_equal(found.data, own.data)
+        assert np.array_equal(found.array, own.array)
 
 
 FORMS = {

@@ -159,7 +159,7 @@ def test_rop_and_lop():
 def test_symbolic_gradients_are_graphs():
     x = T.dvector("x")
     g = T.grad((x**2).sum(), x)
-    assert g.shape == x.shape and g.data is None
+    assert g.shape == x.shape and g.array is None
     h = T.grad(g.sum(), x)
     assert h.shape == x.shape
     assert T.Rop(x * x, x, x).shape == x.shape

@@ -102,7 +102,7 @@ def test_rows_of_a_tile_have_one_address(spilled):
     k, bias = 300 if spilled else 200, ag.ones(800)
     x, w = ag.ones((800, k)), ag.ones((k, 800))
     product = ag.jit(lambda x, w: x @ w + bias)
-    assert float(product(x, w)[799, 799].data) == k + 1
+    assert float(product(x, w)[799, 799].array) == k + 1
     kernel = max(product.ir().split("\ndefine "), key=len)
     blocks = re.split(r"\n[\w.$-]+:", kernel)
     assert max(block.count(", 800\n") for block in blocks) in (1, 2)  # operand and result

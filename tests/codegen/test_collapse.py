@@ -17,7 +17,7 @@ def test_a_reduction_is_not_inside_the_loop_over_its_axis() -> None:
     arrays = [ag.tensor(a) for a in (x, scale, shift)]
     y = x.transpose(0, 3, 1, 2)
     exact = (y - y.mean((2, 3), keepdims=True)) * scale + shift
-    np.testing.assert_allclose(ag.jit(centred)(*arrays).data, exact, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(ag.jit(centred)(*arrays).array, exact, rtol=1e-12, atol=1e-12)
 
 
 def test_lanes_run_along_what_is_read_most() -> None:
@@ -37,7 +37,7 @@ def test_lanes_run_along_what_is_read_most() -> None:
     for f, wanted in ((normal, exact), (sums, exact.sum((0, 2, 3)))):
         compiled = ag.jit(f)
         found = compiled(*map(ag.tensor, (x, *numbers)))
-        np.testing.assert_allclose(found.data, wanted, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found.array, wanted, rtol=1e-9, atol=1e-9)
         text = compiled.ir()
         assert "gather" not in text and "scatter" not in text
 
@@ -54,5 +54,5 @@ def test_sums_along_both_axes_of_a_matrix_have_lanes_of_their_own_results() -> N
     found = ag.jit(forces)
     apart = pairs[:, :, None] * (places[:, None, :] - places[None, :, :])
     exact = apart.sum(1) - apart.sum(0)
-    np.testing.assert_allclose(found(*map(ag.tensor, (pairs, places))).data, exact, atol=1e-12)
+    np.testing.assert_allclose(found(*map(ag.tensor, (pairs, places))).array, exact, atol=1e-12)
     assert "vector.reduce" not in found.ir()

@@ -56,9 +56,9 @@ def test_any_number_of_rows(width, columns, turned):
                lambda n: _operands(n, width, columns, turned))
     for n in [*range(2, 40), 63, 64, 65, 100, 129, 300]:
         a, b = _operands(n, width, columns, turned)
-        right = b.data.T if turned else b.data
+        right = b.array.T if turned else b.array
         np.testing.assert_allclose(
-            f(a, b), np.maximum(a.data @ right + 1, 0), rtol=1e-4, atol=1e-4)
+            f(a, b), np.maximum(a.array @ right + 1, 0), rtol=1e-4, atol=1e-4)
     assert len(f.specialisations) == 2
 
 
@@ -88,8 +88,8 @@ def test_any_number_of_columns(rows, width, turned, threads):
         f = _grown(lambda w, x: (w @ (x.T if turned else x)) * 2.0, (40, 60, 70), operands)
         for n in [*range(2, 44), 63, 64, 65, 100, 129, 300]:
             w, x = operands(n)
-            right = x.data.T if turned else x.data
-            np.testing.assert_allclose(f(w, x), 2.0 * (w.data @ right), rtol=1e-3, atol=1e-3)
+            right = x.array.T if turned else x.array
+            np.testing.assert_allclose(f(w, x), 2.0 * (w.array @ right), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.share(2)
@@ -101,8 +101,8 @@ def test_any_number_of_rows_shared_by_threads(turned, threads):
                    lambda n: _operands(n, 784, 500, turned))
         for n in [*range(2, 44), 95, 96, 97, 98, 129, 300]:
             a, b = _operands(n, 784, 500, turned)
-            right = b.data.T if turned else b.data
-            np.testing.assert_allclose(f(a, b), a.data @ right, rtol=1e-3, atol=1e-3)
+            right = b.array.T if turned else b.array
+            np.testing.assert_allclose(f(a, b), a.array @ right, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -115,4 +115,4 @@ def test_any_number_of_products_to_a_sum_of_a_large_result(threads):
         f = _grown(lambda a, b: a.T @ b, (300, 400), operands)
         for n in (2, 3, 17, 255, 256, 300, 448, 449, 1000):
             a, b = operands(n)
-            np.testing.assert_allclose(f(a, b), a.data.T @ b.data, rtol=1e-3, atol=1e-2)
+            np.testing.assert_allclose(f(a, b), a.array.T @ b.array, rtol=1e-3, atol=1e-2)

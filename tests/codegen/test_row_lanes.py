@@ -69,7 +69,7 @@ def test_rows_in_place_are_stored_without_masks(before):
     assert "masked.load" in rows
     assert "masked.store" not in rows
     for length in range(2, 80) if before else ():
-        q, k, v = (t.data for t in _kept(length))
+        q, k, v = (t.array for t in _kept(length))
         powers = np.exp(q @ k.T)
         wanted = powers / powers.sum(1, keepdims=True) @ v
         np.testing.assert_allclose(f(*_kept(length)), wanted, rtol=1e-4, atol=1e-5)

@@ -232,7 +232,7 @@ def test_distributions(name, functions, args, argnums):
             return traced[-1]
 
         check_grads(kept, argnums, modes=["rev"], order=1)(*args)
-        inside = [t.data for t in traced if isinstance(t, ag.Tensor)]
+        inside = [t.array for t in traced if isinstance(t, ag.Tensor)]
         assert onp.allclose(inside[0], theirs(*args), rtol=1e-6)
 
 

@@ -102,5 +102,5 @@ def test_a_child_begins_its_own_thread():
     aside(MIN_ASIDE_NANOSECONDS, len, ())
     child = os.fork()
     if child == 0:
-        os._exit(0 if float(W.sum()) == float(np.add.reduce(W.data)) else 1)
+        os._exit(0 if float(W.sum()) == float(np.add.reduce(W.array)) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

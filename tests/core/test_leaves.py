@@ -22,11 +22,11 @@ def test_a_layer_frozen_by_assignment_no_longer_moves():
     optimizer = optim.SGD(layer.parameters(), lr=0.1)
     _step(layer, optimizer, ag.ones((4, 3)))
     layer.weight.requires_grad = False
-    before, bias = layer.weight.data.copy(), layer.bias.data.copy()
+    before, bias = layer.weight.array.copy(), layer.bias.array.copy()
     for _ in range(2):
         _step(layer, optimizer, ag.ones((4, 3)))
-    assert np.array_equal(layer.weight.data, before)
-    assert not np.array_equal(layer.bias.data, bias)
+    assert np.array_equal(layer.weight.array, before)
+    assert not np.array_equal(layer.bias.array, bias)
 
 
 def test_a_layer_thawed_by_assignment_begins_to_move():
@@ -34,10 +34,10 @@ def test_a_layer_thawed_by_assignment_begins_to_move():
     optimizer = optim.SGD(layer.parameters(), lr=0.1)
     layer.weight.requires_grad = False
     _step(layer, optimizer, ag.ones((4, 3)))
-    before = layer.weight.data.copy()
+    before = layer.weight.array.copy()
     layer.weight.requires_grad = True
     _step(layer, optimizer, ag.ones((4, 3)))
-    assert not np.array_equal(layer.weight.data, before)
+    assert not np.array_equal(layer.weight.array, before)
 
 
 def test_read_only_numbers_follow_assignment():
@@ -72,22 +72,22 @@ def test_frozen_after_the_record_it_gets_no_gradient():
 def test_gradients_arrive_through_records_from_before_and_after_new_data():
     x = ag.tensor([1.0, 2.0], requires_grad=True)
     y = x * x
-    x.data = np.array([5.0, 7.0], np.float32)
+    x.array = np.array([5.0, 7.0], np.float32)
     z = (y * x).sum()  # old x squared times new x
     expected = np.array([2 * 1 * 5 + 1, 2 * 2 * 7 + 4], np.float32)
-    assert np.array_equal(ag.grad(z, x).data, expected)
+    assert np.array_equal(ag.grad(z, x).array, expected)
     z.backward()
-    assert np.array_equal(x.grad.data, expected)
+    assert np.array_equal(x.grad.array, expected)
 
 
 def test_new_data_of_a_computed_tensor_keeps_its_history():
     x = ag.tensor([1.0, 2.0], requires_grad=True)
     y = x.exp()
     first = y * y
-    y.data = np.array([3.0, 4.0], np.float32)
+    y.array = np.array([3.0, 4.0], np.float32)
     second = y * y
-    assert np.allclose(ag.grad(first.sum(), x).data, 2 * np.exp([2.0, 4.0]))
-    assert np.allclose(ag.grad(second.sum(), x).data, 2 * np.array([3, 4]) * np.exp([1.0, 2.0]))
+    assert np.allclose(ag.grad(first.sum(), x).array, 2 * np.exp([2.0, 4.0]))
+    assert np.allclose(ag.grad(second.sum(), x).array, 2 * np.array([3, 4]) * np.exp([1.0, 2.0]))
 
 
 def test_a_name_given_later_is_the_one_in_the_record():
@@ -100,7 +100,7 @@ def test_a_name_given_later_is_the_one_in_the_record():
 # -- every way against every use --------------------------------------------------------------
 def _on_data(change):
     def way(x):
-        x.data = change(x.data)
+        x.array = change(x.array)
 
     return way
 
@@ -158,7 +158,7 @@ WAYS = {
     "data = longer": _on_data(lambda a: np.concatenate([a, a])),
     "data = other dtype": _on_data(lambda a: a.astype(np.float64)),
     "data = 2-d": _on_data(lambda a: a.reshape(2, -1).copy()),
-    "data[...] =": lambda x: np.copyto(x.data, 6.0),
+    "data[...] =": lambda x: np.copyto(x.array, 6.0),
     "grad = None": lambda x: setattr(x, "grad", None),
     "grad = other": lambda x: setattr(x, "grad", ag.full_like(x.detach(), 5.0)),
     "zero_grad()": lambda x: x.zero_grad(),
@@ -194,18 +194,18 @@ PAIRS = [(use, "nothing") for use in USES] + list(itertools.permutations(
 def _programs(x, compiled):
     """What can be seen of a tensor: its type, values computed from it, gradients to it."""
     yield x.shape, x.dtype, x.requires_grad, x.name, x.is_leaf
-    yield None if x.grad is None else x.grad.data.copy()
+    yield None if x.grad is None else x.grad.array.copy()
     y = (x * x + x[0] * 3).sum() + x[1:].exp().sum()
-    yield y.data, y.requires_grad
+    yield y.array, y.requires_grad
     if y.requires_grad:
-        yield ag.grad(y, x).data
+        yield ag.grad(y, x).array
         x.grad = None
         y.backward()
-        yield x.grad.data.copy()
-    yield ag.grad(lambda v: (v * x).sum())(ag.ones_like(x.detach())).data
+        yield x.grad.array.copy()
+    yield ag.grad(lambda v: (v * x).sum())(ag.ones_like(x.detach())).array
     if compiled:
         z = ag.jit(lambda: x * 2)()
-        yield z.data, z.requires_grad
+        yield z.array, z.requires_grad
 
 
 def _seen(x, compiled):
@@ -242,6 +242,6 @@ def test_views_show_their_base_or_the_memory_they_looked_into(way):
         x *= 2.0
     for part in parts:
         y = (part * part).sum()
-        assert np.isclose(y.item(), (part.data**2).sum())
+        assert np.isclose(y.item(), (part.array**2).sum())
         if part.requires_grad:
             assert ag.grad(y, x, disconnected="none") is not None or not x.requires_grad

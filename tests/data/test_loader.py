@@ -64,7 +64,7 @@ def test_batches_in_order(dataset):
 
 def test_batches_in_order_are_views_that_nobody_writes_to():
     x, _ = next(iter(data.DataLoader(PAIRS, batch_size=4)))
-    assert np.shares_memory(x.data, ROWS)
+    assert np.shares_memory(x.array, ROWS)
     with pytest.raises((ValueError, RuntimeError)):
         x += 1
     assert ROWS[0, 0] == 0
@@ -278,7 +278,7 @@ def test_memory_mapped_arrays_stay_on_disk(tmp_path):
     for shuffle in (False, True):
         loader = data.DataLoader(data.TensorDataset(rows, np.arange(11)), 4, shuffle=shuffle)
         for x, y in loader:
-            assert type(x.data) is np.ndarray and (x.numpy() == ROWS[y.numpy()]).all()
+            assert type(x.array) is np.ndarray and (x.numpy() == ROWS[y.numpy()]).all()
 
 
 class Stream(data.IterableDataset):

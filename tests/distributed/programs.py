@@ -46,7 +46,7 @@ def values(dtype, shape, names):
     """Eagerly, and all of them in one compiled function."""
     x = ag.tensor(given(dtype, shape, dist.rank()))
     compiled = ag.jit(lambda x: {name: KINDS[name][0](x) for name in names})(x)
-    return {name: (KINDS[name][0](x).data, compiled[name].data) for name in names}
+    return {name: (KINDS[name][0](x).array, compiled[name].array) for name in names}
 
 
 def gradients(shape, names):

@@ -34,7 +34,7 @@ def zero(stage, compiled, sizes=(6, 5, 1, 6), again=True):
     state.load_state_dict(saved)
     run = ag.jit(step) if compiled else step
     losses += [float(run(*pair)) for pair in data[len(data) // 2:]]
-    kept = sum(t.data.nbytes for t in state.optimizer.parameters)
+    kept = sum(t.array.nbytes for t in state.optimizer.parameters)
     return losses, {k[6:]: v for k, v in state.state_dict().items() if k[:6] == "model."}, kept
 
 

@@ -13,7 +13,8 @@ from agnesi.compiler.shared import Shared
 
 MODULES = (
     agnesi.metrics, agnesi.training, agnesi.data.datasets,
-    agnesi, agnesi.backends, agnesi.cuda, agnesi.data, agnesi.distributions,
+    agnesi, agnesi.autograd, agnesi.autograd.function, agnesi.backends, agnesi.cuda, agnesi.data,
+    agnesi.distributions,
     agnesi.distributions.constraints, agnesi.distributions.transforms, agnesi.fft, agnesi.func,
     agnesi.image, agnesi.inspect, agnesi.linalg, agnesi.nn,
     agnesi.nn.functional, agnesi.nn.init, agnesi.nn.utils, agnesi.nn.utils.parametrizations,

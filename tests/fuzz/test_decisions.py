@@ -76,7 +76,7 @@ def runs(text, name, xs, compiled):
     f = ag.jit(scope["f"]) if compiled else scope["f"]
     for x in xs:
         found = ag.tree.flatten(f(ag.tensor(x)))[0]
-        yield [np.array(getattr(v, "data", v)) for v in (*found, *state.kept())], [
+        yield [np.array(getattr(v, "array", v)) for v in (*found, *state.kept())], [
             type(v) for v in found]
 
 

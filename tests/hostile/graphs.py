@@ -255,7 +255,7 @@ def run(graph: Any, chance: random.Random) -> str:
     known: dict[Any, int] = {}
     arguments = []
     try:
-        for x in (*graph.inputs, *(p for p in graph.parameters.values() if p.data is None)):
+        for x in (*graph.inputs, *(p for p in graph.parameters.values() if p.array is None)):
             shape = [known.setdefault(n, chance.choice((0, 1, 3, 4, 6))) if isinstance(n, Dim)
                      else n for n in x.shape]
             if np.prod(shape, dtype=float) > 1 << 24:

@@ -127,15 +127,15 @@ def test_t7_views_alias():
     for n in (1000, 100_000_000):
         x = np.lib.stride_tricks.as_strided(np.zeros(1), (n, 2), (0, 0))
         t = ag.from_numpy(x)
-        assert t.T[::2].shape == (1, n) and np.shares_memory(t.T[::2].data, x)
+        assert t.T[::2].shape == (1, n) and np.shares_memory(t.T[::2].array, x)
     x = np.arange(24.0).reshape(2, 3, 4)
     t = ag.from_numpy(x)
     for found, expected in [
         (t.T, x.T), (t.T[::2], x.T[::2]), (t.reshape((6, 4)), x.reshape(6, 4)),
         (t[:, ::-1, 1:], x[:, ::-1, 1:]), (t[0].flatten(), x[0].reshape(-1)),
     ]:
-        assert found.data.ctypes.data == expected.ctypes.data
-        assert found.data.strides == expected.strides and found.shape == expected.shape
+        assert found.array.ctypes.data == expected.ctypes.data
+        assert found.array.strides == expected.strides and found.shape == expected.shape
 
 
 OPERATORS = {

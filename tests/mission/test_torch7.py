@@ -68,7 +68,7 @@ def test_l6_the_listing_of_functions():
 
 def test_l7_changes_in_place_take_no_memory():
     r, t = ag.ones((300, 300)), ag.full((300, 300), 4.0)
-    memory, place = r.data, r.data.ctypes.data
+    memory, place = r.array, r.array.ctypes.data
     changes = [lambda: r.add_(1), lambda: r.mul_(t), lambda: r.exp_(), lambda: r.sqrt_(),
                lambda: r.clamp_(0.0, 2.0), lambda: r.fill_(3.0), lambda: r.copy_(t)]
     r.add_(t, alpha=0.5)
@@ -80,7 +80,7 @@ def test_l7_changes_in_place_take_no_memory():
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 100_000  # the tensor has 360000 bytes
-    assert r.data is memory and r.data.ctypes.data == place
+    assert r.array is memory and r.array.ctypes.data == place
 
 
 def test_l29_the_jacobian_tester_and_the_diagonal_of_the_hessian():

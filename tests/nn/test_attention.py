@@ -93,7 +93,7 @@ def heads(module, q, k, v, mask=None):
 @pytest.mark.parametrize("batch_first", [False, True])
 def test_multihead_attention(batch_first):
     module = nn.MultiheadAttention(8, 2, batch_first=batch_first, dtype="float64")
-    module.in_proj_bias.data[...] = draw(24)
+    module.in_proj_bias.array[...] = draw(24)
     q, k, v = draw(3, 5, 8), draw(3, 6, 8), draw(3, 6, 8)
     padding = np.zeros((3, 6), bool)
     padding[1, 4:] = True

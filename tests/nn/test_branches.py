@@ -111,7 +111,7 @@ def test_a_gate_chooses_experts() -> None:
     mixed = sum(weights[:, [i]] * e(x).numpy() for i, e in enumerate(experts))
     np.testing.assert_allclose(agree(net, x).numpy(), mixed)
     assert float(net.balance(x)) > 0.5
-    net.gate.weight.data[...] = 0
+    net.gate.weight.array[...] = 0
     np.testing.assert_allclose(nn.MixtureOfExperts.balance(net, x).numpy(), 1.5)
     with pytest.raises(ValueError, match="top_k must be between 1 and 3"):
         nn.MixtureOfExperts(experts, 3, top_k=4)
@@ -121,7 +121,7 @@ def test_chains_of_tags_are_summed_over_and_found() -> None:
     field = nn.CRF(3, dtype="float64")
     rng = np.random.default_rng(0)
     for p in field.parameters():
-        p.data[...] = rng.normal(size=p.shape)
+        p.array[...] = rng.normal(size=p.shape)
     scores, tags = rng.normal(size=(4, 2, 3)), rng.integers(0, 3, (4, 2))
     mask = np.array([[1, 1], [1, 1], [1, 1], [1, 0]], bool)
     first, last, moves = (t.numpy() for t in (

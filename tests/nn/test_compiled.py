@@ -30,8 +30,8 @@ def test_running_statistics_are_the_same_compiled():
     eager, traced = Running(), Running()
     f = ag.jit(traced)
     for x in batches(6):
-        np.testing.assert_allclose(f(x).data, eager(x).data, atol=1e-6)
-    np.testing.assert_allclose(traced.mean.data, eager.mean.data, atol=1e-6)
+        np.testing.assert_allclose(f(x).array, eager(x).array, atol=1e-6)
+    np.testing.assert_allclose(traced.mean.array, eager.mean.array, atol=1e-6)
     assert int(traced.calls) == 6
     assert len(f.specialisations) <= 3  # what keeps changing is taken at run time
 
@@ -41,21 +41,21 @@ def test_eager_calls_between_compiled_ones_are_seen():
     f = ag.jit(model)
     for i, x in enumerate(batches(6)):
         expected = eager(x)
-        np.testing.assert_allclose((model if i % 3 == 1 else f)(x).data, expected.data, atol=1e-6)
-    np.testing.assert_allclose(model.mean.data, eager.mean.data, atol=1e-6)
+        np.testing.assert_allclose((model if i % 3 == 1 else f)(x).array, expected.array, atol=1e-6)
+    np.testing.assert_allclose(model.mean.array, eager.mean.array, atol=1e-6)
 
 
 def test_modes_are_followed_both_ways():
     model = nn.Sequential(nn.Dropout(0.5))
     f = ag.jit(model)
     x = ag.ones(1000)
-    assert 0 in f(x).data
+    assert 0 in f(x).array
     model.eval()
-    assert (f(x).data == 1).all()
+    assert (f(x).array == 1).all()
     model.train()
-    assert 0 in f(x).data
+    assert 0 in f(x).array
     model.eval()
-    assert (f(x).data == 1).all()
+    assert (f(x).array == 1).all()
     assert len(f.specialisations) == 2
 
 
@@ -63,9 +63,9 @@ def test_settings_are_followed():
     drop = nn.Dropout(0.0)
     f = ag.jit(drop)
     x = ag.ones(1000)
-    assert (f(x).data == 1).all()
+    assert (f(x).array == 1).all()
     drop.p = 1.0
-    assert (f(x).data == 0).all()
+    assert (f(x).array == 0).all()
 
 
 def test_dropout_draws_the_same_numbers():
@@ -107,4 +107,4 @@ def test_convolutional_nets_compile():
         nn.LayerNorm(64), nn.Linear(64, 10),
     )
     x = ag.randn(2, 1, 8, 8)
-    np.testing.assert_allclose(ag.jit(model)(x).data, model(x).data, atol=1e-5)
+    np.testing.assert_allclose(ag.jit(model)(x).array, model(x).array, atol=1e-5)

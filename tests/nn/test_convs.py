@@ -95,10 +95,10 @@ def test_how_weights_lie_in_memory_is_not_seen():
     assert weight.shape == (32, 20, 3, 3)
     other.load_state_dict(layer.state_dict())
     np.testing.assert_array_equal(other.weight.numpy(), weight)
-    assert other.weight.data.strides == layer.weight.data.strides
+    assert other.weight.array.strides == layer.weight.array.strides
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(weight)), weight)
     x = ag.ones((1, 20, 5, 5))
-    other.weight.data = np.ascontiguousarray(weight)
+    other.weight.array = np.ascontiguousarray(weight)
     np.testing.assert_allclose(other(x).numpy(), layer(x).numpy(), rtol=1e-6)
 
 
@@ -110,8 +110,8 @@ def test_a_step_changes_weights_in_place_whatever_their_memory(momentum):
         ag.manual_seed(0)
         layer = nn.Conv2d(20, 30, 3)
         if plain:
-            layer.weight.data = np.ascontiguousarray(layer.weight.data)
-        held = layer.weight.data
+            layer.weight.array = np.ascontiguousarray(layer.weight.array)
+        held = layer.weight.array
         optimizer = ag.optim.SGD(layer.parameters(), lr=0.01, momentum=momentum)
 
         @ag.jit
@@ -124,7 +124,7 @@ def test_a_step_changes_weights_in_place_whatever_their_memory(momentum):
 
         for _ in range(3):
             step(x)
-        assert layer.weight.data is held
+        assert layer.weight.array is held
         results.append(held.copy())
     np.testing.assert_allclose(results[0], results[1], rtol=1e-4, atol=1e-6)
 

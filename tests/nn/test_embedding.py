@@ -123,7 +123,7 @@ def bags_of(table, ids, mode, padding=None, factors=None):
 @pytest.mark.parametrize("padding", [2, -5])
 def test_bags_that_are_filled_up(mode, padding):
     layer = nn.EmbeddingBag(7, 3, mode, padding_idx=padding, dtype="float64")
-    layer.weight.data[2] = 9.0
+    layer.weight.array[2] = 9.0
     ids = np.array([[1, 2, 3], [2, 2, 2], [6, 6, 2]])
     expected = bags_of(layer.weight.numpy(), ids, mode, 2)
     for f in (layer, ag.jit(layer)):
@@ -184,7 +184,7 @@ def test_vectors_that_are_used_are_made_short(kind):
     expected[used] = short[used]
     for jitted in (False, True):
         layer = nn.Embedding(7, 3, max_norm=1.5, norm_type=kind, dtype="float64")
-        layer.weight.data[...] = table
+        layer.weight.array[...] = table
         f = ag.jit(lambda ids, layer=layer: layer(ids)) if jitted else layer
         np.testing.assert_allclose(f(ag.tensor(IDS)).numpy(), short[IDS], 1e-12)
         np.testing.assert_allclose(layer.weight.numpy(), expected, 1e-12)

@@ -72,8 +72,8 @@ def test_bags_shorten_their_vectors_and_know_their_last_offset() -> None:
         bags.weight.copy_(ag.tensor([[3.0, 1.0], [0.25, 0.25], [8.0, 0.0]]))
     for f in (bags, ag.jit(lambda i, o: bags(i, o))):
         found = f(ag.tensor([0, 1, 1]), ag.tensor([0, 1, 3]))
-        np.testing.assert_allclose(found.data, [[0.75, 0.25], [0.5, 0.5]], rtol=1e-5)
-    np.testing.assert_allclose(bags.weight.data[2], [8.0, 0.0])
+        np.testing.assert_allclose(found.array, [[0.75, 0.25], [0.5, 0.5]], rtol=1e-5)
+    np.testing.assert_allclose(bags.weight.array[2], [8.0, 0.0])
 
 
 class Parts(nn.Module):
@@ -89,7 +89,7 @@ def test_entries_of_dicts_are_attributes() -> None:
     model = Parts()
     x = ag.ones((4, 2))
     assert model.parts.first is model.parts["first"]
-    np.testing.assert_allclose(ag.jit(lambda x: model(x))(x).data, model(x).data, rtol=1e-6)
+    np.testing.assert_allclose(ag.jit(lambda x: model(x))(x).array, model(x).array, rtol=1e-6)
     model.parts.last = nn.Linear(3, 5)
     assert model(x).shape == (4, 5)
     model.parts.last.weight = model.parts.last.weight

@@ -50,8 +50,8 @@ def test_linear_tells_what_differs(shapes, words):
 def test_gradients_of_weights_come_in_their_own_layout():
     layer = nn.Linear(30, 20)
     layer(ag.ones((5, 30))).sum().backward()
-    assert layer.weight.grad.data.flags.c_contiguous
-    assert layer.weight.grad.data.base is None
+    assert layer.weight.grad.array.flags.c_contiguous
+    assert layer.weight.grad.array.base is None
 
 
 def test_first_weights_are_in_pytorchs_ranges():
@@ -59,11 +59,11 @@ def test_first_weights_are_in_pytorchs_ranges():
     layer = nn.Linear(400, 300)
     bound = 1 / np.sqrt(400)
     for p in (layer.weight, layer.bias):
-        assert 0.95 * bound < np.abs(p.data).max() <= bound
-        assert abs(p.data.mean()) < bound / 10
+        assert 0.95 * bound < np.abs(p.array).max() <= bound
+        assert abs(p.array.mean()) < bound / 10
     conv = nn.Conv2d(4, 8, 5, groups=2)
     assert conv.weight.shape == (8, 2, 5, 5)
-    assert np.abs(conv.weight.data).max() <= 1 / np.sqrt(50)
+    assert np.abs(conv.weight.array).max() <= 1 / np.sqrt(50)
 
 
 def test_images_pass_through():
@@ -79,12 +79,12 @@ def test_images_pass_through():
 def test_layer_norm_is_its_formula():
     x = normal(4, 3, 5)
     layer = nn.LayerNorm((3, 5), dtype="float64")
-    layer.weight.data[...] = normal(3, 5)
-    layer.bias.data[...] = normal(3, 5)
+    layer.weight.array[...] = normal(3, 5)
+    layer.bias.array[...] = normal(3, 5)
     off = x - x.mean((1, 2), keepdims=True)
     scaled = off / np.sqrt((off**2).mean((1, 2), keepdims=True) + 1e-5)
     np.testing.assert_allclose(
-        layer(ag.tensor(x)).data, scaled * layer.weight.data + layer.bias.data
+        layer(ag.tensor(x)).array, scaled * layer.weight.array + layer.bias.array
     )
     check_op(lambda v: F.layer_norm(v, (3, 5)), [(x,)])
     with pytest.raises(ValueError, match="last axes"):
@@ -94,7 +94,7 @@ def test_layer_norm_is_its_formula():
 def test_embedding_adds_up_gradients_of_repeats():
     table = nn.Embedding(5, 2)
     table(ag.tensor([1, 3, 1])).sum().backward()
-    assert table.weight.grad.data[:, 0].tolist() == [0, 2, 0, 1, 0]
+    assert table.weight.grad.array[:, 0].tolist() == [0, 2, 0, 1, 0]
 
 
 def test_losses_agree_with_their_functions():
@@ -108,7 +108,7 @@ def test_losses_agree_with_their_functions():
 
 def test_dropout_keeps_the_mean():
     ag.manual_seed(0)
-    y = nn.Dropout(0.25)(ag.ones(100_000)).data
+    y = nn.Dropout(0.25)(ag.ones(100_000)).array
     assert abs((y == 0).mean() - 0.25) < 0.01
     assert abs(y.mean() - 1) < 0.01
     with pytest.raises(ValueError, match="p must be in"):

@@ -54,15 +54,15 @@ def test_a_shared_module_counts_once_and_is_saved_under_each_name():
 def test_state_goes_over_in_place():
     ag.manual_seed(0)
     one, two = Net(), Net()
-    memory = two.first.weight.data
+    memory = two.first.weight.array
     x = ag.ones((2, 3))
-    assert not np.array_equal(one(x).data, two(x).data)
+    assert not np.array_equal(one(x).array, two(x).array)
     saved = one.state_dict()
     two.load_state_dict(saved)
-    assert two.first.weight.data is memory
-    np.testing.assert_array_equal(one(x).data, two(x).data)
-    one.first.bias.data[...] = 7
-    assert (saved["first.bias"].data != 7).all()  # the state is a copy
+    assert two.first.weight.array is memory
+    np.testing.assert_array_equal(one(x).array, two(x).array)
+    one.first.bias.array[...] = 7
+    assert (saved["first.bias"].array != 7).all()  # the state is a copy
 
 
 def test_state_that_does_not_fit_changes_nothing():
@@ -75,9 +75,9 @@ def test_state_that_does_not_fit_changes_nothing():
     with pytest.raises(ValueError, match=r"heads.a.weight has shape \(1, 4\).*\(2, 4\)"):
         model.load_state_dict(wrong)
     for name, t in model.state_dict().items():
-        np.testing.assert_array_equal(t.data, before[name].data)
+        np.testing.assert_array_equal(t.array, before[name].array)
     model.load_state_dict({"scale": np.full(4, 3.0), "more": 1}, strict=False)
-    assert (model.scale.data == 3).all()
+    assert (model.scale.array == 3).all()
 
 
 def test_compiled_functions_see_loaded_state():
@@ -94,9 +94,9 @@ def test_copies_and_pickles_are_independent():
     model = Net()
     x = ag.ones((2, 3))
     for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model.eval()))):
-        np.testing.assert_array_equal(model(x).data, other(x).data)
-        other.scale.data[...] = 0
-        assert (model.scale.data == 1).all()
+        np.testing.assert_array_equal(model(x).array, other(x).array)
+        other.scale.array[...] = 0
+        assert (model.scale.array == 1).all()
     assert not pickle.loads(pickle.dumps(model)).training
 
 
@@ -171,14 +171,14 @@ def test_an_activation_that_is_kept_does_not_belong_to_the_module(around):
     assert len(list(net.parameters())) == 2
     for copied in (copy.copy(net), copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
         assert _names(copied) == EXPECTED
-        assert np.array_equal(copied.cache.data, net.cache.data)
+        assert np.array_equal(copied.cache.array, net.cache.array)
 
 
 def test_an_activation_that_is_kept_by_compiled_code_does_not_belong_to_the_module():
     net = _Caching()
     net(ag.ones(3))
     value = ag.jit(net)(2 * ag.ones(3))
-    assert np.isclose(value.item(), net.cache.data.sum())
+    assert np.isclose(value.item(), net.cache.array.sum())
     assert _names(net) == EXPECTED
     optimizer = optim.SGD(net.parameters(), lr=0.1)
 
@@ -249,7 +249,7 @@ def test_parameters_under_a_transformation_are_found():
         return sum((p**2).sum() for p in net.parameters())
 
     found = ag.grad(penalty)(net)
-    assert np.allclose(found["layer.weight"].data, 2 * net.layer.weight.data)
+    assert np.allclose(found["layer.weight"].array, 2 * net.layer.weight.array)
     fast = net.with_parameters({"layer.bias": net.layer.bias * 2})
     assert _names(fast)[0] == EXPECTED[0]
 
@@ -286,7 +286,7 @@ def test_a_state_of_which_one_entry_does_not_fit_changes_nothing(bad):
 
 def test_a_state_for_read_only_memory_changes_nothing():
     net = nn.Linear(2, 2)
-    net.bias.data.flags.writeable = False
+    net.bias.array.flags.writeable = False
     before = net.weight.tolist()
     with pytest.raises(ValueError, match="bias lies in read-only memory"):
         net.load_state_dict({k: v + 1 for k, v in net.state_dict().items()})

@@ -120,7 +120,7 @@ def test_what_a_layer_is_may_change() -> None:
     agree()
     net[1] = nn.Sigmoid()
     agree()
-    net[0].weight.data[...] = 3
+    net[0].weight.array[...] = 3
     agree()
     net[0].weight.requires_grad_(False)
     agree()

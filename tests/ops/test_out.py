@@ -201,25 +201,25 @@ def test_out_takes_what_would_have_been_returned(name):
     args = arguments(name if name in ARGUMENTS else name.rpartition(".")[2])
     expected = seeded(function, *args)
     out = ag.zeros_like(expected) + ag.ones((), expected.dtype)
-    memory = out.data
-    assert seeded(function, *args, out=out) is out and out.data is memory
+    memory = out.array
+    assert seeded(function, *args, out=out) is out and out.array is memory
     assert out.dtype == expected.dtype
     if not name.endswith(("empty", "empty_like")):
-        np.testing.assert_array_equal(memory, expected.data)
+        np.testing.assert_array_equal(memory, expected.array)
 
 
 @pytest.mark.parametrize("name", ["add", "exp", "where", "clip", "sum", "matmul", "cumsum", "sort"])
 def test_out_of_another_layout_or_dtype(name):
     function, args = FUNCTIONS[f"ag.{name}"], arguments(name)
-    expected = function(*args).data
+    expected = function(*args).array
     base = np.full((*(2 * n for n in expected.shape),), 9.0)
     strided = ag.from_numpy(base[(..., *(slice(None, None, -2) for _ in expected.shape))])
     function(*args, out=strided)
-    np.testing.assert_array_equal(strided.data, expected)
+    np.testing.assert_array_equal(strided.array, expected)
     assert (base == 9).sum() >= base.size - expected.size
     single = ag.zeros(expected.shape, "float32")
     assert function(*args, out=single).dtype == ag.float32
-    np.testing.assert_array_equal(single.data, expected.astype("float32"))
+    np.testing.assert_array_equal(single.array, expected.astype("float32"))
 
 
 def test_out_may_lie_over_the_operands():
@@ -258,7 +258,7 @@ def test_gradients_pass_through_out():
         y = ag.zeros(2)
         direct, through = function(x), function(x, out=y)
         (wanted,), (found,) = (ag.grad((v * v).sum(), [x]) for v in (direct, through))
-        np.testing.assert_allclose(found.data, wanted.data)
+        np.testing.assert_allclose(found.array, wanted.array)
     y = ag.exp(x)
     z = (y * y).sum()
     with ag.no_grad():
@@ -276,9 +276,9 @@ def test_out_in_compiled_functions_and_graphs():
 
     x, y = ag.copy(SQUARE), ag.zeros((3, 3), "float64")
     total = step(x, y)
-    np.testing.assert_allclose(y.data, np.exp(MATRIX))
-    np.testing.assert_allclose(x.data, MATRIX @ MATRIX)
-    np.testing.assert_allclose(total.data, np.exp(MATRIX).sum(0))
+    np.testing.assert_allclose(y.array, np.exp(MATRIX))
+    np.testing.assert_allclose(x.array, MATRIX @ MATRIX)
+    np.testing.assert_allclose(total.array, np.exp(MATRIX).sum(0))
     a = ag.symbolic.matrix("a")
     b = ag.zeros_like(a)
     ag.exp(a, out=b)
@@ -294,7 +294,7 @@ def _ufunc_rows() -> list[str]:
 def test_a_thousand_calls_take_no_memory(name):
     function = getattr(ag, name)
     args = [
-        ag.tensor(np.resize(a.data, (512, 512))) if isinstance(a, ag.Tensor) else a
+        ag.tensor(np.resize(a.array, (512, 512))) if isinstance(a, ag.Tensor) else a
         for a in arguments(name)
     ]
     out = ag.empty_like(function(*args))

@@ -50,7 +50,7 @@ def test_compiled_functions_agree(part: int) -> None:
         eager = run(samples)
     for name, compiled, expected in zip(names, ag.jit(run)(samples), eager, strict=True):
         for one, other in zip(compiled, expected, strict=True):
-            close(one.data, other.data, f"compiled {name}")
+            close(one.array, other.array, f"compiled {name}")
 
 
 # -- lowering -----------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def test_lowering_agrees_with_evaluation(name: str) -> None:
                 continue
             if node.op is None:
                 tensor = live_tensor(node)
-                known[node] = tensor.data if tensor is not None else constant_value(node)
+                known[node] = tensor.array if tensor is not None else constant_value(node)
                 continue
             if isinstance(node.op, Item):
                 known[node] = known[node.inputs[0]][node.op.index]

@@ -216,7 +216,7 @@ def test_steps_are_those_of_the_formula(kind: str) -> None:
         np.testing.assert_allclose(native.numpy(), expected, rtol=1e-9, atol=1e-12)
         if t == STEPS // 2:  # go on from what was saved
             other, again, step = started(make)
-            other.data[...] = w.data
+            other.array[...] = w.array
             again.load_state_dict(tool.state_dict())
             w, tool = other, again
     assert len(fast.specialisations) == 1

@@ -37,7 +37,7 @@ def problem(make, seed=0, batch=8):
 
 def close(one, two, tolerance=2e-5):
     for a, b in zip(one.parameters(), two.parameters(), strict=True):
-        np.testing.assert_allclose(a.data, b.data, atol=tolerance)
+        np.testing.assert_allclose(a.array, b.array, atol=tolerance)
 
 
 @pytest.mark.share(4)
@@ -99,7 +99,7 @@ def test_formulas(kind):
     for g in gradients:
         w.grad = ag.tensor(g)
         tool.step()
-    np.testing.assert_allclose(w.data, reference(kind, start, gradients), rtol=1e-12)
+    np.testing.assert_allclose(w.array, reference(kind, start, gradients), rtol=1e-12)
 
 
 def test_parameters_keep_their_dtype_under_compiled_hyper_parameters():
@@ -114,7 +114,7 @@ def test_parameters_keep_their_dtype_under_compiled_hyper_parameters():
 
     step()
     assert w.dtype == np.float16
-    np.testing.assert_allclose(w.data, 0.9, atol=1e-3)
+    np.testing.assert_allclose(w.array, 0.9, atol=1e-3)
 
 
 def test_parameters_without_gradient_stay():
@@ -122,7 +122,7 @@ def test_parameters_without_gradient_stay():
     tool = optim.Adam([used, unused])
     (used * 2).sum().backward()
     tool.step()
-    assert (unused.data == 1).all() and (used.data != 1).all()
+    assert (unused.array == 1).all() and (used.array != 1).all()
 
 
 def test_hyper_parameters_are_floats():
@@ -203,7 +203,7 @@ def test_consumed_gradients_say_so_and_kept_ones_are_there():
     kept, _, step = problem(KINDS["sgd"])
     ag.jit(step, keep_grads=True)()
     for a, b in zip(eager.parameters(), kept.parameters(), strict=True):
-        np.testing.assert_allclose(a.grad.data, b.grad.data, atol=1e-6)
+        np.testing.assert_allclose(a.grad.array, b.grad.array, atol=1e-6)
 
 
 def test_gradients_that_nobody_used_are_set():

@@ -113,5 +113,5 @@ def graphs() -> Iterator[tuple[str, Declared]]:
                 found = declared(case, sizes=sizes)
             except (TypeError, ValueError, RuntimeError):
                 continue  # it wants values
-            if any(y.data is None for y in found[1]):
+            if any(y.array is None for y in found[1]):
                 yield f"{name}, {'known' if sizes else 'open'} sizes", found

@@ -43,7 +43,7 @@ class Training:
 
     def bits(self):
         return [
-            np.asarray(getattr(v, "data", v)).tobytes()
+            np.asarray(getattr(v, "array", v)).tobytes()
             for part in self.parts.values()
             for v in part.state_dict().values()
         ]
@@ -165,7 +165,7 @@ def test_all_parts_load_or_none(tmp_path):
 
     def bits(parts):
         return [
-            np.asarray(getattr(v, "data", v)).tobytes()
+            np.asarray(getattr(v, "array", v)).tobytes()
             for p in parts.values()
             if not isinstance(p, Refusing)
             for v in p.state_dict().values()
@@ -185,7 +185,7 @@ def test_every_flipped_bit_is_found(tmp_path):
     weight = nn.ParameterDict({"w": ag.tensor([1.0, 2.0])})
     saving.save_checkpoint(path, model=weight, epoch=1)
     whole = path.read_bytes()
-    weight["w"].data[:] = 5
+    weight["w"].array[:] = 5
     rng = np.random.default_rng(0)
     for at in [*range(len(whole)), *rng.integers(0, len(whole), 64)]:
         damaged = bytearray(whole)
@@ -259,7 +259,7 @@ def test_a_kill_at_any_call_leaves_a_whole_checkpoint(tmp_path):
     net = nn.ParameterDict({"w": ag.zeros(3)})
     keeper.save(1, model=net)
     keeper.save(2, model=net)
-    net["w"].data[:] = 3
+    net["w"].array[:] = 3
     event, ends = 0, set()
     while dying_at(event, lambda: keeper.save(3, model=net)):
         found = nn.ParameterDict({"w": ag.ones(3)})

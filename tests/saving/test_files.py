@@ -46,7 +46,7 @@ def entry(dtype="F32", shape=(2,), offsets=(0, 8)):
 
 
 def bits(t):
-    return t.dtype, t.shape, np.asarray(t.data).tobytes()
+    return t.dtype, t.shape, np.asarray(t.array).tobytes()
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
@@ -156,7 +156,7 @@ def test_tensors_are_read_straight_into_modules(tmp_path):
 def test_saving_and_loading_take_the_memory_of_one_tensor(tmp_path):
     nbytes = 1 << 22
     net = nn.ModuleList([nn.Linear(1024, 1024, bias=False) for _ in range(4)])
-    net[0].weight.data = np.asfortranarray(net[0].weight.data)
+    net[0].weight.array = np.asfortranarray(net[0].weight.array)
     tracemalloc.start()
     try:
         saving.save_file(net.state_dict(copy=False), tmp_path / "net")

@@ -100,9 +100,9 @@ def call_of(name: str, f: Callable[..., Any]) -> Call | None:
 def copied(x: Any) -> Any:
     """Arguments with doubles in memory of their own."""
     if isinstance(x, ag.Tensor):
-        if x.data is None:
+        if x.array is None:
             raise ValueError("a symbol has no value")
-        return ag.tensor(_wide(x.data))
+        return ag.tensor(_wide(x.array))
     if isinstance(x, np.ndarray):
         return _wide(x)
     if hasattr(x, "with_data"):
@@ -133,9 +133,9 @@ def operands(f: Callable[..., Any], call: Call) -> list[tuple[Path, np.ndarray]]
 def _inside(x: Any) -> Iterator[tuple[Path, np.ndarray]]:
     if isinstance(x, ag.Tensor | np.ndarray | np.floating):
         if dtypes.is_inexact(x.dtype):
-            yield (), np.asarray(x.data if isinstance(x, ag.Tensor) else x)
+            yield (), np.asarray(x.array if isinstance(x, ag.Tensor) else x)
     elif hasattr(x, "with_data"):
-        yield ("data",), np.asarray(x.data.data)
+        yield ("data",), np.asarray(x.data.array)
     elif _is_numbers(x):
         yield (), np.asarray(x, np.complex128 if np.iscomplexobj(x) else np.float64)
     elif isinstance(x, dict):

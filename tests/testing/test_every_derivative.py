@@ -82,7 +82,7 @@ class Case:
 
     def values(self, xs: Arrays) -> Arrays:
         with ag.no_grad():
-            return [np.array(t.data) for t in self(*map(ag.tensor, xs))]
+            return [np.array(t.array) for t in self(*map(ag.tensor, xs))]
 
 
 def accepted(f: Callable[..., Any], call: Call) -> list[tuple[Path, np.ndarray]]:
@@ -190,7 +190,7 @@ class Derivatives:
     def second(self, tensors: list[ag.Tensor]) -> list[str]:
         """The same for the gradient."""
         def values(xs: Arrays) -> Arrays:
-            return [np.array(t.data) for t in self.pulled(*map(ag.tensor, xs))]
+            return [np.array(t.array) for t in self.pulled(*map(ag.tensor, xs))]
 
         ds, weights = (draws(self.xs, seed, self.symmetric) for seed in (3, 4))
         expected = difference(values, self.xs, ds, weights)
@@ -275,7 +275,7 @@ def test_all_functions_have_calls():
 
 
 def constant_when_traced(x: ag.Tensor) -> ag.Tensor:
-    return x * (2.0 if x.data is None else x)
+    return x * (2.0 if x.array is None else x)
 
 
 PLANTED = {

@@ -181,13 +181,13 @@ def test_the_rate_finder_changes_nothing():
     generator = ag.random.default_generator()
     ours.fit((X, Y), epochs=1)
     before = [
-        np.asarray(getattr(v, "data", v)).tobytes()
+        np.asarray(getattr(v, "array", v)).tobytes()
         for part in (ours.model, ours.optimizer, generator)
         for v in part.state_dict().values()
     ]
     found = training.find_lr(ours, (X, Y), low=1e-4, high=1e4, steps=60, batch_size=12)
     after = [
-        np.asarray(getattr(v, "data", v)).tobytes()
+        np.asarray(getattr(v, "array", v)).tobytes()
         for part in (ours.model, ours.optimizer, generator)
         for v in part.state_dict().values()
     ]

@@ -122,7 +122,7 @@ class BodyTrace:
     # -- what a trace is asked ----------------------------------------------------------------
     def node_of(self, x: Tensor) -> Node:
         """The node of a tensor's present value."""
-        if x.data is not None:
+        if x.array is not None:
             found = self.captures.get(id(x))
             if found is not None:
                 return found.now
@@ -170,7 +170,7 @@ class BodyTrace:
 
     def _is_born(self, x: Tensor) -> bool:
         """Return whether a tensor is one of the body's own."""
-        return x.data is None and id(x) not in self.restored and self.is_own(x.node)  # type: ignore
+        return x.array is None and id(x) not in self.restored and self.is_own(x.node)  # type: ignore
 
     def _is_computed(self, x: Tensor) -> bool:
         """Return whether a tensor with a value has a record, here or around, which goes on."""
@@ -186,7 +186,7 @@ class BodyTrace:
         found = self.captures.get(key)
         if found is None:
             inner = stand_in(like.shape, like.dtype, like.weak, like.name, user_where(2)).node
-            if outer.data is not None and outer.requires_grad and not self._is_computed(outer):
+            if outer.array is not None and outer.requires_grad and not self._is_computed(outer):
                 inner.handle = lambda: outer  # type: ignore[union-attr] # for backward()
             found = self.captures[key] = Capture(key, outer, inner)  # type: ignore[arg-type]
         return found.inner
@@ -195,11 +195,11 @@ class BodyTrace:
         """Return whether a concrete tensor is asked for without those that it looks into."""
         view: Any = x._view
         known = id(view.base) in self.captures or id(view.base) in self.inner
-        return known or view.base.data is None or (x.requires_grad and is_leaf(x))
+        return known or view.base.array is None or (x.requires_grad and is_leaf(x))
 
     def _lifted(self, x: Tensor) -> Node:
         """A concrete tensor's first use."""
-        data: Any = x.data
+        data: Any = x.array
         if x._view is not None and not (x.requires_grad and is_leaf(x)):
             node = looking(x, self.node_of(x._view.base))
         else:
@@ -214,7 +214,7 @@ class BodyTrace:
         """Let a tensor stand for another value from now on."""
         if x._view is not None:
             self.looked.append(x)
-        if x.data is not None:
+        if x.array is not None:
             self._rebind_concrete(x, node, recorded)
             return
         outside = id(x) in self.restored or not self.is_own(x.node)  # type: ignore[arg-type]

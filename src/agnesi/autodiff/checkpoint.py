@@ -109,7 +109,7 @@ def _checkpointed(function: Callable[..., Any], args: Any, keywords: Any) -> Any
     leaves, tree = flatten((args, keywords))
     if not STATE.recording:
         return function(*args, **keywords)
-    if is_tracing() or any(isinstance(v, Tensor) and v.data is None for v in leaves):
+    if is_tracing() or any(isinstance(v, Tensor) and v.array is None for v in leaves):
         since = next_serial()
         outputs, shape = flatten(function(*args, **keywords))
         tensors = [v for v in outputs if isinstance(v, Tensor)]
@@ -199,8 +199,8 @@ class Rerun(Op):
             outputs, shape = flatten(self._call(fresh))
         places = [i for i, v in enumerate(outputs) if isinstance(v, Tensor) and v.requires_grad]
         outer, read = _around([current(outputs[i]) for i in places], ends, since)
-        memory = [x.data for x in self.given]
-        results = [_apart(outputs[i].data, memory) for i in places]
+        memory = [x.array for x in self.given]
+        results = [_apart(outputs[i].array, memory) for i in places]
         for i, result in zip(places, results, strict=True):
             outputs[i] = result
         del fresh, ends
@@ -314,8 +314,8 @@ class _Changes:
     def __call__(self, x: Tensor) -> None:
         x = _root(x)
         known = self.old.get(id(x))
-        if x.data is not None and (known is None or known[0]() is not x):
-            self.old[id(x)] = weakref.ref(x), x.data.copy()
+        if x.array is not None and (known is None or known[0]() is not x):
+            self.old[id(x)] = weakref.ref(x), x.array.copy()
         if self.around is not None:
             self.around(x)
 
@@ -358,16 +358,16 @@ class as_before(Block):  # noqa: N801 - used as a function
                 if x is not None:
                     views = [v for ref in (x._version or [0])[1:] if (v := ref()) is not None]
                     self._swapped += [
-                        (t, t.data, t._version, t._view, t.node, t.requires_grad)
+                        (t, t.array, t._version, t._view, t.node, t.requires_grad)
                         for t in (x, *views)
                     ]
-                    x.data, x._version = old.copy(), None
+                    x.array, x._version = old.copy(), None
                     _look_again(x, views)
 
     def end(self) -> None:
         while self._swapped:
             x, data, version, view, node, requires_grad = self._swapped[-1]
-            x.data, x._version, x._view = data, version, view
+            x.array, x._version, x._view = data, version, view
             x.node, x.requires_grad = node, requires_grad
             self._swapped.pop()
 
@@ -376,7 +376,7 @@ def _look_again(x: Tensor, views: Sequence[Tensor]) -> None:
     """Let views look into the memory that a tensor has now, those that others look into first."""
     for v in views:
         view = v._view
-        v.data = view.op.perform(view.base.data)
+        v.array = view.op.perform(view.base.array)
         share(v, view.op, view.base)
     for t in (x, *views):
         if not t.requires_grad:

@@ -176,7 +176,7 @@ class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
             return self._placed(parts, inputs, rebuild)
 
         kept = [saved[i] for i in places]
-        op = _Pullback(self._name, pullback, len(inputs), len(ys))
+        op = Pullback(self._name, pullback, len(inputs), len(ys))
         return shape.build(applied(op, *inputs, *ys, *kept))
 
     def _ruled(self, given: Sequence[Any]) -> tuple[Any, Any]:
@@ -201,7 +201,7 @@ class custom_vjp(_Custom):  # noqa: N801 - used as a decorator
             parts = self._backward(*fixed, residuals, shape.build(gs))  # type: ignore[misc]
             return self._placed(parts, inputs, rebuild)
 
-        op = _Pullback(self._name, pullback, len(inputs), len(ys))
+        op = Pullback(self._name, pullback, len(inputs), len(ys))
         return shape.build(applied(op, *inputs, *ys, *inputs))
 
     @property
@@ -247,17 +247,24 @@ class _Place:
         self.number = number
 
 
-class _Pullback(Op):
-    """Results of a function, with a pullback.  Operands: arguments, results, residuals."""
+class Pullback(Op):
+    """Results of a function, with a pullback.  Operands: arguments, results, residuals.
+
+    ``own`` are places of residuals that are results themselves, whose derivative is this one, and
+    the places of those.  Unless ``filled``, the pullback gets None where there is no cotangent.
+    """
 
     #: What compiled code depends on, which knows nothing of derivatives.
     _fields = ("arguments", "outputs")
 
-    def __init__(self, name: str, pullback: Function, arguments: int, results: int) -> None:
+    def __init__(self, name: str, pullback: Function, arguments: int, results: int,
+                 own: tuple[tuple[int, int], ...] = (), filled: bool = True) -> None:
         self.name = name  # type: ignore[misc]
         self.pullback = pullback
         self.arguments = arguments
         self.outputs = results  # type: ignore[misc]
+        self.own, self.filled = own, filled
+        self.keep_output = bool(own)  # type: ignore[misc]
 
     def label(self) -> str:
         return f"custom_vjp[{self.name}]"
@@ -281,8 +288,11 @@ class _Pullback(Op):
 
     def vjp(self, g: Any, y: Any, *xs: Tensor) -> tuple[Any, ...]:
         gs = list(g) if self.outputs > 1 else [g]
-        gs = [zeros_like(x) if c is None else c for c, x in zip(gs, xs[self._own], strict=True)]
-        kept = xs[self.arguments + self.outputs:]
+        if self.filled:
+            gs = [zeros_like(x) if c is None else c for c, x in zip(gs, xs[self._own], strict=True)]
+        kept, ys = list(xs[self.arguments + self.outputs:]), y if self.outputs > 1 else (y,)
+        for place, result in self.own:
+            kept[place] = ys[result]
         found = self.pullback(kept, gs)
         return (*found, *(None,) * (len(xs) - len(found)))
 
@@ -299,7 +309,8 @@ class _Pullback(Op):
 
         full = [x if r else broadcast_to(x, (length, *x.shape))
                 for x, r in zip(xs, rows, strict=True)]
-        found = applied(_Pullback(self.name, pullback, self.arguments, self.outputs), *full)
+        op = Pullback(self.name, pullback, self.arguments, self.outputs, self.own)
+        found = applied(op, *full)
         return found if self.outputs > 1 else found[0]
 
 

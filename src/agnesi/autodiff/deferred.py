@@ -183,12 +183,12 @@ class Deferred(Op):
         if not self._is_settled(xs):
             return None
         body, captured = self._body(xs)
-        found = body(*xs, *(constant(t.data, t.dtype) for t in captured))
+        found = body(*xs, *(constant(t.array, t.dtype) for t in captured))
         return tuple(found) if len(found) > 1 else found[0]
 
     def perform(self, *xs: np.ndarray) -> Any:
         body, captured = self._body(xs)
-        values = tuple(np.array(v) for v in body.run([*xs, *(t.data for t in captured)]))
+        values = tuple(np.array(v) for v in body.run([*xs, *(t.array for t in captured)]))
         return values if len(values) > 1 else values[0]
 
     def resolve(self, known: Any) -> Op:

@@ -169,7 +169,7 @@ def Lop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
 
 def _recording_of(f: Any) -> switched:
     """Derivatives of symbolic results can be differentiated again; those of values are values."""
-    return switched(recording=STATE.recording and any(y.data is None for y in _listed(f)))
+    return switched(recording=STATE.recording and any(y.array is None for y in _listed(f)))
 
 
 def _or_zeros(found: Mapping[Node, Tensor], nodes: Sequence[Node], like: Any) -> list[Tensor]:

@@ -23,7 +23,7 @@ _MIN_OPERATIONS = 16
 def slope(y: Tensor, nodes: Iterable[Node]) -> dict[Node, Tensor] | None:
     """The derivative of a symbolic ``y``, by node; None where reverse mode is to find it."""
     root, sources = current(y), list(nodes)
-    if y.data is not None or len(sources) > 1 or not sources:
+    if y.array is not None or len(sources) > 1 or not sources:
         return None
     (x,) = sources
     between = toposort([root], lambda n: n is x or not n.requires_grad)

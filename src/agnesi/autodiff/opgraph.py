@@ -163,7 +163,7 @@ class OpFromGraph:
         self._single = isinstance(outputs, Tensor)
         results = [outputs] if isinstance(outputs, Tensor) else list(outputs)
         for x in inputs:
-            if x.data is not None or x.node is None or x.node.op is not None:
+            if x.array is not None or x.node is None or x.node.op is not None:
                 raise TypeError(at(f"{name}: inputs must be symbolic variables, not {typed(x)}"))
         self.inline = inline
         self.name = name

@@ -258,7 +258,7 @@ def detach(x: Tensor) -> Tensor:
         return t
     if x._version is None:
         x._version = [0]
-    t = wrap(x.data)
+    t = wrap(x.array)
     t._version = x._version
     t._name = x._name
     return t

@@ -347,7 +347,7 @@ def _owner(node: Node) -> Tensor | None:
 
 def _memory(t: Tensor) -> int:
     """Return a key of the memory that a tensor is in."""
-    data: Any = t.values().data if isinstance(t, COO) else t.data
+    data: Any = t.values().array if isinstance(t, COO) else t.array
     while isinstance(data, np.ndarray) and data.base is not None:
         data = data.base
     return id(t if data is None else data)
@@ -356,7 +356,7 @@ def _memory(t: Tensor) -> int:
 def _may_change(before: Tensor) -> bool:
     """Return whether a gradient of its own memory may be added to in place, so that it stays the
     tensor that it was, by which compiled functions know it."""
-    data = None if isinstance(before, COO) else before.data
+    data = None if isinstance(before, COO) else before.array
     return data is not None and data.flags.writeable and not before.requires_grad
 
 
@@ -364,8 +364,8 @@ def _copied(g: Tensor) -> Tensor:
     """A gradient in other memory; what it was computed from goes on, be it a leaf."""
     if g.requires_grad and current(g).op is None:
         return copy(g)
-    assert g.data is not None
-    other = wrap(g.data.copy())
+    assert g.array is not None
+    other = wrap(g.array.copy())
     other.node, other.requires_grad = g.node, g.requires_grad
     return other
 
@@ -375,15 +375,15 @@ class Apart:
     may be one tensor, the cotangent among them, or look into something else."""
 
     def __init__(self, *taken: Tensor) -> None:
-        self.taken = {id(g.data) for g in taken}
+        self.taken = {id(g.array) for g in taken}
 
     def __call__(self, g: Any) -> Any:
         if isinstance(g, COO):
             return g.with_values(self(g.values()))
-        data = g.data
+        data = g.array
         if data is None:
             return symbol(current(g)) if g._view is None else copy(g)
         if data.base is not None or not data.flags.writeable or id(data) in self.taken:
             g = _copied(g)
-        self.taken.add(id(g.data))
+        self.taken.add(id(g.array))
         return g

@@ -110,7 +110,7 @@ def grad(
     root = current(cost)
     nodes = [beginnings(x, [root]) for x in targets]
     constants = {current(x) for x in consider_constant}
-    symbolic = cost.data is None and not (is_tracing() and current_trace().of_values)
+    symbolic = cost.array is None and not (is_tracing() and current_trace().of_values)
     record = STATE.recording and (create_graph or symbolic)
     with recording(record):
         g = seed(cost, grad_outputs)
@@ -138,9 +138,9 @@ def _goes_outside(root: Node, targets: Sequence[Tensor], constants: Collection[N
         return False
     order = toposort([root], lambda n: not n.requires_grad or n in constants)
     handles = [n.handle() for n in order if n.op is None and n.requires_grad and n.handle]
-    captured = [x.node for x in handles if x.node is not None and x.data is not None]
+    captured = [x.node for x in handles if x.node is not None and x.array is not None]
     before = set(toposort([n for node in captured for n in node.inputs])) if captured else set()
-    return any(x.data is not None and x.node in before for x in targets)
+    return any(x.array is not None and x.node in before for x in targets)
 
 
 def _check_operands(cost: Any, targets: list[Any]) -> None:
@@ -379,7 +379,7 @@ class Inputs:
         recorded."""
         if not self.was_recording:
             return False
-        if any(x.requires_grad or x.data is None for x in self.originals):
+        if any(x.requires_grad or x.array is None for x in self.originals):
             return True
         ours = set(self.nodes)
         order = toposort(

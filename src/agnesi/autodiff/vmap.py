@@ -245,7 +245,7 @@ class _Call:
     def common(self, target: Tensor, value: Tensor) -> Tensor:
         """A value, the same for all examples, that is written into a tensor from outside."""
         node = target.node
-        own = target.data is None and node is not None and node.serial > self.since
+        own = target.array is None and node is not None and node.serial > self.since
         if own or current_trace() is not self.trace:
             return value
         with self._paused():
@@ -299,7 +299,7 @@ class _Call:
             if not isinstance(y, (Tensor, np.ndarray, np.generic, int, float, complex)):
                 raise TypeError(at(f"vmap: {path} must be a tensor, not {typed(y)}"))
         tensors = [as_tensor(y) for y in ends]
-        open_ = [y for y in tensors if y.data is None]
+        open_ = [y for y in tensors if y.array is None]
         found = dict(zip(map(id, open_), self.batch([graph_node(y) for y in open_]), strict=True))
         return [
             self._placed(*found.get(id(y), (y, False)), axis, path)

@@ -76,7 +76,7 @@ def _made(op: Op, types: Any) -> Callable[..., np.ndarray]:
     function = jit(lambda *xs: apply(op, *xs))
 
     def call(*arrays: np.ndarray) -> np.ndarray:
-        result: np.ndarray = function(*map(wrap, arrays)).data
+        result: np.ndarray = function(*map(wrap, arrays)).array
         return result
 
     return call

@@ -184,7 +184,7 @@ class Function(Direct, Inspectable):
         """Results as they were asked for, once variables have what changes their sizes."""
         count = self._returned
         for t, value in zip(moved, results[count:], strict=False):
-            t.data = value
+            t.array = value
             touch(t)
         if self._keys is not None:
             return dict(zip(self._keys, results, strict=False))
@@ -195,7 +195,7 @@ class Function(Direct, Inspectable):
     def _written_out(self, values: Sequence[Any]) -> Any:
         """The call as an operation of the graph around it, with gradients."""
         found = self._operation(*values, *self._told_sizes(values))
-        if self._updates and not is_tracing() and any(y.data is None for y in found):
+        if self._updates and not is_tracing() and any(y.array is None for y in found):
             raise TraceError(at(
                 f"{self.name} changes state, which a declared graph cannot do by itself: call it "
                 "with values, inside of ag.jit, or give its updates to the function around it"))
@@ -271,7 +271,7 @@ class Function(Direct, Inspectable):
     def _taken(self, i: int, value: Any) -> np.ndarray:
         """A value as compiled code takes it: in one piece, apart from what is updated."""
         array = self._inputs.checked(self._inputs.places[i], value, self.name)
-        if any(np.may_share_memory(array, t.data) for t, _ in self._updates):
+        if any(np.may_share_memory(array, t.array) for t, _ in self._updates):
             return array.copy()
         return np.require(array, requirements=["C", "A", "W"] if self._mutable[i] else ["C", "A"])
 
@@ -470,7 +470,7 @@ class Function(Direct, Inspectable):
 def _is_part_of_graph(value: Any) -> bool:
     """Return whether what is computed of a value belongs into a graph or a record."""
     return isinstance(value, Tensor) and (
-        value.data is None or (value.requires_grad and STATE.recording))
+        value.array is None or (value.requires_grad and STATE.recording))
 
 
 def _restored(state: dict[str, Any], live: list[Tensor], known: dict[Any, bytes]) -> Function:

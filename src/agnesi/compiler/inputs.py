@@ -169,7 +169,7 @@ class Inputs:
         """
         dtype, ndim = self.types[k]
         what = f"input {self.label(k)} of {owner}"
-        array = value.data if isinstance(value, Tensor) else value
+        array = value.array if isinstance(value, Tensor) else value
         if type(array) is not np.ndarray:
             array = plain(_written(array, dtype, what), what)
         if array.dtype != dtype:

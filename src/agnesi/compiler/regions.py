@@ -114,7 +114,7 @@ def _type(x: Any) -> Any:
     else.
     """
     if type(x) is Tensor:
-        data = x.data
+        data = x.array
         return None if data is None else (data.shape, data.dtype.char, x.requires_grad)
     return (type(x), x) if x is None or isinstance(x, (bool, int, float, str)) else None
 
@@ -171,7 +171,7 @@ class Region:
 
     def call(self, args: Sequence[Tensor], mode: Any) -> Any:
         """The function's results, recorded if they are to be."""
-        before = [c.outer.data.copy() for c in self.changed]
+        before = [c.outer.array.copy() for c in self.changed]
         if mode.recording:
             MODE.set(settled(False))
         try:
@@ -199,13 +199,13 @@ class Outer:
         self._take()
 
     def _take(self) -> None:
-        self._data = [t.data for t in self.tensors]
+        self._data = [t.array for t in self.tensors]
         self._flags = [t.requires_grad for t in self.tensors]
         self.bare = [wrap(a) for a in self._data]
 
     def fit(self) -> bool:
         """Return whether it has the types that it had."""
-        data = [t.data for t in self.tensors]
+        data = [t.array for t in self.tensors]
         if all(map(is_, data, self._data)):
             return [t.requires_grad for t in self.tensors] == self._flags
         before, flags = [(a.shape, a.dtype) for a in self._data], self._flags
@@ -215,7 +215,7 @@ class Outer:
 
 
 def _bare(x: Tensor) -> Tensor:
-    return wrap(x.data) if x.requires_grad else x
+    return wrap(x.array) if x.requires_grad else x
 
 
 class _Backward:

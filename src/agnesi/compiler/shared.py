@@ -106,7 +106,7 @@ class Shared(Tensor):
         numpy.ndarray
             Of the variable's dtype.
         """
-        data: Any = self.storage.data
+        data: Any = self.storage.array
         return data if borrow else data.copy()
 
     def set_value(self, value: Any, borrow: bool = False) -> None:
@@ -128,7 +128,7 @@ class Shared(Tensor):
             value = literal(value, self.dtype)
         except DTypeError as error:
             raise DTypeError(at(f"the shared variable {self.name or ''}: {error}")) from None
-        array = value.data if isinstance(value, Tensor) else np.asarray(value)
+        array = value.array if isinstance(value, Tensor) else np.asarray(value)
         if not np.can_cast(array.dtype, self.dtype, "same_kind"):
             raise DTypeError(
                 at(
@@ -144,10 +144,10 @@ class Shared(Tensor):
                 )
             )
         new = np.array(array, self.dtype, order="C", copy=None if borrow else True)
-        if new.shape == self.storage.shape and self.storage.data.flags.writeable:
-            np.copyto(self.storage.data, new)
+        if new.shape == self.storage.shape and self.storage.array.flags.writeable:
+            np.copyto(self.storage.array, new)
         else:
-            self.storage.data = new
+            self.storage.array = new
         touch(self.storage)
 
 
@@ -184,7 +184,7 @@ def shared(value: TensorLike, name: str | None = None, *, borrow: bool = False) 
     (array(0.), array(2.), array(5.))
     """
     with in_program():
-        array = value.data if isinstance(value, Tensor) else as_array(value)
+        array = value.array if isinstance(value, Tensor) else as_array(value)
     storage = wrap(np.array(array, order="C", copy=None if borrow else True))
     storage.name = name
     return variable_over(storage, (None,) * array.ndim, is_inexact(array.dtype))
@@ -209,7 +209,7 @@ def variable_of(storage: Tensor, node: Any, name: str | None, kind: Any = None) 
     """A shared variable around what holds its value."""
     t = Tensor.__new__(Shared if kind is None else kind)
     t.storage, t.node = storage, node
-    t.data = None
+    t.array = None
     t.requires_grad = node.requires_grad
     t._grad = t._view = t._version = None
     t._name = name
@@ -242,7 +242,7 @@ def storage_of(t: Any) -> Tensor:
     """Return the object that holds the value of a shared variable, or of a tensor."""
     if isinstance(t, Shared):
         return t.storage
-    if isinstance(t, Tensor) and t.data is not None:
+    if isinstance(t, Tensor) and t.array is not None:
         return t
     raise TypeError(
         at(

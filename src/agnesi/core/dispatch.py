@@ -68,7 +68,7 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
     arrays = []
     recorded = False
     for x in xs:
-        data = x.data
+        data = x.array
         if data is None:
             return symbolic(op, xs)
         arrays.append(data)
@@ -86,7 +86,7 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
     if not (data.flags.c_contiguous or op.view or op.lie is not None):
         data = data.copy()
     t = _new(Tensor)
-    t.data = data
+    t.array = data
     t.node = None
     t.requires_grad = False
     t._grad = None
@@ -102,13 +102,13 @@ def apply(op: Op, *xs: Tensor) -> Tensor:
 
 def apply_many(op: Op, *xs: Tensor) -> tuple[Tensor, ...]:
     """Like :func:`apply` for operations with several results."""
-    if MODE.get().trace is not None or any(x.data is None for x in xs):
+    if MODE.get().trace is not None or any(x.array is None for x in xs):
         if any(x._placed for x in xs):
             return LENT.execute(op, xs)
         parent = make_node(op, xs)
         return tuple(symbol(item_of(parent, i)) for i in range(op.outputs))
     try:
-        arrays = [x.data for x in xs]
+        arrays = [x.array for x in xs]
         found = aside(op.work(*arrays) if op.work else 0, op.perform, *arrays)
         results = [wrap(np.asarray(r, order="C")) for r in found]
     except EXPLAINED as error:
@@ -130,7 +130,7 @@ def _why(op: Op, xs: Any, error: Exception) -> Exception:
 # -- eager record ---------------------------------------------------------------------------
 def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
     """Note how ``t`` was computed.  Written out flat: every recorded operation passes here."""
-    data: Any = t.data
+    data: Any = t.array
     dtype = data.dtype
     if dtype.kind not in "fcV":
         return
@@ -171,7 +171,7 @@ def record(t: Tensor, op: Op, xs: tuple[Tensor, ...]) -> None:
         if counter is None:
             counter = x._version = [0]
         source = inputs[i]
-        source.value = x.data
+        source.value = x.array
         source.version = counter
     if op.keep_output:
         keep(t, node)
@@ -228,7 +228,7 @@ def _refresh(x: Tensor) -> None:
     let_go(x)
     stale = [t for t in looking_through(x) if t._view is not None
              and t._view.seen != t._version[0]]  # type: ignore[index]
-    live = [t for t in stale if t.data is not None]
+    live = [t for t in stale if t.array is not None]
     if live and MODE.get().trace is not None:
         with switched(trace=None):  # the trace's end will not tell the record outside
             for t in live:
@@ -244,7 +244,7 @@ def _look_again(x: Tensor) -> None:
     base_node = current(view.base)
     view.seen = x._version[0]  # type: ignore[index]
     told = x.requires_grad and _begins(x)
-    if x.data is not None and MODE.get().trace is None and not base_node.requires_grad:
+    if x.array is not None and MODE.get().trace is None and not base_node.requires_grad:
         x.node, x.requires_grad = None, told
         return
     shape, dtype = view.op.infer(base_node)
@@ -309,7 +309,7 @@ def _known_nodes(xs: tuple[Tensor, ...]) -> list[Node] | None:
     found = []
     for x in xs:
         node = x.node
-        if x.data is not None or x._view is not None or node is None or node.weak or (
+        if x.array is not None or x._view is not None or node is None or node.weak or (
                 x.requires_grad and not node.requires_grad):
             return None
         found.append(node)
@@ -356,14 +356,14 @@ def node_of_type(op: Op, inputs: tuple[Node, ...], types: Any, where: Any) -> No
 
 def graph_node(x: Tensor) -> Node:
     """The node of a tensor in a symbolic graph; a concrete tensor enters as a live leaf."""
-    if x.data is None or MODE.get().trace is not None or x.node is not None:
+    if x.array is None or MODE.get().trace is not None or x.node is not None:
         node = current(x)
     else:
         node = Node(
-            None, (), x.data.shape, x.data.dtype, requires_grad=x.requires_grad,
+            None, (), x.array.shape, x.array.dtype, requires_grad=x.requires_grad,
             handle=lambda: x, name=x._name,
         )
-    if MODE.get().examples is not None and x.data is not None:
+    if MODE.get().examples is not None and x.array is not None:
         MODE.get().examples.meet(node, x)
     return node
 
@@ -422,17 +422,17 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
     traced = MODE.get().trace is not None
     if target._view is not None:
         let_go(target)
-    if target.data is None and not state:
+    if target.array is None and not state:
         _refuse_declared(target)
-    if MODE.get().examples is not None and value.data is None:
+    if MODE.get().examples is not None and value.array is None:
         value = MODE.get().examples.common(target, value)
-    if not traced and target.data is not None and value.data is None:
+    if not traced and target.array is not None and value.array is None:
         raise TypeError(
             "a symbolic value cannot be written into a tensor that has a value; hold the state in "
             "ag.shared and give updates= to ag.function"
         )
     recorded = MODE.get().recording and not (checked and target.requires_grad and _begins(target))
-    if traced or target.data is None:
+    if traced or target.array is None:
         if traced and recorded and not checked:
             _refuse_leaf(target)
         node = graph_node(value)
@@ -444,18 +444,18 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
     flows = recorded and (value.requires_grad or target.requires_grad)
     if flows:
         _refuse_leaf(target)
-        source = current(value) if value.requires_grad else graph_node(wrap(value.data.copy()))
+        source = current(value) if value.requires_grad else graph_node(wrap(value.array.copy()))
         node = node_of_type(COPY, (source,), (source.shape, source.dtype), user_where(2))
         _preserve(target)
     if MODE.get().watch is not None:
         MODE.get().watch(target)
-    if value.data is not target.data:
-        if not target.data.flags.writeable:
+    if value.array is not target.array:
+        if not target.array.flags.writeable:
             raise ValueError(
                 f"{typed(target)} lies in read-only memory, as results of broadcast_to, diagonal "
                 "and sliding_window_view do, and cannot be changed in place; change a copy"
             )
-        np.copyto(target.data, value.data)
+        np.copyto(target.array, value.array)
     if flows:
         _assign_node(target, node)
         _spread(root(target))
@@ -467,8 +467,8 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
 def _preserve(target: Tensor) -> None:
     """Let the record keep the old value, which `x *= y` itself needs for its gradient."""
     node = target.node
-    if node is not None and node.value is target.data:
-        node.value = target.data.copy()  # type: ignore[union-attr]
+    if node is not None and node.value is target.array:
+        node.value = target.array.copy()  # type: ignore[union-attr]
         node.version = node.version and node.version[:1]
 
 
@@ -496,7 +496,7 @@ def _refuse_leaf(target: Tensor) -> None:
             return
         target = view.base
     traced = MODE.get().trace is not None
-    if not traced or target.data is None or target.node is None or target.node.op is None:
+    if not traced or target.array is None or target.node is None or target.node.op is None:
         raise GradientError(at(f"{typed(target)} requires grad and was not computed: it cannot be "
                                "changed in place while operations are recorded; wrap the change "
                                "in `with ag.no_grad():`"))
@@ -507,7 +507,7 @@ def _begins(x: Tensor) -> bool:
     """Return whether the gradient of a tensor begins there, for it was told to require one."""
     if MODE.get().trace is None:
         return x.node is None or x.node.op is None or x.node.op.name == "alias"
-    if x.data is None:
+    if x.array is None:
         return not x.node.requires_grad  # type: ignore[union-attr]
     if not MODE.get().trace.of_values and x.node is not None and x.node.op is not None:
         return False
@@ -518,7 +518,7 @@ def _begins(x: Tensor) -> bool:
 def touch(target: Tensor) -> int:
     """Number a change of the tensor's memory, so that older records which need the value notice."""
     counter = target._version = target._version or [0]
-    if MODE.get().trace is not None and target.data is not None:
+    if MODE.get().trace is not None and target.array is not None:
         MODE.get().trace.count(counter)  # for the call itself changes it
     counter[0] = next_serial()
     return counter[0]

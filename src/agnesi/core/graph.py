@@ -42,7 +42,7 @@ def live_tensor(node: Node) -> Tensor | None:
     A tensor around memory that cannot be written is as good as a constant.
     """
     t = node.handle() if node.handle is not None else None
-    if t is None or t.data is None or t.requires_grad or not _is_frozen(t.data):
+    if t is None or t.array is None or t.requires_grad or not _is_frozen(t.array):
         return t
     return None
 
@@ -62,7 +62,7 @@ def constant_value(node: Node) -> np.ndarray | None:
         return None
     if node.value is None and node.handle is not None:
         t = node.handle()
-        return None if t is None else t.data
+        return None if t is None else t.array
     return node.value
 
 

@@ -17,7 +17,7 @@ def integer(value: Any, name: str, least: int | None = None) -> Any:
     integer scalars of a program as the sizes that they tell."""
     if isinstance(value, Dim):
         return value
-    if getattr(value, "node", None) is not None and value.data is None:
+    if getattr(value, "node", None) is not None and value.array is None:
         return LENT.size(value, name)
     if not is_integer(value):
         raise TypeError(f"{name} must be an integer, not {typed(value)}")

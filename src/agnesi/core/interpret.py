@@ -79,7 +79,7 @@ def _uses(order: Sequence[Node], outputs: Sequence[Node]) -> dict[Node, int]:
 
 def _leaf(node: Node) -> np.ndarray:
     t = live_tensor(node)
-    value = constant_value(node) if t is None else t.data
+    value = constant_value(node) if t is None else t.array
     if value is None:
         raise MissingInputError(f"the input {node.name or 'without a name'} has no value")
     return value

@@ -1,6 +1,6 @@
 """The node of a tensor that has a value: made at first use, and anew after an assignment.
 
-``x.requires_grad = ...`` and ``x.data = ...`` write plain slots, so nobody is told; a node knows
+``x.requires_grad = ...`` and ``x.array = ...`` write plain slots, so nobody is told; a node knows
 both as they were when it was made.
 """
 
@@ -67,7 +67,7 @@ class Argument(Node):
 
 def argument(x: Tensor) -> None:
     """Let a tensor with a value be the argument of a transformation."""
-    data: Any = x.data
+    data: Any = x.array
     x.node = Argument(None, (), data.shape, data.dtype, requires_grad=True, value=data,
                       handle=weakref.ref(x), name=x._name)
 
@@ -96,14 +96,14 @@ def node_of(x: Tensor) -> Node:
     node = x.node
     if node is not None and node.requires_grad is x.requires_grad:
         value = node.value
-        if value is None or value is x.data:
+        if value is None or value is x.array:
             return node
-    return _renewed(x, node) if x.data is not None else node  # type: ignore[return-value]
+    return _renewed(x, node) if x.array is not None else node  # type: ignore[return-value]
 
 
 def _renewed(x: Tensor, old: Node | None) -> Node:
     """A node for what the tensor is now."""
-    data: Any = x.data
+    data: Any = x.array
     if old is not None and old.op is not None and x.requires_grad and old.requires_grad:
         node = Node(COPY, (old,), data.shape, data.dtype, requires_grad=True, value=data)
     elif x.requires_grad and data.dtype.kind not in "fcV":
@@ -117,7 +117,7 @@ def _renewed(x: Tensor, old: Node | None) -> Node:
 
 
 def _leaf(x: Tensor, old: Node | None) -> Node:
-    data: Any = x.data
+    data: Any = x.array
     kind = Later if old is not None and old.op is None else Node
     node = kind(None, (), data.shape, data.dtype, requires_grad=x.requires_grad,
                 value=data, handle=weakref.ref(x), name=x._name)

@@ -27,8 +27,8 @@ def laid_out(x: Tensor) -> np.ndarray | None:
     Its elements must not be touched.  Arguments lie in row-major order, and what was computed,
     unless the operation says otherwise (``Op.lie``).
     """
-    if x.data is not None:
-        return x.data
+    if x.array is not None:
+        return x.array
     view, shape = x._view, tuple(map(guess, x.shape))
     if not is_static(shape):
         return None
@@ -99,8 +99,8 @@ def _lie(op: Op, layouts: Sequence[tuple[np.dtype, Any, Any]]) -> np.ndarray | N
 def _plain(operands: Sequence[Tensor], laid: dict[int, Any]) -> bool:
     """Return whether it is known at once that tensors lie in row-major order."""
     for x in operands:
-        if x.data is not None:
-            if not x.data.flags.c_contiguous:
+        if x.array is not None:
+            if not x.array.flags.c_contiguous:
                 return False
         elif x._view is not None or id(x) in laid:
             return False
@@ -129,7 +129,7 @@ def is_row_major(x: Tensor) -> bool:
 
 def reshapes_in_place(op: Op, base: Tensor) -> bool:
     """Return whether a reshape looks into the memory of its operand, as NumPy decides it."""
-    if base._view is None and base.data is None and id(base) not in _laid():
+    if base._view is None and base.array is None and id(base) not in _laid():
         return True
     array = laid_out(base)
     shape: Any = getattr(op, "shape", base.shape)

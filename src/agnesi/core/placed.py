@@ -33,7 +33,7 @@ class PlacedTensor(Tensor):
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
-        self.data = None
+        self.array = None
         self.requires_grad = False
         self._grad = self._view = self._version = self._name = None
 
@@ -83,9 +83,9 @@ def moved(x: Tensor, device: str) -> Tensor:
         made = np.empty(x.shape, x.dtype)
         BACKENDS[place_of(x)]().copy(x.storage, made)
         return wrap(made)
-    if x.data is None:
+    if x.array is None:
         raise DeviceError(at("a symbolic tensor is on no device; move the arguments of the call"))
     backend = BACKENDS[device]()
-    storage = backend.allocate(x.data.shape, x.data.dtype)
-    backend.copy(x.data, storage)
+    storage = backend.allocate(x.array.shape, x.array.dtype)
+    backend.copy(x.array, storage)
     return PlacedTensor(storage)

@@ -35,7 +35,7 @@ def begins_program(args: Iterable[Any]) -> bool:
     for x in args:
         if isinstance(x, (list, tuple)) and x:
             x = x[0]
-        if (x.data is None and not x._placed if isinstance(x, Tensor)
+        if (x.array is None and not x._placed if isinstance(x, Tensor)
                 else isinstance(x, Dim) and is_open(x)):
             mode = MODE.get()
             if mode.trace is not None and mode.trace.of_values:

@@ -328,11 +328,11 @@ def apply_to(out: Tensor | None, op: Op, *xs: Tensor) -> Tensor:
     if out is None:
         return apply(op, *xs)
     if op.fill is not None and _plain(out, xs) and op.infer(*xs) == (out.shape, out.dtype):
-        arrays: Any = [x.data for x in xs]
+        arrays: Any = [x.array for x in xs]
         long = (
             op.work is not None and op.work(*arrays) >= MIN_ASIDE_NANOSECONDS
         )  # cannot be left when interrupted
-        if not long and op.fill(out.data, *arrays):
+        if not long and op.fill(out.array, *arrays):
             touch(out)
             return out
     return into(out, apply(op, *xs))
@@ -344,4 +344,4 @@ def _plain(out: Any, xs: tuple[Tensor, ...]) -> bool:
     mode = MODE.get()
     if not isinstance(out, Tensor) or mode.trace is not None or mode.watch is not None:
         return False
-    return all(x.data is not None and not (x.requires_grad and mode.recording) for x in (out, *xs))
+    return all(x.array is not None and not (x.requires_grad and mode.recording) for x in (out, *xs))

@@ -1,6 +1,6 @@
 """The one array type that users meet: a value, or a node of a graph, or both.
 
-A tensor is a handle: a value (``data``, an ndarray) or a ``node``, or both, with the flag
+A tensor is a handle: a value (``array``, an ndarray) or a ``node``, or both, with the flag
 ``requires_grad``, the gradient, and a name. What it views, and what looks into it, is in
 ``core/views.py``; its methods are bound by ``api/tensor/methods.py``.
 
@@ -53,12 +53,12 @@ class _Listed(type):
 class Tensor(metaclass=_Listed):
     """An n-dimensional array that can be differentiated.
 
-    A tensor holds a value (``data``, a NumPy array), or stands for a value to come (``node`` only,
+    A tensor holds a value (``array``, a NumPy array), or stands for a value to come (``node`` only,
     in symbolic programs and inside ``jit``).  Make one with :func:`agnesi.tensor`.
 
     Attributes
     ----------
-    data : numpy.ndarray or None
+    array : numpy.ndarray or None
         The value; None for a symbolic tensor.
     requires_grad : bool
         Whether operations on it are recorded so that gradients can flow to it.
@@ -86,10 +86,10 @@ class Tensor(metaclass=_Listed):
     #: Whether its elements are in the memory of a device (``core/placed.py``).
     _placed = False
     __slots__ = (
-        "__weakref__", "_grad", "_name", "_version", "_view", "data", "node", "requires_grad",
+        "__weakref__", "_grad", "_name", "_version", "_view", "array", "node", "requires_grad",
     )
 
-    data: np.ndarray | None
+    array: np.ndarray | None
     node: Node | None
     requires_grad: bool
     _grad: Any
@@ -103,13 +103,13 @@ class Tensor(metaclass=_Listed):
     @property
     def shape(self) -> Shape:
         """Sizes of the axes."""
-        data = self.data
+        data = self.array
         return data.shape if data is not None else self.node.shape  # type: ignore[union-attr]
 
     @property
     def dtype(self) -> np.dtype:
         """Type of the elements."""
-        data = self.data
+        data = self.array
         return data.dtype if data is not None else self.node.dtype  # type: ignore[union-attr]
 
     @property
@@ -120,7 +120,7 @@ class Tensor(metaclass=_Listed):
     @property
     def weak(self) -> bool:
         """Whether it came from Python scalars only and does not decide over dtypes."""
-        return self.data is None and self.node.weak  # type: ignore[union-attr]
+        return self.array is None and self.node.weak  # type: ignore[union-attr]
 
     @property
     def grad(self) -> Tensor | None:
@@ -137,7 +137,7 @@ class Tensor(metaclass=_Listed):
                     "exist outside of it; compile the step with ag.jit(keep_grads=True) to keep it"
                 )
             )
-        if self.data is None and self._grad is None:
+        if self.array is None and self._grad is None:
             return LENT.gradients(self)  # type: ignore[no-any-return]
         return self._grad
 
@@ -184,7 +184,7 @@ def _check_grad(t: Tensor, grad: Any) -> None:
 def wrap(data: np.ndarray) -> Tensor:
     """A concrete tensor around an array, without a copy and without a record."""
     t = _new(Tensor)
-    t.data = data
+    t.array = data
     t.node = None
     t.requires_grad = False
     t._grad = None
@@ -197,7 +197,7 @@ def wrap(data: np.ndarray) -> Tensor:
 def symbol(node: Node) -> Tensor:
     """A symbolic tensor that stands for a node."""
     t = _new(Tensor)
-    t.data = None
+    t.array = None
     t.node = node
     t.requires_grad = node.requires_grad
     t._grad = None
@@ -212,5 +212,5 @@ def keep(t: Tensor, node: Node) -> None:
     counter = t._version
     if counter is None:
         counter = t._version = [0]
-    node.value = t.data
+    node.value = t.array
     node.version = counter

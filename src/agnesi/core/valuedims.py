@@ -56,8 +56,8 @@ def size_of(x: Tensor, name: str = "a size", most: Any = None,
     """
     if x.shape != () or x.dtype.kind not in "iu":
         raise TypeError(f"{name} must be an integer scalar, not {typed(x)}")
-    if x.data is not None:
-        return int(x.data)
+    if x.array is not None:
+        return int(x.array)
     node: Any = x.node
     size = _of_sizes(node)
     if size is not None:
@@ -80,7 +80,7 @@ def size_of(x: Tensor, name: str = "a size", most: Any = None,
 def refusal(x: Any, name: str = "a size") -> str | None:
     """Why an integer scalar cannot be a size here, where it is another one in each step of a loop
     or for each example of ``vmap``; None where it can."""
-    if not isinstance(x, Tensor) or x.data is not None:
+    if not isinstance(x, Tensor) or x.array is not None:
         return None
     node: Any = x.node
     if _of_sizes(node) is not None:

@@ -34,11 +34,11 @@ def share(t: Tensor, op: Op, base: Tensor) -> None:
     counter = base._version
     if counter is None:
         counter = base._version = [0]
-    if base.data is not None and t.data is not None and not _alias(t.data, base.data):
+    if base.array is not None and t.array is not None and not _alias(t.array, base.array):
         return
     t._version = counter
     t._view = View(base, op, counter[0])
-    if t.data is not None:
+    if t.array is not None:
         _register(counter, t)
 
 
@@ -58,9 +58,9 @@ def _register(family: list[Any], t: Tensor) -> None:
 
 
 def let_go(x: Tensor) -> None:
-    """Forget what a tensor looks into where ``x.data = ...`` parted them."""
-    while (view := x._view) is not None and x.data is not None:
-        if view.base.data is not None and not _alias(x.data, view.base.data):
+    """Forget what a tensor looks into where ``x.array = ...`` parted them."""
+    while (view := x._view) is not None and x.array is not None:
+        if view.base.array is not None and not _alias(x.array, view.base.array):
             x._view = None
         x = view.base
 

@@ -53,7 +53,7 @@ def _collated(samples: Sequence[Any], stack: Any) -> Any:
     """A batch whose arrays ``stack`` makes of a list of arrays."""
     first = samples[0]
     if isinstance(first, Tensor):
-        return stack([t.data for t in samples])
+        return stack([t.array for t in samples])
     if isinstance(first, (np.ndarray, np.generic)):
         return stack([np.asarray(a) for a in samples])
     if isinstance(first, (bool, int, float, complex)):

@@ -161,7 +161,7 @@ class TensorDataset(Dataset):
 
 
 def _array(value: Any) -> np.ndarray:
-    found = np.asanyarray(value.data if isinstance(value, Tensor) else value)
+    found = np.asanyarray(value.array if isinstance(value, Tensor) else value)
     return found.view(np.ndarray)  # also of a memory-mapped array, whose rows are copied as others
 
 

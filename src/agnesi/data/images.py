@@ -109,7 +109,7 @@ def write_image(image: Any, path: str | os.PathLike[str]) -> None:
     ...     pass
     """
     pillow = _pillow()
-    pixels = np.asarray(image.data if isinstance(image, Tensor) else image)
+    pixels = np.asarray(image.array if isinstance(image, Tensor) else image)
     if pixels.ndim == 3 and pixels.shape[0] in (1, 3, 4):
         pixels = pixels.transpose(1, 2, 0)
         pixels = pixels[:, :, 0] if pixels.shape[2] == 1 else pixels
@@ -175,5 +175,5 @@ class ImageFolder(Dataset):
 
     def __getitem__(self, index: int) -> tuple[Tensor, int]:
         file, label = self.files[index]
-        pixels: Any = read_image(file, self.mode, self.size).data
+        pixels: Any = read_image(file, self.mode, self.size).array
         return wrap(pixels.astype(np.float32) / np.float32(255)), label

@@ -16,8 +16,8 @@ class _Pickler(pickle.Pickler):
     """Tensors travel as their arrays."""
 
     def reducer_override(self, value: Any) -> Any:
-        if type(value) is Tensor and value.data is not None:
-            return wrap, (np.ascontiguousarray(value.data),)
+        if type(value) is Tensor and value.array is not None:
+            return wrap, (np.ascontiguousarray(value.array),)
         return NotImplemented
 
 

@@ -126,7 +126,7 @@ class RandomSampler(Sampler):
 
     def order(self, generator: Generator) -> Any:
         if self.replacement:
-            return integers(0, self.count, self.num_samples, generator=generator).data
+            return integers(0, self.count, self.num_samples, generator=generator).array
         return shuffled(self.count, generator)[: self.num_samples]
 
     def __len__(self) -> int:
@@ -174,12 +174,12 @@ class WeightedRandomSampler(Sampler):
     def order(self, generator: Generator) -> Any:
         if self.replacement:
             ends = np.cumsum(self.weights)
-            draws: Any = uniform(size=self.num_samples, dtype="float64", generator=generator).data
+            draws: Any = uniform(size=self.num_samples, dtype="float64", generator=generator).array
             return np.searchsorted(ends, draws * ends[-1], side="right").clip(
                 0, len(ends) - 1)
         with np.errstate(divide="ignore"):  # the smallest of exponential times come first
             times: Any = exponential(
-                size=len(self.weights), dtype="float64", generator=generator).data
+                size=len(self.weights), dtype="float64", generator=generator).array
             return np.argsort(times / self.weights, kind="stable")[: self.num_samples]
 
     def __len__(self) -> int:
@@ -301,7 +301,7 @@ class BucketBatchSampler(Sampler):
 
 def shuffled(count: int, generator: Generator) -> np.ndarray:
     """Numbers in random order: sorted by random keys, 16 bits at a time, in linear time."""
-    keys: Any = generator.bits(count).data
+    keys: Any = generator.bits(count).array
     order = np.argsort(keys.astype(np.uint16), kind="stable")
     return order[np.argsort((keys >> 16).astype(np.uint16)[order], kind="stable")]
 

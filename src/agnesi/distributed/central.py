@@ -93,7 +93,7 @@ class ASGD(Rule):
 
     def exchange(self, local: np.ndarray, centre: np.ndarray, last: np.ndarray
                  ) -> tuple[np.ndarray, np.ndarray]:
-        moved = _moved(local, centre, last).data
+        moved = _moved(local, centre, last).array
         return moved, moved
 
 
@@ -127,7 +127,7 @@ class EASGD(Rule):
     def exchange(self, local: np.ndarray, centre: np.ndarray, last: np.ndarray
                  ) -> tuple[np.ndarray, np.ndarray]:
         mine, theirs = _drawn(local, centre, self.alpha)
-        return mine.data, theirs.data
+        return mine.array, theirs.array
 
 
 @jit
@@ -176,7 +176,7 @@ class Central:
     >>> from agnesi import distributed as dist
     >>> w = ag.tensor([4.0], requires_grad=True)
     >>> central = dist.Central([w], dist.EASGD(0.5))
-    >>> w.data[...] = 8.0
+    >>> w.array[...] = 8.0
     >>> central.sync()
     True
     >>> w, central.values()[0]
@@ -196,7 +196,7 @@ class Central:
         self._calls = 0
         group = world(group)
         compare_tensors("Central", (("", p) for p in self.parameters), group)
-        self._half = sum(p.data.nbytes for p in self.parameters)
+        self._half = sum(p.array.nbytes for p in self.parameters)
         size = _HALVES + 2 * self._half
         if group.rank == 0:
             path = memory.own_name("centre")
@@ -221,7 +221,7 @@ class Central:
     def _places(self, half: int) -> dict[np.dtype, np.ndarray]:
         place, found = _HALVES + half * self._half, {}
         for dtype in dict.fromkeys(p.dtype for p in self.parameters):
-            n = sum(p.data.nbytes for p in self.parameters if p.dtype == dtype)
+            n = sum(p.array.nbytes for p in self.parameters if p.dtype == dtype)
             found[dtype] = self._bytes[place: place + n].view(dtype)
             place += n
         return found

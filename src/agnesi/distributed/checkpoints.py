@@ -106,9 +106,9 @@ def load_sharded(path: str | os.PathLike[str], zero: Zero) -> None:
         if name not in parts[0]:
             raise FileFormatError(at(f"load_sharded: the shards in {folder} have no {name}"))
         if shape is None:
-            state[name] = np.asarray(parts[0][name].data)
+            state[name] = np.asarray(parts[0][name].array)
         else:
-            flat = np.concatenate([np.asarray(p[name].data).reshape(-1) for p in parts])
+            flat = np.concatenate([np.asarray(p[name].array).reshape(-1) for p in parts])
             state[name] = flat[: math.prod(shape)].reshape(shape)
     zero.load_state_dict(state)
 

@@ -27,7 +27,7 @@ class Flat:
         """All values of each dtype, one behind the other; in the memory of other rows, if given."""
         found: dict[np.dtype, list[np.ndarray]] = {}
         for p in self.parameters:
-            found.setdefault(p.dtype, []).append(p.data.ravel())
+            found.setdefault(p.dtype, []).append(p.array.ravel())
         return {dtype: np.concatenate(parts, out=None if out is None else out[dtype])
                 for dtype, parts in found.items()}
 
@@ -41,8 +41,8 @@ class Flat:
         found = []
         for p in self.parameters:
             start = starts[p.dtype]
-            found.append(rows[p.dtype][start: start + p.data.size].reshape(p.shape))
-            starts[p.dtype] = start + p.data.size
+            found.append(rows[p.dtype][start: start + p.array.size].reshape(p.shape))
+            starts[p.dtype] = start + p.array.size
         return found
 
     @no_grad()

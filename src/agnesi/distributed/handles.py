@@ -53,7 +53,7 @@ class SharedHandle:
     """
 
     def __init__(self, x: TensorLike) -> None:
-        value: Any = as_tensor(x).data
+        value: Any = as_tensor(x).array
         if value is None:
             raise TypeError(at("a handle needs a tensor that has a value"))
         self.shape, self.dtype = value.shape, value.dtype

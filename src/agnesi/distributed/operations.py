@@ -169,7 +169,7 @@ class Collective(Op):
 
 def issue(op: Collective, x: Tensor) -> Tensor:
     """The result of a collective, at its place in the order of all."""
-    if STATE.examples is not None and x.data is None:
+    if STATE.examples is not None and x.array is None:
         found: list[Tensor] = STATE.examples.outside(
             lambda rows, whole: [_for_all(op, rows[0], whole)], [x])
         return found[0]

@@ -144,7 +144,7 @@ class Pipeline:
 
     def _receive(self) -> Tensor:
         source = self.group.rank - 1
-        head: Any = recv(wrap(np.zeros(1 + _AXES + _NAME, np.int64)), source, self.group).data
+        head: Any = recv(wrap(np.zeros(1 + _AXES + _NAME, np.int64)), source, self.group).array
         shape = tuple(int(n) for n in head[1: 1 + head[0]])
         name = bytes(int(c) for c in head[1 + _AXES:] if c).decode()
         found = recv(wrap(np.zeros(shape, as_dtype(name))), source, self.group)

@@ -109,7 +109,7 @@ class Shares:
     def weighted(self, x: Tensor) -> Tensor:
         """Its part of the mean over all; nothing, where this process has no examples."""
         share = cast(self.share, x.dtype)
-        if not is_tracing() and float(self.share.data) > 0:
+        if not is_tracing() and float(self.share.array) > 0:
             return x * share
         return where(share > 0, x * share, cast(as_tensor(0), x.dtype))
 

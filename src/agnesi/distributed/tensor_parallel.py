@@ -51,7 +51,7 @@ class _Shared:
         if n % self.group.size:
             raise ShapeError(at(f"{name}: {n} cannot be cut in {self.group.size} equal parts"))
         room = n // self.group.size
-        part = np.array(x.data[room * self.group.rank: room * (self.group.rank + 1)])
+        part = np.array(x.array[room * self.group.rank: room * (self.group.rank + 1)])
         found = wrap(part)
         found.requires_grad = True
         return found

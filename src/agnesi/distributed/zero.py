@@ -86,7 +86,7 @@ class Zero(Shares):
         self._shapes = {name: tuple(p.shape) for name, p in self._owners.items()}
         same_state(model, found)
         self.shards: dict[str, Any] = {
-            name: wrap(_part(p.data, found)) for name, p in self._owners.items()}
+            name: wrap(_part(p.array, found)) for name, p in self._owners.items()}
         for shard in self.shards.values():
             shard.requires_grad = True
         # gradients of stage 3 are weighted while they come
@@ -99,7 +99,7 @@ class Zero(Shares):
                                 "that treats elements alone"))
         if stage == 3:
             for p in self._owners.values():
-                p.data = np.broadcast_to(np.zeros((), p.dtype), p.shape)
+                p.array = np.broadcast_to(np.zeros((), p.dtype), p.shape)
 
     def module(self) -> Module:
         """The model to be called: of stage 3 with parameters that are gathered for it.
@@ -165,12 +165,12 @@ class Zero(Shares):
         found: dict[str, np.ndarray] = {}
         with no_grad():
             for name, shard in self.shards.items():
-                found[f"model.{name}"] = np.array(self._whole(name, shard).data)
+                found[f"model.{name}"] = np.array(self._whole(name, shard).array)
             for name, t in self.model.named_buffers():
-                found[f"model.{name}"] = np.array(t.data)
+                found[f"model.{name}"] = np.array(t.array)
             for key, value in self.optimizer.state_dict().items():
                 owner = self._owner_of(key, value)
-                whole = value if owner is None else self._whole(owner, wrap(value)).data
+                whole = value if owner is None else self._whole(owner, wrap(value)).array
                 found[f"optimizer.{key}"] = np.array(whole)
         return found
 
@@ -213,8 +213,8 @@ class Zero(Shares):
         dict of str to numpy.ndarray
             With the names of :meth:`state_dict`; buffers of the model are those of this process.
         """
-        found = {f"model.{name}": shard.data for name, shard in self.shards.items()}
-        found.update((f"model.{name}", t.data) for name, t in self.model.named_buffers())
+        found = {f"model.{name}": shard.array for name, shard in self.shards.items()}
+        found.update((f"model.{name}", t.array) for name, t in self.model.named_buffers())
         found.update((f"optimizer.{k}", v) for k, v in self.optimizer.state_dict().items())
         return found
 

@@ -103,7 +103,7 @@ class Distribution:
         if constraint is None or not self._validates:
             return
         held = constraint.check(value)
-        if held.data is not None and not np.all(held.data):
+        if held.array is not None and not np.all(held.array):
             raise ValueError(at(f"{type(self).__name__}: {name} must be {constraint.told}, but "
                                 f"{typed(value)} is not everywhere"))
 

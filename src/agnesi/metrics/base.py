@@ -116,7 +116,7 @@ class Metric:
         dict of str to numpy.ndarray
             They share no memory with the metric.
         """
-        return {name: np.array(t.data) for name, t in self._tensors().items()}
+        return {name: np.array(t.array) for name, t in self._tensors().items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from what :meth:`state_dict` gave.

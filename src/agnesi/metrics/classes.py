@@ -413,7 +413,7 @@ class AUROC(Metric):
         if count > self.capacity:
             raise ValueError(at(f"AUROC: there were {count} samples, more than "
                                 f"capacity={self.capacity}"))
-        scores, targets = self.scores.data[:count], self.targets.data[:count]
+        scores, targets = self.scores.array[:count], self.targets.array[:count]
         if self.num_classes is None:
             return wrap(np.array(_area(scores, targets == 1)))
         areas = [_area(scores[:, k], targets == k) for k in range(self.num_classes)]

@@ -72,7 +72,7 @@ class Adagrad(Decaying):
         self.lr_decay, self.eps = lr_decay, eps
         self._steps = wrap(np.array(0))
         for total in self.own_slots["total"]:
-            total.data.fill(initial_accumulator_value)
+            total.array.fill(initial_accumulator_value)
 
     def begin(self) -> tuple[Any, ...]:
         """The rate of this step.
@@ -277,7 +277,7 @@ class Rprop(Decaying):
         super().__init__(parameters, lr, maximize=maximize)
         self.etas, self.step_sizes = tuple(etas), tuple(step_sizes)
         for size in self.own_slots["size"]:
-            size.data.fill(lr)
+            size.array.fill(lr)
 
     def update(self, p: Any, g: Any, *rest: Any) -> None:
         before, size = rest

@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Self, overload
 
 import numpy as np
 
-from agnesi.autodiff.recording import ALIAS
+from agnesi.autodiff.recording import ALIAS, no_grad
 from agnesi.core.dispatch import touch
 from agnesi.core.ir.node import Node
 from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor, symbol, wrap
+from agnesi.ops.base.convert import as_tensor, cast
+
+#: Numbers in the place of the cells', by cell: while Python computes new ones in a compiled step.
+_ASIDE: ContextVar[dict[int, float] | None] = ContextVar("aside", default=None)
+
+
+@contextmanager
+def aside(cells: Iterable[Tensor], numbers: Iterable[Any]) -> Iterator[dict[int, float]]:
+    """A block that reads and sets numbers of cells, by id, without the cells."""
+    found = {id(cell): float(number) for cell, number in zip(cells, numbers, strict=True)}
+    token = _ASIDE.set(found)
+    try:
+        yield found
+    finally:
+        _ASIDE.reset(token)
+
+
+def cells_of(part: Any) -> list[Tensor]:
+    """The cells of all numbers of a group of an optimizer."""
+    kind = type(part)
+    numbers = (getattr(kind, name) for name in dir(kind))
+    return [getattr(part, n.slot) for n in numbers if isinstance(n, Hyper)]
 
 
 class Hyper:
@@ -38,7 +63,8 @@ class Hyper:
             return self
         cell: Tensor = getattr(instance, self.slot)
         if not is_tracing():
-            return cell.data.item()
+            other = _ASIDE.get()
+            return cell.array.item() if other is None else other.get(id(cell), cell.array.item())
         source = current_trace().node_of(cell)
         return symbol(Node(ALIAS, (source,), (), source.dtype, weak=True, where=source.where))
 
@@ -52,22 +78,38 @@ class Hyper:
         """Set the number of one group only."""
         getattr(type(part), name)._set(part, value)
 
-    def _set(self, instance: Any, value: float) -> None:
+    def _set(self, instance: Any, value: Any) -> None:
+        cell = vars(instance).get(self.slot)
+        if isinstance(value, Tensor) and is_tracing():
+            if cell is None or self.optional:
+                raise TraceError(at(f"{self.name} decides which terms a step has: set it outside "
+                                    "of the compiled function"))
+            self._write(cell, value)
+            return
         number = np.float64(np.nan if isinstance(value, str) else value)
         if not 0 <= number < self.below:
             most = "" if self.below == np.inf else f" and less than {self.below}"
             raise ValueError(at(f"{type(instance).__name__}: {self.name} must be a number of at "
                                 f"least 0{most}, not {value!r}"))
-        cell = vars(instance).get(self.slot)
         if cell is None:
             setattr(instance, self.slot, wrap(np.array(number)))
             return
-        if is_tracing():
-            raise TraceError(at(f"set {self.name} outside of the compiled function"))
-        if self.optional and (number == 0) != (cell.data == 0):
+        if self.optional and (number == 0) != (cell.array == 0):
             raise ValueError(
-                at(f"{self.name} was {cell.data} when this {type(instance).__name__} was made, and "
-                   f"cannot become {value}: make another one")
+                at(f"{self.name} was {cell.array} when this {type(instance).__name__} was made, "
+                   f"and cannot become {value}: make another one")
             )
-        cell.data[()] = number
-        touch(cell)
+        other = _ASIDE.get()
+        if other is not None:
+            other[id(cell)] = float(number)
+        elif is_tracing():
+            self._write(cell, as_tensor(number))
+        else:
+            cell.array[()] = number
+            touch(cell)
+
+    @staticmethod
+    def _write(cell: Any, value: Tensor) -> None:
+        """Let compiled code write a cell."""
+        with no_grad():
+            cell.copy_(cast(value, cell.dtype))

@@ -151,23 +151,23 @@ class LBFGS(Optimizer):
         return self.memory.direction(g)
 
     def _vector(self) -> np.ndarray:
-        return np.concatenate([p.data.reshape(-1) for p in self.own_parameters])
+        return np.concatenate([p.array.reshape(-1) for p in self.own_parameters])
 
     def _gradient(self) -> np.ndarray:
         return np.concatenate([
-            np.zeros(p.data.size, p.dtype) if p.grad is None else dense(p.grad).data.reshape(-1)
+            np.zeros(p.array.size, p.dtype) if p.grad is None else dense(p.grad).array.reshape(-1)
             for p in self.own_parameters])
 
     @no_grad()
     def _write(self, x: np.ndarray) -> None:
         begin = 0
         for p in self.own_parameters:
-            part: Any = x[begin: begin + p.data.size]
-            p.copy_(part.reshape(p.data.shape))
-            begin += p.data.size
+            part: Any = x[begin: begin + p.array.size]
+            p.copy_(part.reshape(p.array.shape))
+            begin += p.array.size
 
     def state_dict(self, copy: bool = True) -> dict[str, np.ndarray]:
-        size = sum(p.data.size for p in self.own_parameters)
+        size = sum(p.array.size for p in self.own_parameters)
         d, t, g = (np.zeros(size), 0.0, np.zeros(size)) if self.last is None else self.last
         memory = self.memory
         return super().state_dict(copy) | {

@@ -116,7 +116,7 @@ class Optimizer:
         #: Those of the first group; parts of an optimizer have the others'.
         self.own_parameters: list[Tensor] = list(parameters)  # type: ignore[arg-type]
         for p in self.own_parameters:
-            if not isinstance(p, Tensor) or p.data is None or p.dtype.kind not in "fcV":
+            if not isinstance(p, Tensor) or p.array is None or p.dtype.kind not in "fcV":
                 raise no_parameter(name, p)
             if p.node is not None and p.node.op is not None and p.node.handle is None:
                 raise TypeError(
@@ -136,13 +136,13 @@ class Optimizer:
         }
         #: Parameters of 16 bits, with the digits that small steps need.
         self.masters = {
-            i: wrap(p.data.astype(np.float32))
+            i: wrap(p.array.astype(np.float32))
             for i, p in enumerate(self.own_parameters) if p.dtype in dtypes.HALVES
         }
         nothing: list[tuple[Tensor, ...]] = [()] * len(self.own_parameters)
         self._slots_of = list(zip(*self.own_slots.values(), strict=True)) or nothing
         self._compiled: dict[tuple[int, ...], Jit] = {}
-        large = any(p.data.size >= COMPILED_FROM for p in self.own_parameters)
+        large = any(p.array.size >= COMPILED_FROM for p in self.own_parameters)
         self._waiting = 0 if large else WAITING
         #: Called by each step before parameters change, such as by what replaces their gradients.
         self.before_update: list[Callable[[], None]] = []
@@ -419,7 +419,7 @@ class Optimizer:
         >>> ag.optim.SGD([w], lr=0.1, momentum=0.9).state_dict()["momentum.0"]
         array([0., 0.], dtype=float32)
         """
-        return {name: np.array(t.data, copy=copy or None) for name, _, _, t in self._of_all()}
+        return {name: np.array(t.array, copy=copy or None) for name, _, _, t in self._of_all()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what :meth:`state_dict` gave, in place.

@@ -127,7 +127,7 @@ def compiled(written: Any) -> Pattern:
     if not isinstance(written, Tensor):
         return Pattern(value=written)
     if written.node is None:
-        return Pattern(value=_number(written.data))
+        return Pattern(value=_number(written.array))
     return _compiled(written.node)
 
 
@@ -140,7 +140,7 @@ def _compiled(node: Node) -> Pattern:
     if node.op is None:
         value = constant_value(node)
         if value is None and node.handle is not None:
-            value = node.handle().data
+            value = node.handle().array
         return Pattern(value=_number(value))
     args = tuple(_compiled(n) for n in node.inputs)
     commutes = "commutative" in node.op.traits and len(args) == 2 and args[0] is not args[1]

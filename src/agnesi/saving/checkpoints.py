@@ -220,7 +220,7 @@ def _small(mine: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _data(value: Any) -> Any:
-    return value.data if isinstance(value, Tensor) else value
+    return value.array if isinstance(value, Tensor) else value
 
 
 def _compare(part: str, mine: Mapping[str, Any], state: Any) -> None:

@@ -95,7 +95,7 @@ def save_file(tensors: Mapping[str, Any], path: Path_,
 
 
 def _array(name: str, value: Any) -> np.ndarray:
-    data = value.data if isinstance(value, Tensor) else np.asarray(value)
+    data = value.array if isinstance(value, Tensor) else np.asarray(value)
     if data is None:
         raise TypeError(at(f"save_file: {name!r} has no value: save outside of compiled and "
                            "symbolic functions"))

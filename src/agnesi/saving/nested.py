@@ -40,7 +40,7 @@ def taken_apart(value: Any, path: str, tensors: dict[str, Any]) -> Any:
 
 def _kept(value: Any, path: str, tensors: dict[str, Any]) -> str | list[str]:
     """Keep a tensor under a free name."""
-    array = np.asarray(value.data if isinstance(value, Tensor) else value)
+    array = np.asarray(value.array if isinstance(value, Tensor) else value)
     name = path
     while name in tensors:
         name += "'"

@@ -84,7 +84,7 @@ def _double(t: Tensor) -> Tensor:
 
 
 def _values(t: Tensor) -> np.ndarray:
-    return np.array(t.data)
+    return np.array(t.array)
 
 
 class _Checker:
@@ -156,7 +156,7 @@ def _nest_like(nest: Any, arrays: Arrays) -> Any:
     leaves, shape = tree.flatten(nest)
     left = iter(arrays)
     return shape.build([
-        wrap(np.array(next(left))) if dtypes.is_inexact(y.dtype) else wrap(np.zeros_like(y.data))
+        wrap(np.array(next(left))) if dtypes.is_inexact(y.dtype) else wrap(np.zeros_like(y.array))
         for y in leaves
     ])
 

@@ -57,7 +57,7 @@ def numerical_grad(
 
 
 def _memory(x: Any) -> np.ndarray:
-    return np.asarray(x.data if isinstance(x, Tensor) else x)
+    return np.asarray(x.array if isinstance(x, Tensor) else x)
 
 
 def _differences(total: Callable[[], float], x: np.ndarray, eps: float) -> np.ndarray:

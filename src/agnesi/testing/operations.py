@@ -62,11 +62,11 @@ def check_op(function: Function, samples: Sequence[Sequence[Any]], *, order: int
         with no_grad():
             eager = _result(function, arrays)
             turned = [np.array(a, order="F") for a in arrays]
-            close(function(*map(wrap, turned)).data, eager.data, "memory in another order")
+            close(function(*map(wrap, turned)).array, eager.array, "memory in another order")
         check_graph(function, arrays, eager)
         if compiled:
             value = jit(function)(*[wrap(a) for a in arrays])
-            close(value.data, eager.data, "compiled function")
+            close(value.array, eager.array, "compiled function")
         doubles = all(not dtypes.is_inexact(a.dtype) or a.dtype.itemsize >= 8 for a in arrays)
         if grads and doubles and dtypes.is_inexact(eager.dtype):
             check_grads(function, arrays, order=order)
@@ -106,7 +106,7 @@ def check_graph(function: Function, arrays: Sequence[np.ndarray], eager: Tensor)
             )
         for form in (graph, expanded(graph)):
             (value,) = interpret(form, arrays)
-            close(value, eager.data, "graph")
+            close(value, eager.array, "graph")
 
 
 def close(value: np.ndarray, expected: Any, what: str) -> None:

@@ -15,7 +15,7 @@ def test_constructors(prefix, dtype):
     for kind, ndim in [("scalar", 0), ("vector", 1), ("matrix", 2), ("row", 2), ("col", 2),
                        ("tensor3", 3), ("tensor4", 4)]:
         x = getattr(T, prefix + kind)("x")
-        assert (x.dtype, x.ndim, x.name, x.data) == (dtype, ndim, "x", None)
+        assert (x.dtype, x.ndim, x.name, x.array) == (dtype, ndim, "x", None)
         assert x.requires_grad == (x.dtype.kind in "fc")
     assert T.row().shape[0] == 1 and T.col().shape[1] == 1
 

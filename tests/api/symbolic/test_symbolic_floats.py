@@ -32,7 +32,7 @@ def _is_symbolic(given):
 
 def _dtypes(result):
     leaves = [x for x in tree.flatten(result)[0] if type(x) is Tensor]
-    nodes = [n for x in leaves if x.data is None for n in toposort([x.node])]
+    nodes = [n for x in leaves if x.array is None for n in toposort([x.node])]
     return {x.dtype.name for x in (*leaves, *nodes)}
 
 

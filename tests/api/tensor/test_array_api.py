@@ -208,12 +208,12 @@ def test_there_is_one_device(make):
 # -- copies -------------------------------------------------------------------------------------
 def test_copies_of_arrays():
     a = np.arange(3.0)
-    shares = [np.shares_memory(a, ag.asarray(a, copy=c).data) for c in (None, False, True)]
+    shares = [np.shares_memory(a, ag.asarray(a, copy=c).array) for c in (None, False, True)]
     assert shares == [True, True, False]
-    assert np.shares_memory(a, ag.asarray(memoryview(a), copy=False).data)
+    assert np.shares_memory(a, ag.asarray(memoryview(a), copy=False).array)
     t = ag.asarray(a)
     assert ag.asarray(t) is t and ag.asarray(t, copy=False) is t
-    assert not np.shares_memory(ag.asarray(t, copy=True).data, a)
+    assert not np.shares_memory(ag.asarray(t, copy=True).array, a)
     for source in ([1.0, 2.0], 1.0, a.astype("float32")):
         with pytest.raises(ValueError, match="copy=False, but"):
             ag.asarray(source, dtype=ag.float64, copy=False)
@@ -223,9 +223,9 @@ def test_copies_of_arrays():
 
 def test_copies_of_reshaped_tensors():
     x = ag.reshape(ag.arange(6), (2, 3))
-    assert np.shares_memory(ag.reshape(x, (6,), copy=False).data, x.data)
+    assert np.shares_memory(ag.reshape(x, (6,), copy=False).array, x.array)
     for shape in ((6,), (2, 3)):
-        assert not np.shares_memory(ag.reshape(x, shape, copy=True).data, x.data)
+        assert not np.shares_memory(ag.reshape(x, shape, copy=True).array, x.array)
     with pytest.raises(ValueError, match=r"copy=False, but int64\[3, 2\] must be copied"):
         ag.reshape(x.T, (6,), copy=False)
 
@@ -304,10 +304,10 @@ def test_dtype_functions():
 def test_dlpack_shares_memory_both_ways():
     a = np.arange(4.0)
     t = ag.from_dlpack(a)
-    assert np.shares_memory(t.data, a) and np.shares_memory(np.from_dlpack(t), a)
+    assert np.shares_memory(t.array, a) and np.shares_memory(np.from_dlpack(t), a)
     assert t.__dlpack_device__() == (1, 0)
-    assert not np.shares_memory(ag.from_dlpack(a, copy=True).data, a)
-    assert np.shares_memory(ag.from_dlpack(t, copy=False).data, a)
+    assert not np.shares_memory(ag.from_dlpack(a, copy=True).array, a)
+    assert np.shares_memory(ag.from_dlpack(t, copy=False).array, a)
     assert ag.from_dlpack(ag.zeros((0, 3))).shape == (0, 3)
     assert ag.from_dlpack(np.arange(6.0).reshape(2, 3).T[::-1]).tolist() == [[2, 5], [1, 4], [0, 3]]
 
@@ -327,7 +327,7 @@ def test_dlpack_keeps_what_is_read_only():
     a = np.arange(3.0)
     a.flags.writeable = False
     t = ag.from_dlpack(a)
-    assert np.shares_memory(t.data, a)
+    assert np.shares_memory(t.array, a)
     with pytest.raises(ValueError, match="read-only"):
         t += 1
     assert not np.from_dlpack(t).flags.writeable
@@ -366,8 +366,8 @@ def test_what_speaks_dlpack_only():
             return 1, 0
 
     a = np.arange(3.0)
-    assert np.shares_memory(ag.asarray(Foreign(a)).data, a)
-    assert np.shares_memory(ag.asarray(Foreign(a), copy=False).data, a)
+    assert np.shares_memory(ag.asarray(Foreign(a)).array, a)
+    assert np.shares_memory(ag.asarray(Foreign(a), copy=False).array, a)
     assert (ag.ones(3, ag.float64) + Foreign(a)).tolist() == [1, 2, 3]
 
 

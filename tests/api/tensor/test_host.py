@@ -31,10 +31,10 @@ def test_an_index_is_an_integer():
 def test_numpy_sees_the_same_memory():
     x = ag.zeros(3)
     for array in (x.numpy(), np.asarray(x), np.from_dlpack(x)):
-        assert np.shares_memory(array, x.data)
+        assert np.shares_memory(array, x.array)
     np.asarray(x)[0] = 7
     assert x[0] == 7
-    assert not np.shares_memory(np.array(x), x.data)
+    assert not np.shares_memory(np.array(x), x.array)
     assert np.asarray(x, dtype="float64").dtype == "float64"
     with pytest.raises(ValueError, match="copy"):
         np.asarray(x, dtype="int64", copy=False)
@@ -45,7 +45,7 @@ def test_from_dlpack():
     t = ag.from_dlpack(a)
     a[0] = 5
     assert t.tolist() == [5, 1, 2] and ag.from_dlpack(t).tolist() == [5, 1, 2]
-    assert ag.from_dlpack(a, copy=True).data is not a
+    assert ag.from_dlpack(a, copy=True).array is not a
 
 
 def test_numpy_functions_give_way():
@@ -62,8 +62,8 @@ def test_pickle_and_copy():
     assert (y.tolist(), y.requires_grad, y.name, y.grad) == ([1, 2], True, "w", None)
     z = copy.deepcopy({"a": x, "b": x})
     assert z["a"] is z["b"] and z["a"].grad.tolist() == [1, 1]
-    assert not np.shares_memory(z["a"].data, x.data)
-    assert copy.copy(x).data is x.data
+    assert not np.shares_memory(z["a"].array, x.array)
+    assert copy.copy(x).array is x.array
 
 
 def test_clone_is_differentiable():
@@ -158,7 +158,7 @@ def test_copies_of_views_look_into_the_copy(look, copied, turned):
         assert again.tolist() == base.tolist() and view.tolist() == look(base).tolist()
         view.add_(100)
         assert view.tolist() == look(again).tolist() and (again.numpy() >= 100).any()
-        assert not np.shares_memory(again.data, base.data) and base.numpy().max() == 11
+        assert not np.shares_memory(again.array, base.array) and base.numpy().max() == 11
 
 
 def test_a_copied_module_keeps_parameters_in_one_block():

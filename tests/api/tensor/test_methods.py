@@ -175,4 +175,4 @@ def test_methods_that_are_loaded_late_are_the_functions(method, function):
     assert getattr(ag.Tensor, method) is function
     assert "Parameters\n" in getattr(ag.Tensor, method).__doc__
     bound = getattr(ag.eye(2), method)
-    assert bound.__func__ is function and bound().data is not None
+    assert bound.__func__ is function and bound().array is not None

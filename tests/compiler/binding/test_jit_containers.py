@@ -50,7 +50,7 @@ def same(got: Any, wanted: Any) -> None:
     assert shape == its_shape
     for x, y in zip(a, b, strict=True):
         if isinstance(y, ag.Tensor):
-            np.testing.assert_allclose(x.data, y.data, rtol=1e-6)
+            np.testing.assert_allclose(x.array, y.array, rtol=1e-6)
         else:
             assert x == y and type(x) is type(y)
 
@@ -106,7 +106,7 @@ def test_what_does_not_fit_goes_the_general_way():
     f = counted(function)
     a, b, c = (rows(3, seed=k) for k in range(3))
     for p in [{"x": a, "y": b}, {"y": b, "x": a}, {"x": a, "z": b}, {"x": a}, {}, [a, b], (a, b),
-              [a, b, c], {"x": a, "y": rows(2)[:1]}, {"x": a, "y": b.data}, {"x": a, "y": 2.5},
+              [a, b, c], {"x": a, "y": rows(2)[:1]}, {"x": a, "y": b.array}, {"x": a, "y": 2.5},
               {"x": a, "y": rows(3, dtype="float64")}, [a, 3], [a, 4], {"x": a, "y": b}] * 2:
         same(ag.asarray(f(p)), ag.asarray(function(p)))
 
@@ -131,7 +131,7 @@ def test_training_with_a_batch():
     def trained(jit):
         model = ag.nn.Linear(3, 2)
         for i, p in enumerate(model.parameters()):
-            p.data[...] = rows(*p.shape, seed=i).data
+            p.array[...] = rows(*p.shape, seed=i).array
         opt = ag.optim.SGD(model.parameters(), lr=0.1)
 
         def step(batch, model):
@@ -143,7 +143,7 @@ def test_training_with_a_batch():
 
         run = counted(step) if jit else step
         found = [run({"x": rows(4, 3, seed=k), "y": rows(4, 2, seed=k)}, model) for k in range(5)]
-        return run, found, [p.data for p in model.parameters()]
+        return run, found, [p.array for p in model.parameters()]
 
     _, wanted, weights = trained(False)
     f, found, ours = trained(True)
@@ -164,8 +164,8 @@ def test_gradients_that_leave():
 
     for k in range(3):
         (got,) = step({"x": rows(2, seed=k)})
-        np.testing.assert_allclose(w.grad.data, rows(2, seed=k).data)
-        np.testing.assert_allclose(got.data, 2 * rows(2, seed=k).data)
+        np.testing.assert_allclose(w.grad.array, rows(2, seed=k).array)
+        np.testing.assert_allclose(got.array, 2 * rows(2, seed=k).array)
     assert step.general == 1
     w.grad = None
     assert step({"x": rows(2)}) and w.grad is not None
@@ -187,11 +187,11 @@ def test_arguments_changed_in_place():
 
 def test_recorded_calls():
     f = ag.jit(lambda p: {"y": ag.tanh(p["x"]) * p["w"]})
-    x, w = (ag.tensor(rows(3, seed=k).data, requires_grad=True) for k in range(2))
+    x, w = (ag.tensor(rows(3, seed=k).array, requires_grad=True) for k in range(2))
     for _ in range(2):
         x.grad = w.grad = None
         f({"x": x, "w": w})["y"].sum().backward()
-        np.testing.assert_allclose(w.grad.data, np.tanh(x.data), rtol=1e-6)
+        np.testing.assert_allclose(w.grad.array, np.tanh(x.array), rtol=1e-6)
         with ag.no_grad():
             assert not f({"x": x, "w": w})["y"].requires_grad
         assert not f({"x": rows(3), "w": rows(3)})["y"].requires_grad

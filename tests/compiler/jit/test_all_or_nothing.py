@@ -28,7 +28,7 @@ class State:
         held = [ag.random.default_generator().state, self.weight, self.running, self.table,
                 self.last, self.seen["mean"], *vars(self.optimizer).values()]
         tensors = [v for v in ag.tree.flatten(held)[0] if isinstance(v, ag.Tensor)]
-        return [np.array(t.data) for t in tensors] + [self.count]
+        return [np.array(t.array) for t in tensors] + [self.count]
 
 
 def in_place(s, x):
@@ -179,7 +179,7 @@ def test_read_only_arguments_are_refused_before_anything_is_written():
 
     x, y = ag.ones(3), ag.ones(3)
     add(x, y)
-    y.data.flags.writeable = False
+    y.array.flags.writeable = False
     with pytest.raises(ValueError, match="read-only memory"):
         add(x, y)
     assert total.tolist() == [1, 1, 1]

@@ -77,7 +77,7 @@ def test_results_have_memory_of_their_own():
         r += 10
     assert x.tolist() == [1, 1, 1] and w.tolist() == [1, 1, 1]
     a, b = f(x), f(x)
-    assert all(not np.shares_memory(p.data, q.data) for p in a for q in b)
+    assert all(not np.shares_memory(p.array, q.array) for p in a for q in b)
 
 
 def test_gradients_do_not_flow_out_of_a_compiled_function_by_surprise():
@@ -367,7 +367,7 @@ def test_versions_in_turn_do_without_the_general_way():
         for args in calls:
             result = f(*args)
             assert result.shape == args[0].shape and result.dtype == args[0].dtype
-            assert (result.data == (3 if len(args) == 2 else 2)).all()
+            assert (result.array == (3 if len(args) == 2 else 2)).all()
 
 
 def test_versions_in_turn_with_and_without_records():

@@ -258,7 +258,7 @@ def behind_the_record(x):
 def test_parameters_that_a_function_makes_and_changes(function):
     results = []
     for run in (function, ag.jit(function), ag.jit(function, optimizer="fast_compile")):
-        W.data[...] = 1
+        W.array[...] = 1
         W.grad = None
         found = run(ag.tensor(X))
         found = found if isinstance(found, tuple) else (found,)
@@ -300,7 +300,7 @@ def test_steps_in_a_loop_read_the_arguments_of_the_function():
 
     results = []
     for run in (steps, ag.jit(steps)):
-        W.data[...] = 1
+        W.array[...] = 1
         results.append([run(ag.tensor(X)).item(), *W.tolist()])
     np.testing.assert_allclose(*results, rtol=1e-12)
 

@@ -30,7 +30,7 @@ def test_states_whose_array_is_changed(move, f):
         t = ag.tensor(np.arange(4, dtype="float32").copy())
         run = ag.jit(lambda t=t: f(t)) if compiled else lambda t=t: f(t)
         run(), run()
-        MOVES[move](t.data)
+        MOVES[move](t.array)
         seen.append([(y.dtype, y.tolist()) for y in (run(), run())] + [t.tolist()])
     assert seen[0] == seen[1]
 
@@ -39,12 +39,12 @@ def test_a_state_that_becomes_read_only():
     t = ag.zeros(3)
     f, g = ag.jit(lambda: t.add_(1) * 1), ag.jit(lambda: t * 2)
     f(), f(), g()
-    t.data.flags.writeable = False
+    t.array.flags.writeable = False
     for _ in range(2):
         with pytest.raises(ValueError, match=r"read-only.*\n  at .*test_jit_memory"):
             f()
         assert g().tolist() == [4, 4, 4]
-    t.data.flags.writeable = True
+    t.array.flags.writeable = True
     assert f().tolist() == [3, 3, 3]
 
 
@@ -52,10 +52,10 @@ def test_a_state_in_another_byte_order_is_refused():
     t = ag.ones(2)
     f = ag.jit(lambda: t * 2)
     f()
-    t.data = t.data.astype(">f4")
+    t.array = t.array.astype(">f4")
     with pytest.raises(TypeError, match=r"byte order.*\n  at .*test_jit_memory"):
         f()
-    t.data = t.data.astype(t.dtype.newbyteorder("="))
+    t.array = t.array.astype(t.dtype.newbyteorder("="))
     assert f().tolist() == [2, 2]
 
 
@@ -70,8 +70,8 @@ def test_results_never_share_memory_with_arguments_or_state(f):
         for _ in range(3):
             found = run()
             for y in found if isinstance(found, tuple) else [found]:
-                assert not np.shares_memory(y.data, x.data)
-                y.data.fill(7)
+                assert not np.shares_memory(y.array, x.array)
+                y.array.fill(7)
     assert x.tolist() == [0, 1, 2, 3]
 
 

@@ -246,7 +246,7 @@ def a_module_whose_tensors_are_replaced(jit):
 @program
 def gradients_asked_for_later(jit):
     w = ag.tensor(2.0)
-    w.data.flags.writeable = False
+    w.array.flags.writeable = False
     f = jit(lambda v: (w * v).sum())
     yield f(x())
     w.requires_grad = True

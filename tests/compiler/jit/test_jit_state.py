@@ -188,9 +188,9 @@ def test_state_replaced_by_another_array():
     w = ag.ones(3)
     f = ag.jit(lambda x: (w.add_(1) * x).sum())
     assert f(ag.ones(3)).item() == 6
-    w.data = np.full(3, 10, "float32")
+    w.array = np.full(3, 10, "float32")
     assert f(ag.ones(3)).item() == 33 and w.tolist() == [11, 11, 11]
-    w.data = np.arange(6, dtype="float32")[::2]
+    w.array = np.arange(6, dtype="float32")[::2]
     assert f(ag.ones(3)).item() == 9 and w.tolist() == [1, 3, 5]
     assert len(f.specialisations) == 1
 
@@ -235,9 +235,9 @@ def test_state_that_changes_shape_or_dtype():
     w = ag.ones(3)
     f = ag.jit(lambda: w * 2)
     assert f().tolist() == [2, 2, 2]
-    w.data = np.ones(5, "float32")
+    w.array = np.ones(5, "float32")
     assert f().tolist() == [2] * 5
-    w.data = np.ones(2, "float64")
+    w.array = np.ones(2, "float64")
     assert f().dtype == ag.float64
     assert len(f.specialisations) == 3
 

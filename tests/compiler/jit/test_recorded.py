@@ -249,7 +249,7 @@ def test_a_recorded_call_of_a_network_is_a_native_call_and_one_operation():
         agrees(given)
         with ag.no_grad():
             assert not f(given).requires_grad
-        model[0].weight.data[0] += 1
+        model[0].weight.array[0] += 1
     f(x)
     calls = []
     sys.setprofile(lambda frame, event, arg: calls.append(event) if event == "call" else None)

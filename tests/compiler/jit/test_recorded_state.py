@@ -41,7 +41,7 @@ def test_batch_normalization_and_dropout(jit: Any) -> None:
         rng = np.random.default_rng(0)
         net = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3), nn.Dropout(0.4), nn.Tanh())
         for p in [*net.parameters(), *net.buffers()]:
-            p.data = rng.normal(size=p.shape)
+            p.array = rng.normal(size=p.shape)
         w = parameter()
         f, found = way(lambda x: net(x)), []
         for _ in range(3):

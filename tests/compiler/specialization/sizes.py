@@ -22,9 +22,9 @@ def agree(compiled: Any, eager: Any, *args: Any, tolerance: float = 1e-4) -> Non
     assert len(got) == len(wanted)
     for a, b in zip(got, wanted, strict=True):
         assert (a.shape, a.dtype) == (b.shape, b.dtype)
-        scale = float(np.nanmax(np.abs(b.data), initial=1.0))
+        scale = float(np.nanmax(np.abs(b.array), initial=1.0))
         np.testing.assert_allclose(
-            a.data, b.data, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
+            a.array, b.array, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
 
 
 def dynamic(f: Any) -> int:

@@ -48,7 +48,7 @@ def test_convolutional_training():
         )
         rng = np.random.default_rng(3)
         for p in model.parameters():
-            p.data[...] = rng.normal(size=p.shape) * 0.3
+            p.array[...] = rng.normal(size=p.shape) * 0.3
         opt = ag.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
 
         def step(x, labels):
@@ -63,7 +63,7 @@ def test_convolutional_training():
     eager, f = trained(), ag.jit(trained())
     for n in (8, 5, 9, 3, 20, 8):
         x, labels = rows(n, 1, 12, 12), ag.tensor(np.random.default_rng(n).integers(0, 3, n))
-        np.testing.assert_allclose(f(x, labels).data, eager(x, labels).data, rtol=2e-3)
+        np.testing.assert_allclose(f(x, labels).array, eager(x, labels).array, rtol=2e-3)
     assert dynamic(f) == 1, f.explain()
 
 
@@ -315,7 +315,7 @@ def test_layers(name):
         ag.manual_seed(3)
         model, rng = build(), np.random.default_rng(1)
         for p in model.parameters():
-            p.data[...] = rng.normal(size=p.shape) * 0.2
+            p.array[...] = rng.normal(size=p.shape) * 0.2
         opt = ag.optim.SGD(model.parameters(), lr=0.05)
 
         def step(x, model=model, opt=opt):

@@ -124,7 +124,7 @@ def trained(optimizer: Any) -> Any:
     model = ag.nn.Sequential(ag.nn.Linear(12, 16), ag.nn.ReLU(), ag.nn.Linear(16, 3))
     rng = np.random.default_rng(3)
     for p in model.parameters():
-        p.data[...] = rng.normal(size=p.shape) * 0.3
+        p.array[...] = rng.normal(size=p.shape) * 0.3
     opt = optimizer(model.parameters())
 
     def step(x, labels):
@@ -149,9 +149,9 @@ def test_training(optimizer):
     for n in (60, 33, 60, 7, 2, 100, 1, 17, 60, 64, 9):
         x = rows(n, 12)
         labels = ag.tensor(np.random.default_rng(n).integers(0, 3, n))
-        np.testing.assert_allclose(f(x, labels).data, eager(x, labels).data, rtol=1e-4)
+        np.testing.assert_allclose(f(x, labels).array, eager(x, labels).array, rtol=1e-4)
         for p, q in zip(a.parameters(), b.parameters(), strict=True):
-            np.testing.assert_allclose(q.data, p.data, rtol=2e-3, atol=1e-5)
+            np.testing.assert_allclose(q.array, p.array, rtol=2e-3, atol=1e-5)
     assert dynamic(f) == 1
     assert len(f.specialisations) <= 4, f.explain()
 
@@ -167,7 +167,7 @@ def test_gradients_through_calls():
             x, w = rows(n, 5), rows(5, 3, seed=2)
             x.requires_grad = w.requires_grad = True
             (run(x, w) ** 2).sum().backward()
-            found.append((x.grad.data, w.grad.data))
+            found.append((x.grad.array, w.grad.array))
         for a, b in zip(*found, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
@@ -180,14 +180,14 @@ def test_arguments_changed_in_place():
     f = ag.jit(function)
     for n in (4, 6, 9, 30):
         x, y = rows(n, 5), rows(n, 5, seed=1)
-        wanted = x.data + 2 * y.data
+        wanted = x.array + 2 * y.array
         total = f(x, y)
-        np.testing.assert_allclose(x.data, wanted, rtol=1e-6)
-        np.testing.assert_allclose(total.data, wanted.sum(), rtol=1e-4)
+        np.testing.assert_allclose(x.array, wanted, rtol=1e-6)
+        np.testing.assert_allclose(total.array, wanted.sum(), rtol=1e-4)
     x = rows(12, 5)
-    wanted = 3 * x.data
+    wanted = 3 * x.array
     f(x, x)  # overlaps what is written
-    np.testing.assert_allclose(x.data, wanted, rtol=1e-6)
+    np.testing.assert_allclose(x.array, wanted, rtol=1e-6)
 
 
 def test_compare_mode():
@@ -229,7 +229,7 @@ def test_decisions_on_sizes(function):
 def test_an_index_that_some_sizes_do_not_have():
     f = ag.jit(lambda x: x[4] * 2)
     for n in (6, 8, 9):
-        np.testing.assert_allclose(f(rows(n, 3)).data, rows(n, 3).data[4] * 2)
+        np.testing.assert_allclose(f(rows(n, 3)).array, rows(n, 3).array[4] * 2)
     with pytest.raises(IndexError):
         f(rows(3, 3))
 
@@ -414,9 +414,9 @@ def test_declared_functions():
     x, w = ag.symbolic.matrix("x"), ag.symbolic.matrix("w")
     y = ag.tanh(x @ w)
     f = ag.function([x, w], [y, y.sum(), ag.grad(y.sum(), w)])
-    weights = rows(6, 3, seed=1).data
+    weights = rows(6, 3, seed=1).array
     for n in (4, 7, 1, 30, 2, 64):
-        a = rows(n, 6).data
+        a = rows(n, 6).array
         out, total, slope = f(a, weights)
         np.testing.assert_allclose(out, np.tanh(a @ weights), rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(total, out.sum(), rtol=1e-3)
@@ -430,7 +430,7 @@ def test_declared_functions_with_updates():
     f = ag.function([x], updates=[(total, total + x.sum(axis=0))])
     wanted = np.zeros(3)
     for n in (4, 7, 1, 30, 2, 64):
-        a = rows(n, 3).data
+        a = rows(n, 3).array
         f(a)
         wanted += a.sum(axis=0)
         np.testing.assert_allclose(total.get_value(), wanted, rtol=1e-4, atol=1e-4)
@@ -468,7 +468,7 @@ def test_gradients_of_some_results():
             x, w = rows(n, 5), rows(5, 3, seed=2)
             x.requires_grad = w.requires_grad = True
             run(x, w)[1].sum().backward()
-            found.append(x.grad.data)
+            found.append(x.grad.array)
         np.testing.assert_allclose(*found, rtol=1e-5)
     assert dynamic(f) == 1
 
@@ -477,7 +477,7 @@ def test_arguments_that_may_be_overwritten():
     x = ag.symbolic.matrix("x")
     f = ag.function([ag.In(x, mutable=True)], [ag.exp(x) + 1, x.sum(axis=0)])
     for n in (4, 6, 9, 30):
-        a = rows(n, 3).data
+        a = rows(n, 3).array
         wanted, total = np.exp(a) + 1, a.sum(axis=0)
         y, s = f(a)
         np.testing.assert_allclose(y, wanted, rtol=1e-5)

@@ -41,5 +41,5 @@ def test_what_is_computed_of_sizes_joins_no_kernels(loss, shape, other):
     for n in (2, 7, 60, 61):
         args = _arrays(n, shape, other)
         for got, wanted in zip(f(*args), ag.value_and_grad(loss, argnums=1)(*args), strict=True):
-            np.testing.assert_allclose(got.data, wanted.data, rtol=1e-4, atol=1e-4)
+            np.testing.assert_allclose(got.array, wanted.array, rtol=1e-4, atol=1e-4)
     assert len(f.specialisations) == 2

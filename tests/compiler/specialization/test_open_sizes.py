@@ -247,7 +247,7 @@ def test_dropout_and_draws_are_other_ones_in_each_call():
     rows, updates = T.scan(lambda r: F.dropout(r, 0.5), x)
     found = ag.function([x], rows, updates=updates)(np.ones((2, 50)))
     assert len(updates) == 1 and (found[0] != found[1]).any()
-    assert F.dropout(ag.ones(3)).data is not None
+    assert F.dropout(ag.ones(3)).array is not None
 
 
 @pytest.mark.share(4)

@@ -357,7 +357,7 @@ def test_a_trace_that_fails_leaves_nothing_behind():
 
     with pytest.raises(KeyError):
         g(ag.ones(2))
-    assert s.n == 1 and (s.last is None or s.last.data is not None)
+    assert s.n == 1 and (s.last is None or s.last.array is not None)
 
 
 def test_gradients_of_a_function_that_counts():

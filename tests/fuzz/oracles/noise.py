@@ -134,8 +134,8 @@ def disturbed(x: Any, rng: np.random.Generator, inside: bool = False) -> Any:
 
 def stir(x: Any, rng: np.random.Generator) -> None:
     """Disturb a tensor where it lies, as a statement leaves it."""
-    if isinstance(x, ag.Tensor) and x.data is not None:
-        x.data[...] = np.asarray(disturbed(x, rng).detach())
+    if isinstance(x, ag.Tensor) and x.array is not None:
+        x.array[...] = np.asarray(disturbed(x, rng).detach())
 
 
 def epsilon(dtype: Any) -> float:

@@ -154,7 +154,7 @@ def test_flipped_filters_are_those_of_scipy(mode, stride):
     np.testing.assert_allclose(found.numpy()[0, 0], expected)
     ag.testing.check_grads(convolved, [x, w])
     gradient = ag.grad(lambda w: (convolved(x, w) ** 2).sum())
-    np.testing.assert_allclose(ag.jit(gradient)(ag.tensor(w)).data, gradient(ag.tensor(w)).data)
+    np.testing.assert_allclose(ag.jit(gradient)(ag.tensor(w)).array, gradient(ag.tensor(w)).array)
 
 
 # -- compiled -----------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ def test_layers_without_scale_or_shift():
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_instance_norm_of_single_images(rank):
     layer = getattr(nn, f"InstanceNorm{rank}d")(4, affine=True, dtype="float64")
-    layer.weight.data[...], layer.bias.data[...] = W, B
+    layer.weight.array[...], layer.bias.array[...] = W, B
     x = np.random.default_rng(3).normal(size=(2, 4, 3, 5, 4)[: 2 + rank])
     axes = tuple(range(2, 2 + rank))
     off = x - x.mean(axes, keepdims=True)

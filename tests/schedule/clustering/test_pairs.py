@@ -16,8 +16,8 @@ def test_energy_and_forces(bodies):
     step = ag.jit(ag.value_and_grad(science.energy(ag)))
     energy, gradient = step(ag.tensor(places), ag.tensor(masses))
     wanted = science.energy_by_hand(places, masses)
-    np.testing.assert_allclose(energy.data, wanted[0], 1e-10)
-    np.testing.assert_allclose(gradient.data, wanted[1], 1e-9, 1e-9)
+    np.testing.assert_allclose(energy.array, wanted[0], 1e-10)
+    np.testing.assert_allclose(gradient.array, wanted[1], 1e-9, 1e-9)
 
 
 def test_costly_numbers_of_channels_are_computed_once():
@@ -26,5 +26,5 @@ def test_costly_numbers_of_channels_are_computed_once():
     images, spread = rng.standard_normal((4, 50, 50, 16)), rng.uniform(0.5, 2, 16)
     scaled = ag.jit(lambda x, v: x / ag.sqrt(v + 1e-5))
     got = scaled(ag.tensor(images), ag.tensor(spread))
-    np.testing.assert_allclose(got.data, images / np.sqrt(spread + 1e-5), 1e-12)
+    np.testing.assert_allclose(got.array, images / np.sqrt(spread + 1e-5), 1e-12)
     assert scaled.plan().arena_bytes == spread.nbytes

@@ -26,8 +26,8 @@ def test_values_and_gradients(shape, widths):
         return ag.sin(stencil(stencil(u, *widths), *widths)).sum()
 
     for function in (lambda u: stencil(u, *widths), ag.grad(cost)):
-        expected = function(ag.tensor(u)).data
-        np.testing.assert_allclose(ag.jit(function)(ag.tensor(u)).data, expected, 1e-12, 1e-12)
+        expected = function(ag.tensor(u)).array
+        np.testing.assert_allclose(ag.jit(function)(ag.tensor(u)).array, expected, 1e-12, 1e-12)
 
 
 
@@ -69,7 +69,7 @@ def test_what_is_computed_from_a_stencil(name, dtype):
         expected = function(ag.tensor(u), ag.tensor(v))
         for found, right in zip(ag.jit(function)(ag.tensor(u), ag.tensor(v)), expected,
                                 strict=True):
-            np.testing.assert_allclose(found.data, right.data, *2 * [1e-4 if dtype == "float32"
+            np.testing.assert_allclose(found.array, right.array, *2 * [1e-4 if dtype == "float32"
                                                                      else 1e-11])
 
 

@@ -98,9 +98,9 @@ def test_repeated_layers_get_the_code_that_each_would_get(function, optimizer, m
     found, (loss, new) = texts(step(function), args, optimizer, monkeypatch)
     assert found == alone
     wanted, better = step(function)(*args)
-    np.testing.assert_allclose(loss.data, wanted.data, rtol=1e-5)
+    np.testing.assert_allclose(loss.array, wanted.array, rtol=1e-5)
     for a, b in zip(new, better, strict=True):
-        np.testing.assert_allclose(a.data, b.data, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(a.array, b.array, rtol=1e-4, atol=1e-5)
 
 
 def test_equal_layers_are_planned_once(monkeypatch):

@@ -89,7 +89,7 @@ def twins(build, dtype="float32"):
     with ag.config(default_float=dtype):
         models = [build() for _ in range(2)]
     for a, b in zip(models[0].parameters(), models[1].parameters(), strict=True):
-        b.data[...] = a.data
+        b.array[...] = a.array
     for model in models:
         optimizer = ag.optim.SGD(model.parameters(), lr=0.05, momentum=0.5)
 
@@ -112,9 +112,9 @@ def test_training_is_the_same_compiled_without_python(name, n):
     compiled = ag.jit(plain)
     for _ in range(3):
         x, y = batch(n, "float64")
-        np.testing.assert_allclose(compiled(x, y).data, eager(x, y).data, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(compiled(x, y).array, eager(x, y).array, rtol=1e-7, atol=1e-9)
     for a, b in zip(models[0].parameters(), models[1].parameters(), strict=True):
-        np.testing.assert_allclose(b.data, a.data, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(b.array, a.array, rtol=1e-6, atol=1e-8)
     assert "python" not in compiled.ir()
 
 
@@ -126,7 +126,7 @@ def test_single_precision(name, preset):
     compiled = ag.jit(plain, optimizer=preset)
     for _ in range(2):
         x, y = batch(3)
-        np.testing.assert_allclose(compiled(x, y).data, eager(x, y).data, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(compiled(x, y).array, eager(x, y).array, rtol=1e-4, atol=1e-5)
 
 
 def kernels(function, *shapes):
@@ -210,7 +210,7 @@ def test_operands_in_any_mixture_of_memory_orders(turned, groups):
 
     arguments = [*map(ag.tensor, (x, w, g))]
     for found, right in zip(ag.jit(gradients)(*arguments), gradients(*arguments), strict=True):
-        np.testing.assert_allclose(found.data, right.data, atol=1e-10)
+        np.testing.assert_allclose(found.array, right.array, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["lenet", "residual"])
@@ -219,7 +219,7 @@ def test_a_batch_that_changes_takes_one_more_version(name):
     compiled = ag.jit(plain)
     for n in (5, 7, 4, 9):
         x, y = batch(n, "float64")
-        np.testing.assert_allclose(compiled(x, y).data, eager(x, y).data, rtol=1e-9)
+        np.testing.assert_allclose(compiled(x, y).array, eager(x, y).array, rtol=1e-9)
     assert len(compiled.specialisations) == 2
 
 
@@ -233,6 +233,6 @@ def test_few_filters_in_parts_of_a_batch_that_changes():
     compiled = ag.jit(update)
     for n in (30, 41, 23, 36):
         x = ag.tensor(rng.standard_normal((n, 1, 40, 41)).astype("f"))
-        np.testing.assert_allclose(compiled(x, w).data, update(x, w).data, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(compiled(x, w).array, update(x, w).array, rtol=1e-4, atol=1e-6)
     assert len(compiled.specialisations) == 2
     assert any(step.parallel for step in compiled.plan().steps)

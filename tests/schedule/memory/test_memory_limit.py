@@ -118,7 +118,7 @@ def test_weights_that_change_early_are_not_read_late():
 def test_sizes_that_change():
     free, tight = training(12), training(12, 12 * 4096 + 11 * LAYER)
     for b in (64, 32, 48, 40, 64):
-        x = free[2].data[:b]
+        x = free[2].array[:b]
         # A version for all sizes may add up in another order than one for this size.
         assert float(free[0](x)) == pytest.approx(float(tight[0](x)), rel=1e-6)
         assert tight[0].plan().planned_bytes <= 12 * 4096 + 11 * LAYER

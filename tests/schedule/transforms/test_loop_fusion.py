@@ -17,11 +17,11 @@ def ordered(f):
 def agrees(function, *arrays, tolerance=1e-12):
     """The compiled function, after its results were compared with those of an eager run."""
     f = ag.jit(function)
-    expected = [np.asarray(r.data) for r in function(*map(ag.tensor, arrays))]
+    expected = [np.asarray(r.array) for r in function(*map(ag.tensor, arrays))]
     for _ in range(2):
         found = f(*map(ag.tensor, arrays))
         for r, e in zip(found, expected, strict=True):
-            np.testing.assert_allclose(r.data, e, tolerance, tolerance)
+            np.testing.assert_allclose(r.array, e, tolerance, tolerance)
     return f
 
 
@@ -127,5 +127,5 @@ def test_a_state_changed_in_place_is_summed_before():
         expected -= 0.1 * g
         results = [norm, (expected * expected).sum(), (g * g).sum() * expected]
         for found, right in zip(step(ag.tensor(g)), results, strict=True):
-            np.testing.assert_allclose(found.data, right, 1e-12)
-        np.testing.assert_allclose(w.data, expected, 1e-12)
+            np.testing.assert_allclose(found.array, right, 1e-12)
+        np.testing.assert_allclose(w.array, expected, 1e-12)

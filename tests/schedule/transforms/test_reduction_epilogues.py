@@ -134,7 +134,7 @@ def test_what_follows_from_sums_of_columns_is_computed_once() -> None:
     compiled = ag.jit(normal)
     centred = x - x.mean(0)
     exact = centred / np.sqrt((centred**2).mean(0) + 1e-5)
-    np.testing.assert_allclose(compiled(ag.tensor(x)).data, exact, rtol=1e-9)
+    np.testing.assert_allclose(compiled(ag.tensor(x)).array, exact, rtol=1e-9)
     assert "temporary sqrt: float64[20]" in str(compiled.plan())
 
 

@@ -68,10 +68,10 @@ def _tensor(owner: str, value: Any, path: str) -> Tensor:
 
 def snapshot(x: Any) -> Any:
     """A tensor's present value and record in memory of its own, whatever is done to it later."""
-    if not isinstance(x, Tensor) or x.data is None:
+    if not isinstance(x, Tensor) or x.array is None:
         return x
     if not x.requires_grad:
-        return wrap(np.array(x.data))
+        return wrap(np.array(x.array))
     with enable_grad():
         return apply(COPY, x)
 
@@ -99,7 +99,7 @@ def changes_fixed(owner: str) -> TraceError:
 def is_symbolic(*tensors: Any) -> bool:
     """Return whether a graph is being written: a trace runs, or values are still to come."""
     return is_tracing() or any(
-        isinstance(x, Tensor) and x.data is None for x in tensors
+        isinstance(x, Tensor) and x.array is None for x in tensors
     )
 
 
@@ -175,7 +175,7 @@ def next_carries(owner: str, carry: Nest, found: Any, *, ran: bool = False,
 
 def _is_exact(number: Any, before: Tensor, dtype: Any) -> bool:
     """Return whether a number lost no digits when the loop began."""
-    return dtype is None or bool(before.data == number)
+    return dtype is None or bool(before.array == number)
 
 
 def _like(owner: str, leaf: Any, before: Tensor, path: str) -> Tensor:

@@ -270,7 +270,7 @@ def scan(
 
 def _done(y: Tensor, done: Tensor) -> Tensor:
     """The rows of the steps that were done."""
-    if done.data is None and (is_tracing() or STATE.examples is not None):
+    if done.array is None and (is_tracing() or STATE.examples is not None):
         return first_rows(y, done)
     rows = size_of(done)
     return y if y.shape[0] == rows else apply(FirstRows(rows), y)

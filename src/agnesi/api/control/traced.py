@@ -49,7 +49,7 @@ CALLED = "then(*operands): lambda: x gives a value, ag.where chooses between two
 @contextmanager
 def tracing(*operands: Tensor) -> Iterator[BodyTrace]:
     """Trace the code in this block as the body of a loop or branch on operands."""
-    symbolic = STATE.symbolic or (None if any(x.data is None for x in operands) else False)
+    symbolic = STATE.symbolic or (None if any(x.array is None for x in operands) else False)
     with witnessed(), switched(symbolic=symbolic), body_trace(STATE.recording) as trace:
         yield trace
 
@@ -129,7 +129,7 @@ def stores(owner: str, states: Sequence[Capture], values: Sequence[Tensor]) -> N
     for state, value in zip(states, values, strict=True):
         if STATE.examples is not None:
             value = STATE.examples.common(state.outer, value)
-        if is_known(state.outer) and value.data is None:
+        if is_known(state.outer) and value.array is None:
             raise TraceError(
                 at(
                     f"{owner}: the body changes {typed(state.outer)} in place (drawing random "
@@ -218,7 +218,7 @@ class TracedScan:
         for x, flows in zip(found, flowing, strict=True):
             if x.requires_grad and not flows:  # it would not have been recorded step by step
                 x.requires_grad = x.node.requires_grad = False  # type: ignore[union-attr]
-                x.node = x.node if x.data is None else None
+                x.node = x.node if x.array is None else None
         n = len(self.carry.tensors)
         first, rest = found[:n], found[n:]
         self.values, rest = rest[: len(self.states)], rest[len(self.states):]
@@ -335,7 +335,7 @@ def _branch(f: Function, operands: Sequence[Any]) -> Any:
     with tracing(*given) as trace:
         leaves, shape = tree.flatten(call_user_function("cond", CALLED, f, *operands))
         # What was changed in place stands for what it was before when the trace ends.
-        leaves = [symbol(current(y)) if isinstance(y, Tensor) and y.data is None else y
+        leaves = [symbol(current(y)) if isinstance(y, Tensor) and y.array is None else y
                   for y in leaves]
     return trace, shape, leaves
 

@@ -85,6 +85,6 @@ def _closed(ends: Callable[[BodyTrace], tuple[list[Tensor], list[Tensor]]]
 
 def _same(a: Tensor, b: Tensor) -> bool:
     """Return whether tensors from outside are one, or hold the same numbers."""
-    if a is b or a.data is None or b.data is None:
+    if a is b or a.array is None or b.array is None:
         return a is b
-    return np.array_equal(a.data, b.data, equal_nan=a.dtype.kind in "fc")
+    return np.array_equal(a.array, b.array, equal_nan=a.dtype.kind in "fc")

@@ -106,7 +106,7 @@ class _Rows:
 
 def _effect(function: Callable[..., Any], types: Types, xs: Sequence[Tensor]) -> list[Tensor]:
     """Results of a function that is called whenever, and in the order in which, this runs."""
-    if STATE.examples is not None and any(x.data is None for x in xs):
+    if STATE.examples is not None and any(x.array is None for x in xs):
         length = STATE.examples.length
 
         def act(rows: Sequence[bool], *whole: Tensor) -> list[Tensor]:
@@ -124,8 +124,8 @@ def ordered(op: Op, xs: Sequence[Tensor]) -> list[Tensor]:
     It takes and gives what keeps the order of effects before all else.
     """
     if is_known(*xs):
-        arrays: list[Any] = [x.data for x in xs]
-        done = op.perform(_ORDER.data, *arrays)
+        arrays: list[Any] = [x.array for x in xs]
+        done = op.perform(_ORDER.array, *arrays)
         if op.outputs == 1:
             return []
         results = [wrap(v) for v in done]
@@ -291,7 +291,7 @@ def print(text: Any, *args: Any, **named: Any) -> Any:
         text = " ".join([text] * bool(text) + ["{}"] * len(args))
     line = _Line(text, tuple(named))
     xs = [as_tensor(x) for x in (*args, *named.values())]
-    if not is_tracing() and STATE.examples is None and any(x.data is None for x in xs):
+    if not is_tracing() and STATE.examples is None and any(x.array is None for x in xs):
         return apply(_Printed(line), *xs)
     _effect(line, (), xs)
     return xs[0] if xs else None

@@ -146,7 +146,7 @@ class _Applied(Op):
 
     def run(self, xs: Sequence[Tensor]) -> list[Tensor]:
         """On values."""
-        arrays: list[Any] = [x.data for x in xs]
+        arrays: list[Any] = [x.array for x in xs]
         try:
             results = [wrap(v) for v in self._forward(*arrays)]
         except (ValueError, TypeError, IndexError) as error:

@@ -62,7 +62,7 @@ class _Kernel:
                     for x in xs]
         if not any(isinstance(x, Tensor) for x in operands):
             operands = [as_tensor(x) for x in operands]
-        known = all(not isinstance(x, Tensor) or x.data is not None for x in operands)
+        known = all(not isinstance(x, Tensor) or x.array is not None for x in operands)
         alone = known and not is_tracing() and STATE.examples is None
         try:
             return (self.compiled if alone else self._body)(*operands, **keywords)
@@ -92,7 +92,7 @@ class _Elementwise(_Kernel):
     def __call__(self, *xs: Any) -> Any:
         if len(xs) == self.arity and not is_tracing() and STATE.examples is None:
             for x in xs:
-                if type(x) is not Tensor or x.data is None:
+                if type(x) is not Tensor or x.array is None:
                     break
             else:
                 return self.compiled(*xs)  # at once: it is the same

@@ -122,7 +122,7 @@ def called(op: Any, xs: tuple[Any, ...]) -> Any:
 
 def _declared(op: Any, results: tuple[Tensor, ...], xs: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Results as the operation declares them: those on values are what ``perform`` returned."""
-    if results[0].data is None or not op.declares:
+    if results[0].array is None or not op.declares:
         return results
     types = op.infer(*xs)
     pairs = list(zip(results, types if op.outputs > 1 else (types,), strict=False))
@@ -324,7 +324,7 @@ class CustomFunction:
             else:
                 op = self._plain  # at once: it is the same
                 y = apply(op, *xs)
-                if not op.declares or y.data is None:
+                if not op.declares or y.array is None:
                     return y
                 model = None if op.like is None else xs[op.like]
                 if model is not None and y.shape == model.shape and y.dtype == model.dtype:

@@ -228,7 +228,7 @@ def bytes_(length: int, *, generator: Generator | None = None) -> bytes:
     """
     n = operator.index(length)
     found = words(-(-n // 4), generator)
-    if found.data is None:
+    if found.array is None:
         raise TypeError("bytes are Python's, which compiled functions do not have; draw integers "
                         "of dtype 'uint8'")
-    return bytes(np.asarray(found.data, "<u4").tobytes()[:n])
+    return bytes(np.asarray(found.array, "<u4").tobytes()[:n])

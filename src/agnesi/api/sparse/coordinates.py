@@ -65,7 +65,7 @@ def sparse_coo_tensor(indices: TensorLike, values: TensorLike, size: ShapeLike |
     if requires_grad:
         found = found.detach().clone().requires_grad_()
     if size is None:
-        places = np.asarray(as_tensor(indices).data)
+        places = np.asarray(as_tensor(indices).array)
         least = [int(row.max()) + 1 if row.size else 0 for row in places]
         size = (*least, *found.shape[1:])
     return COO(indices, found, size, is_coalesced)

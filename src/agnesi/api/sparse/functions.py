@@ -180,8 +180,8 @@ def _from_triples(data: Tensor, coordinates: Any, shape: Any, kind: Any) -> Any:
     if shape is None:
         shape = tuple(int(p.max()) + 1 if p.shape[0] else 0 for p in (rows, columns))
     lines, places = (rows, columns) if kind is CSR else (columns, rows)
-    if lines.data is not None and lines.size and not (
-        lines.data.min() >= 0 and lines.data.max() < shape[kind.major]
+    if lines.array is not None and lines.size and not (
+        lines.array.min() >= 0 and lines.array.max() < shape[kind.major]
     ):
         raise IndexError(f"there are entries outside of shape {tuple(shape)}")
     order, indices, indptr = lined_up(lines, places, shape[kind.major])

@@ -38,7 +38,7 @@ Parts = tuple[Tensor, Tensor, Tensor]
 
 
 def _array(x: Tensor) -> np.ndarray:
-    return np.asarray(x.data)
+    return np.asarray(x.array)
 
 
 def checked(data: Tensor, indices: Tensor, indptr: Tensor, shape: Any,

@@ -41,7 +41,7 @@ def _only_values(*xs: Tensor) -> bool:
     """Return whether values are all that counts: nothing is traced or recorded."""
     if is_tracing():
         return False
-    return all(x.data is not None and not (x.requires_grad and STATE.recording) for x in xs)
+    return all(x.array is not None and not (x.requires_grad and STATE.recording) for x in xs)
 
 
 class SparseTensor:
@@ -461,7 +461,7 @@ class SparseTensor:
         data, x = pair(self.data, x)
         op = ROWS if self.major == 0 else ColumnProduct(self.shape[0])
         if x.ndim == 1 and _only_values(data, x, self.indices):  # the short way
-            arrays: Any = data.data, x.data[:, None], self.indices.data, self.indptr.data
+            arrays: Any = data.array, x.array[:, None], self.indices.array, self.indptr.array
             return wrap(op.perform(*arrays)[:, 0])
         columns = x if x.ndim == 2 else reshape(x, (m, 1))
         found: Tensor = apply(op, data, columns, self.indices, self.indptr)

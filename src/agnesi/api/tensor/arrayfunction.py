@@ -76,7 +76,7 @@ def _called(own: Callable[..., Any], args: Any, keywords: dict[str, Any]) -> Any
 def _has_values(args: Any, keywords: Any) -> bool:
     """Return whether NumPy can have all values, and no gradient is asked for."""
     tensors = [x for x in flatten((tuple(args), dict(keywords)))[0] if isinstance(x, Tensor)]
-    return not is_tracing() and all(x.data is not None and not x.requires_grad for x in tensors)
+    return not is_tracing() and all(x.array is not None and not x.requires_grad for x in tensors)
 
 
 def _for_arrays(name: str, args: Any, keywords: Any) -> bool:

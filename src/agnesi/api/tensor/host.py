@@ -36,7 +36,7 @@ _MOST_LISTED = 64
 def value(x: Tensor, use: str) -> np.ndarray:
     """The array behind a tensor, or an error that says why ``use`` cannot have it."""
     if is_known(x):
-        return x.data
+        return x.array
     raise no_value(x, use)
 
 
@@ -44,7 +44,7 @@ def _decided(x: Tensor, use: str) -> np.ndarray:
     """The array by which Python decides: while a function is traced for ``jit``, that of this call,
     which the compiled function compares with that of later ones."""
     if is_known(x):
-        return x.data
+        return x.array
     decide = getattr(current_trace(), "decide", None)
     found: np.ndarray | None = None if decide is None else decide(x, use)
     if found is None:
@@ -95,7 +95,7 @@ def item(self: Tensor, *index: Any) -> Any:
     """
     if index:
         if is_known(self):
-            return self.data.item(*index)
+            return self.array.item(*index)
         rows: Any = self.reshape(-1) if len(index) == 1 else self
         return _deferred(rows[index])
     return _deferred(self)
@@ -397,7 +397,7 @@ def _symbol_again(node: Any, name: str | None) -> Tensor:
 
 
 def __reduce__(self: Tensor) -> Any:  # noqa: N807
-    if self.data is None and not is_tracing():
+    if self.array is None and not is_tracing():
         return _symbol_again, (self.node, self._name)
     data = value(self, "pickle")
     root, view = memory_of(data)
@@ -406,7 +406,7 @@ def __reduce__(self: Tensor) -> Any:  # noqa: N807
 
 
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:  # noqa: N807
-    if self.data is None and not is_tracing():
+    if self.array is None and not is_tracing():
         return memo.setdefault(id(self), _symbol_again(deepcopy(self.node, memo), self._name))
     begins = self.requires_grad and is_leaf(self)  # else its history is not copied
     root, view = memory_of(value(self, "deepcopy"))

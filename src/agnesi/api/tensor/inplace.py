@@ -55,7 +55,7 @@ def update(name: str, function: Method, shown: str) -> Method:
 
     def method(self: Tensor, *others: Any, **keywords: Any) -> Tensor:
         if operator and (MODE.get().fixed
-                         or (self.data is None and not self._placed
+                         or (self.array is None and not self._placed
                              and (self.weak or is_declaring()))):
             result: Tensor = function(self, *others, **keywords)
             return result  # numbers and expressions never change: it is the name that does
@@ -83,7 +83,7 @@ class LateUpdate(Late):
 
 def _direct(x: Tensor, others: tuple[Any, ...]) -> list[Any] | None:
     """The arrays to compute on if the result can go straight into x's memory, else None."""
-    data = x.data
+    data = x.array
     if data is None or MODE.get().trace is not None or (MODE.get().recording and x.requires_grad):
         return None
     if MODE.get().watch is not None:
@@ -91,11 +91,11 @@ def _direct(x: Tensor, others: tuple[Any, ...]) -> list[Any] | None:
     arrays: list[Any] = [data]
     for other in others:
         if type(other) is Tensor:
-            if other.data is None or other.data.dtype != data.dtype:
+            if other.array is None or other.array.dtype != data.dtype:
                 return None
             if MODE.get().recording and other.requires_grad:
                 return None
-            arrays.append(other.data)
+            arrays.append(other.array)
         elif type(other) in SCALARS and dtypes.promote_scalar(data.dtype, other) == data.dtype:
             arrays.append(other)
         else:

@@ -7,7 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 from agnesi.api import functions, late
-from agnesi.api.tensor import arrayfunction, exchange, host, inplace, matrices, shaping, show, ufunc
+from agnesi.api.tensor import (
+    arrayfunction,
+    detached,
+    exchange,
+    host,
+    inplace,
+    matrices,
+    shaping,
+    show,
+    ufunc,
+)
 from agnesi.autodiff import deferred as _deferred  # noqa: F401 - importing it is what counts
 from agnesi.autodiff import hooks, recording, reverse
 from agnesi.core.accepted import TensorLike
@@ -247,7 +257,8 @@ def _properties() -> dict[str, Any]:
         "mT": property(shaping.mt), "H": property(shaping.mh), "mH": property(shaping.mh),
         "real": property(shaping.real_part),
         "imag": property(shaping.imaginary_part), "owner": property(recording.owner),
-        "is_leaf": property(recording.is_leaf), "device": property(exchange.device),
+        "is_leaf": property(recording.is_leaf),
+        "data": property(detached.data, detached.set_data), "device": property(exchange.device),
         "is_cpu": property(exchange.is_cpu),
         **dict.fromkeys(AWAY.split(), property(exchange.on_another)),
     }

@@ -19,7 +19,7 @@ def __repr__(self: Tensor) -> str:  # noqa: N807
         if refuse_text is not None:
             refuse_text(self)
         return symbolic(self)
-    data = self.data
+    data = self.array
     text = np.array2string(data, separator=", ", prefix="tensor(")
     parts = [text]
     if data.size == 0 and data.shape != (0,):

@@ -272,7 +272,7 @@ def detach_(self: Tensor) -> Tensor:
     >>> x.detach_().requires_grad
     False
     """
-    if is_tracing() or self.data is None:
+    if is_tracing() or self.array is None:
         raise GradientError(at(f"detach_() of {typed(self)} in a compiled function or symbolic "
                                "program; write x = x.detach()"))
     if not is_leaf(self):

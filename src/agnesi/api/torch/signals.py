@@ -183,7 +183,7 @@ def istft(x: TensorLike, n_fft: int, hop_length: int | None = None, win_length: 
         missing = length - total.shape[-1]
         total = pad(total, ((0, 0),) * (total.ndim - 1) + ((0, missing),))
         cover = pad(cover, ((0, missing),), "constant", 1)
-    if cover.data is not None and (np.abs(cover.data) < 1e-11).any():
+    if cover.array is not None and (np.abs(cover.array) < 1e-11).any():
         raise ValueError("windows overlap too little: some of the signal is in none of them")
     return total / cover
 

@@ -102,7 +102,7 @@ class _Call:
     def run(self) -> Any:
         """The result, with a record if somebody follows the arguments."""
         given = [self.nests[k][0][i] for k, i in self.places]
-        if any(x.data is None for x in given):
+        if any(x.array is None for x in given):
             self.results = Parts(0.0)
             return applied(_Later(self, len(given), 1), *given)[0]
         found = self.fun(*self.arguments([getval(x) for x in given]), **self.keywords)

@@ -33,7 +33,7 @@ class _Results:
             y = self.fun(self.inputs.build(xs))
         self.parts = Parts(y)
         found = self.parts.floats()
-        if not any(t.requires_grad or t.data is None for t in found):
+        if not any(t.requires_grad or t.array is None for t in found):
             warnings.warn("Output seems independent of input.", stacklevel=4)
         return found
 

@@ -33,7 +33,7 @@ def isbox(x: Any) -> bool:
 
 def getval(x: Any) -> Any:
     """The array or number that a value inside of a derivative has."""
-    return x if not isinstance(x, Tensor) or x.data is None else x.data[()]
+    return x if not isinstance(x, Tensor) or x.array is None else x.array[()]
 
 
 def is_float(x: Any) -> bool:
@@ -55,8 +55,8 @@ def plain(x: Any) -> Any:
     """Return a value outside of its derivative: an array or number, unless another derivative
     follows it.
     """
-    if isinstance(x, Tensor) and x.data is not None and not x.requires_grad:
-        return x.data[()]
+    if isinstance(x, Tensor) and x.array is not None and not x.requires_grad:
+        return x.array[()]
     return x
 
 

@@ -317,7 +317,7 @@ def wrapped(x: Any) -> Any:
     if isinstance(x, Shared):
         return _made(SharedVariable, x, x.node)
     if isinstance(x, Tensor):
-        return _made(Variable, x, x.node) if x.data is None else Constant(x)
+        return _made(Variable, x, x.node) if x.array is None else Constant(x)
     if isinstance(x, Dim):
         return Variable(x)
     if type(x) in (tuple, list):

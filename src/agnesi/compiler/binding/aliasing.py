@@ -95,7 +95,7 @@ class Footprint:
         """Return whether something that is written overlaps anything else that is used."""
         if not self.count and not self.mutated:
             return False
-        if any(t.data is not a for t, a in zip(self.tensors, self._arrays, strict=True)):
+        if any(t.array is not a for t, a in zip(self.tensors, self._arrays, strict=True)):
             self._look()
         return (
             self._within
@@ -111,7 +111,7 @@ class Footprint:
         )
 
     def _look(self) -> None:
-        self._arrays: list[np.ndarray] = [t.data for t in self.tensors]
+        self._arrays: list[np.ndarray] = [t.array for t in self.tensors]
         written, read = self._arrays[: self.count], self._arrays[self.count :]
         self._written, self._read = Regions(written), Regions(read)
         self._within = any(map(self._written.touch, read)) or (not self._written.apart and any(

@@ -278,7 +278,7 @@ class Compiled:
         rest = (self.returned, updates, list(self.donated), self.preset, threads,
                 list(self.settings.include), list(self.settings.exclude),
                 self.settings.memory_limit, self.settings.saved, self.settings.numbers)
-        strides = [t.data.strides for t in self.live]
+        strides = [t.array.strides for t in self.live]
         return diskcache.key(
             "recipe", build(), self.backend.key(), text, repr(rest), repr(strides)
         )
@@ -293,7 +293,7 @@ class Compiled:
         return Known(optimised, recipe, self._strides())
 
     def _strides(self) -> list[tuple[int, ...]]:
-        return [t.data.strides for t in self.live]
+        return [t.array.strides for t in self.live]
 
     # -- binding --------------------------------------------------------------------------
     def bind(self) -> None:
@@ -392,7 +392,7 @@ class Compiled:
             if isinstance(t, int):
                 np.copyto(values[t], results[i])
             else:
-                np.copyto(t.data, results[i])
+                np.copyto(t.array, results[i])
                 touch(t)
         outputs = [
             wrap(r) if w else r for r, w in zip(results[: self.returned], self.wrap, strict=True)
@@ -416,4 +416,4 @@ def _array(value: Any, spec: Any) -> np.ndarray:
     """An argument as the interpreter wants it."""
     if spec.kind != "array":
         return np.asarray(value, {"float": "float64", "int": "int64", "bool": "bool"}[spec.kind])
-    return value.data if isinstance(value, Tensor) else value
+    return value.array if isinstance(value, Tensor) else value

@@ -51,7 +51,7 @@ def operation(op: Any) -> str | None:
 def _leaf(node: Node, places: Mapping[int, int]) -> str:
     t = live_tensor(node)
     if t is not None:
-        return f"live {places[id(t)]} {t.data.strides}"
+        return f"live {places[id(t)]} {t.array.strides}"
     value = constant_value(node)
     return "input" if value is None else f"constant {value.tobytes().hex()}"
 

@@ -177,7 +177,7 @@ def _written(t: Tensor, buffers: dict[int, Buffer]) -> Buffer:
 
 
 def _state_buffer(leaf: Node) -> Buffer:
-    data: Any = live_tensor(leaf).data  # type: ignore[union-attr]
+    data: Any = live_tensor(leaf).array  # type: ignore[union-attr]
     strides = tuple(s // data.dtype.itemsize for s in data.strides)
     return Buffer(data.shape, data.dtype, "state", node=leaf, strides=strides)
 
@@ -211,7 +211,7 @@ def _callback(kernel: Callback) -> Any:
     def run(*arrays: np.ndarray) -> Any:
         if strided:
             arrays = tuple(
-                live_tensor(strided[i].node).data if i in strided else a  # type: ignore
+                live_tensor(strided[i].node).array if i in strided else a  # type: ignore
                 for i, a in enumerate(arrays)
             )
         return op.perform(*arrays)
@@ -273,7 +273,7 @@ class Call:
 def check_writeable(written: Sequence[Any]) -> None:
     """Raise ValueError where a tensor or array that is changed lies in read-only memory."""
     for t in written:
-        memory = t.data if isinstance(t, Tensor) else t
+        memory = t.array if isinstance(t, Tensor) else t
         if isinstance(memory, np.ndarray) and not memory.flags.writeable:
             raise ValueError(
                 at(f"{typed(t)} lies in read-only memory and cannot be changed in place; copy it")

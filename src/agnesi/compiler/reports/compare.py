@@ -37,20 +37,20 @@ def compared(jitted: Any, args: tuple[Any, ...], keywords: dict[str, Any],
         return compared(jitted, args, keywords, [*left, version])
     for i, (a, b) in enumerate(zip(flatten(eager)[0], flatten(compiled)[0], strict=True)):
         if isinstance(a, Tensor):
-            _check(f"result {i}", a.data, b.data, jitted.name)
+            _check(f"result {i}", a.array, b.array, jitted.name)
     for t, value in zip(touched + given, after, strict=True):
-        _check(f"state {t.name or typed(t)}", value, t.data, jitted.name)
+        _check(f"state {t.name or typed(t)}", value, t.array, jitted.name)
     return compiled
 
 
 def _values(tensors: list[Tensor]) -> list[np.ndarray]:
-    return [t.data.copy() for t in tensors]
+    return [t.array.copy() for t in tensors]
 
 
 def _restore(tensors: list[Tensor], values: list[np.ndarray]) -> None:
     for t, value in zip(tensors, values, strict=True):
-        if t.data.flags.writeable:
-            np.copyto(t.data, value)
+        if t.array.flags.writeable:
+            np.copyto(t.array, value)
 
 
 def _check(what: str, eager: Any, compiled: Any, name: str) -> None:

@@ -46,7 +46,7 @@ def warn_of_losses(jitted: Any, args: tuple[Any, ...], keywords: dict[str, Any],
     version = jitted.version(leaves, tree, left)
     if version.tangled(leaves) or version.effects:
         return jitted.function(*args, **keywords)
-    given = [np.asarray(getattr(leaves[i], "data", leaves[i])) for i in version.arrays]
+    given = [np.asarray(getattr(leaves[i], "array", leaves[i])) for i in version.arrays]
     exact, spread = _evaluated(version.compiled.graph, given)
     result = version(leaves)
     if result is MISSED:
@@ -54,7 +54,7 @@ def warn_of_losses(jitted: Any, args: tuple[Any, ...], keywords: dict[str, Any],
     tensors = [t for t in flatten(result)[0] if isinstance(t, Tensor)]
     for i, (t, true, off) in enumerate(zip(tensors, exact, spread, strict=False)):
         if t.dtype.kind == "f":
-            _tell(f"result {i} of {jitted.name}, {typed(t)},", t.data, true, off)
+            _tell(f"result {i} of {jitted.name}, {typed(t)},", t.array, true, off)
     return result
 
 
@@ -148,7 +148,7 @@ class _Exact:
         op = node.op
         if op is None:
             t = live_tensor(node)
-            return _numbers(np.asarray(constant_value(node) if t is None else t.data), self.mpmath)
+            return _numbers(np.asarray(constant_value(node) if t is None else t.array), self.mpmath)
         if type(op) is Item:
             return xs[0][op.index]
         if op.outputs == 1 and any(x.dtype == object for x in xs):

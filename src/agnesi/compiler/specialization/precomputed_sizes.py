@@ -195,7 +195,7 @@ def _text(graph: FunctionGraph, exact: bool, fresh: bool) -> list[Any]:
         else:
             value = constant_value(node)
             t: Any = node.handle() if value is None else None  # type: ignore[misc]
-            what = (t.data.tobytes() if fresh else id(t)) if value is None else value.tobytes()
+            what = (t.array.tobytes() if fresh else id(t)) if value is None else value.tobytes()
         found.append((what, [numbers[n] for n in node.inputs], node.dtype))
     return [*found, [numbers[n] for n in graph.outputs]]
 

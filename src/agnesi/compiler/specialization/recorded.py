@@ -76,7 +76,7 @@ class CompiledCall(Op):
         gs = [g] if self.outputs == 1 else list(g)
         leaves = list(self.leaves)
         for i, x in zip(self.arguments, xs, strict=False):
-            if x.data is not None:  # else it was changed, and is not read
+            if x.array is not None:  # else it was changed, and is not read
                 leaves[i] = x
         found: tuple[Any, ...] = self.version.pull(leaves, gs, self.arguments, self.state)
         return found
@@ -137,7 +137,7 @@ def _nodes_of(version: Any, results: Sequence[Node]) -> list[set[Node]]:
 def _holding(tensors: Sequence[Tensor], values: Sequence[Tensor]) -> Iterator[None]:
     """Let tensors hold other values within this block, whatever is assigned to them in it."""
     if not is_tracing():
-        with as_before([(weakref.ref(x), v.data) for x, v in zip(tensors, values, strict=True)]):
+        with as_before([(weakref.ref(x), v.array) for x, v in zip(tensors, values, strict=True)]):
             yield
         return
     for x, v in zip(tensors, values, strict=True):
@@ -161,7 +161,7 @@ def as_they_are(version: Any, leaves: Sequence[Any]) -> tuple[list[Any], list[Te
 
 
 def _copied(x: Any) -> Tensor:
-    return wrap(np.array(x.data if isinstance(x, Tensor) else x))
+    return wrap(np.array(x.array if isinstance(x, Tensor) else x))
 
 
 def recorded(version: Any, leaves: Sequence[Any], state: Sequence[Tensor],

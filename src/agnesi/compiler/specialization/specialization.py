@@ -219,7 +219,7 @@ class Version:
         and state.
         """
         self.placed = reads.places
-        used = {id(a) for x, _ in trace.leaves.values() for a in (x.data, x.data.base)}
+        used = {id(a) for x, _ in trace.leaves.values() for a in (x.array, x.array.base)}
         self.places = [*reads.places.values(),
                        *(place for key, place in reads.arrays.items() if key not in used)]
         #: Those that native code cannot compare.
@@ -373,7 +373,7 @@ class Version:
         if self.kept or self.cleared or self.effects:
             return f"{text.name(self._finished)}({found})"
         numbers = count()
-        leaves = [f"{found}[{next(numbers)}]" + ".data.item()" * (id(v) in self.numbers)
+        leaves = [f"{found}[{next(numbers)}]" + ".array.item()" * (id(v) in self.numbers)
                   if isinstance(v, Tensor) else text.name(v) for v in self.outputs]
         return str(text.built(self.tree, iter(leaves)))
 
@@ -431,7 +431,7 @@ class Version:
         tensors = iter(found)
         leaves = [next(tensors) if isinstance(v, Tensor) else v for v in self.outputs]
         if self.numbers:
-            leaves = [a.data.item() if id(v) in self.numbers else a
+            leaves = [a.array.item() if id(v) in self.numbers else a
                       for a, v in zip(leaves, self.outputs, strict=True)]
         return self.tree.build(leaves)
 
@@ -464,8 +464,8 @@ class Version:
         ):
             return False
         known = [*(x for x, *_ in self.state), *(owner for owner, _ in self.expected)]
-        others = {id(t.data) for t in known}
-        if len({id(b.data) for b in swap.values()} - others) < len(swap):
+        others = {id(t.array) for t in known}
+        if len({id(b.array) for b in swap.values()} - others) < len(swap):
             return False
         self.expected = [(owner, owner._grad) for owner, _ in self.expected]
         self.state = [(swap.get(id(x), x), *rest) for x, *rest in self.state]
@@ -557,11 +557,11 @@ def _alike(before: Any, now: Any) -> bool:
     if not isinstance(before, Tensor) or not isinstance(now, Tensor):
         return False
     return all(
-        t.data is not None and not isinstance(t.data.base, np.ndarray) and t._view is None
-        and t.node is None and not t.requires_grad and t.data.flags.writeable
+        t.array is not None and not isinstance(t.array.base, np.ndarray) and t._view is None
+        and t.node is None and not t.requires_grad and t.array.flags.writeable
         for t in (before, now)
-    ) and (before.shape, before.dtype, before.data.strides) == (
-        now.shape, now.dtype, now.data.strides)
+    ) and (before.shape, before.dtype, before.array.strides) == (
+        now.shape, now.dtype, now.array.strides)
 
 
 def _is_flat(tree: Tree) -> bool:

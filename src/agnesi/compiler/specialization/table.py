@@ -491,7 +491,7 @@ def _can_vary(place: Place, now: Any) -> bool:
     """Return whether a place holds numbers or tensors, which the code can take at run time."""
     if not isinstance(place, (Attribute, Slot, Name, Cell)) or type(now) is not type(place.value):
         return False
-    return type(now) in (float, int) or (isinstance(now, Tensor) and now.data is not None)
+    return type(now) in (float, int) or (isinstance(now, Tensor) and now.array is not None)
 
 
 def _kinds(leaves: Sequence[Any], count: int, dynamic: Collection[int]) -> Iterator[Any]:

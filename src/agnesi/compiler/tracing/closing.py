@@ -29,7 +29,7 @@ def _is_leaf(node: Any) -> bool:
     """Return whether gradients end there and are a tensor's with a value, or an argument's."""
     if node.op is not ALIAS or node.handle is None:
         return node.op is None
-    return node.handle().data is not None
+    return node.handle().array is not None
 
 
 def trains(parameters: Sequence[Any], trace: Trace) -> bool:

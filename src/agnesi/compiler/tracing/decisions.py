@@ -228,7 +228,7 @@ class _Values:
 
 def _leaf(node: Node) -> np.ndarray | None:
     t = live_tensor(node)
-    return constant_value(node) if t is None else t.data
+    return constant_value(node) if t is None else t.array
 
 
 def _is_one(x: Tensor) -> bool:

@@ -25,7 +25,7 @@ class _Result:
 
     def of(self, found: Tensor) -> Any:
         """Return the record of a call's result."""
-        return found.data.item() if self.is_number else found
+        return found.array.item() if self.is_number else found
 
 
 class Written:
@@ -188,7 +188,7 @@ def _written(places: Iterable[Place]) -> Iterator[Written]:
 
 
 def _is_symbol(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.data is None
+    return isinstance(value, Tensor) and value.array is None
 
 
 def _put_down(value: Any) -> Any:

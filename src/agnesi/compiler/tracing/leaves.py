@@ -64,7 +64,7 @@ def memory_of(value: Any) -> Any:
     """A tensor's array, or the array itself."""
     if type(value) is Handed:
         return value.array
-    return value.data if isinstance(value, Tensor) else value
+    return value.array if isinstance(value, Tensor) else value
 
 
 def plain(value: Any) -> Any:

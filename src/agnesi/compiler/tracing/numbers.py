@@ -287,7 +287,7 @@ for _name, _method in (
 
 # -- what calls of builtins become while a function is traced ---------------------------------
 def _is_symbol(args: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
-    return len(args) == 1 and not keywords and isinstance(args[0], Tensor) and args[0].data is None
+    return len(args) == 1 and not keywords and isinstance(args[0], Tensor) and args[0].array is None
 
 
 def _converted(kind: Callable[..., Any], use: str) -> Callable[..., Any]:
@@ -316,7 +316,7 @@ def _type(*args: Any, **keywords: Any) -> Any:
 
 def _print(*args: Any, **keywords: Any) -> None:
     """Print what is known; a computed value is known when the code has run."""
-    if any(isinstance(v, Tensor) and v.data is None for v in args):
+    if any(isinstance(v, Tensor) and v.array is None for v in args):
         raise OnlyEagerError(f"Python prints a computed value at {location(user_where(2))}",
                              "Return the value and print it outside; ag.print prints from "
                              "compiled code")

@@ -58,7 +58,7 @@ _SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), n
 _ATOMS = frozenset((int, float, complex, str, bytes, bool, type(None), np.dtype, Tensor))
 #: Bytes of arrays whose elements are compared.
 _MAX_COMPARED_BYTES = 1 << 12
-_MEMBER = type(vars(Tensor)["data"])
+_MEMBER = type(vars(Tensor)["array"])
 #: Packages whose objects hold nothing that users change between calls.
 _LIBRARIES = frozenset(sys.stdlib_module_names) - {"argparse", "collections", "__main__"} | {
     "agnesi", "llvmlite", "numpy", "scipy"}
@@ -450,7 +450,7 @@ def _one(value: Any) -> str:
 
 def holds_symbol(value: Any) -> bool:
     """Return whether a value, or an entry of a container, exists in the trace only."""
-    return any(isinstance(v, Tensor) and v.data is None for v in flatten(value)[0])
+    return any(isinstance(v, Tensor) and v.array is None for v in flatten(value)[0])
 
 
 def _held(owner: Any, member: Any) -> Any:

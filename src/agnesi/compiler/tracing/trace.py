@@ -106,7 +106,7 @@ class Trace:
 
     def node_of(self, x: Tensor) -> Node:
         """The node of a tensor's present value."""
-        if x.data is None:
+        if x.array is None:
             if x.node is None:
                 raise TraceError(at("this tensor has neither a value nor a node"))
             return x.node if x.node.requires_grad or not x.requires_grad else begun(self.begun, x)
@@ -118,15 +118,15 @@ class Trace:
 
     def _lifted(self, x: Tensor) -> Node:
         """A concrete tensor's first use: a live leaf, or a view of its base."""
-        if not x.data.dtype.isnative:
+        if not x.array.dtype.isnative:
             raise TypeError(at(f"{typed(x)} lies in memory in the byte order of other machines; "
-                               "compiled code takes x.data = x.data.astype(x.dtype.newbyteorder("
+                               "compiled code takes x.array = x.array.astype(x.dtype.newbyteorder("
                                "'='))"))
         if x._view is not None:
             node = looking(x, self.node_of(x._view.base))
         else:
             node = Node(
-                None, (), x.data.shape, x.data.dtype, requires_grad=x.requires_grad,
+                None, (), x.array.shape, x.array.dtype, requires_grad=x.requires_grad,
                 handle=lambda: x, name=x._name, where=user_where(2),
             )
         self.leaves[id(x)] = (x, node)
@@ -135,7 +135,7 @@ class Trace:
 
     def rebind(self, x: Tensor, node: Node, recorded: bool = True) -> None:
         """Let a tensor stand for another value from now on."""
-        if x.data is None:
+        if x.array is None:
             before: Any = x.node
             self.born.setdefault(id(x), (x, before))
             x.node = node if recorded else behind(before, node, _begins(before))
@@ -209,7 +209,7 @@ class Trace:
 
     def read_grad(self, t: Tensor) -> Any:
         """``t.grad`` inside the trace."""
-        if t.data is None:
+        if t.array is None:
             return t._grad
         record = self._record(t)
         if not record.written:
@@ -233,7 +233,7 @@ class Trace:
 
     def write_grad(self, t: Tensor, grad: Any) -> None:
         """``t.grad = grad`` inside the trace."""
-        if t.data is None:
+        if t.array is None:
             t._grad = grad
             self.reached = self.reached or (grad is not None and any(
                 x is t for x in self.arguments.values()

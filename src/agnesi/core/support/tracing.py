@@ -30,7 +30,7 @@ def current_reads() -> Any:
 def is_known(*xs: Any) -> bool:
     """Return whether Python may read the values of tensors: all have one, and no trace must freeze
     it."""
-    return not is_tracing() and all([x.data is not None for x in xs])
+    return not is_tracing() and all([x.array is not None for x in xs])
 
 
 #: Leaves of traces that are over, and whose they were; they may be kept, but have no values.

@@ -147,7 +147,7 @@ class Module(Hooked, Lookups):
         before = object.__getattribute__(self, "__dict__").get(name, self)
         if begins(before) and not (value is None or begins(value) or isinstance(value, Module)):
             raise refused(self, name, before, value)
-        if is_tracing() and isinstance(value, Tensor) and value.data is None:
+        if is_tracing() and isinstance(value, Tensor) and value.array is None:
             self._assign_traced(name, value)
             return
         if value is None:
@@ -170,7 +170,7 @@ class Module(Hooked, Lookups):
             object.__setattr__(self, name, value)
             return
         held = object.__getattribute__(self, "__dict__").get(name)
-        if (isinstance(held, Tensor) and held.data is not None
+        if (isinstance(held, Tensor) and held.array is not None
                 and (held.shape, held.dtype) == (value.shape, value.dtype)):
             assign(held, value)
             return
@@ -402,7 +402,7 @@ class Module(Hooked, Lookups):
         >>> list(nn.Sequential(nn.Linear(3, 2), nn.Tanh()).state_dict())
         ['0.weight', '0.bias']
         """
-        return {name: wrap(np.array(t.data)) if copy else t for name, t in self._named_tensors()}
+        return {name: wrap(np.array(t.array)) if copy else t for name, t in self._named_tensors()}
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> LoadedKeys:
         """Copy values into the parameters and buffers, in place.
@@ -550,7 +550,7 @@ class Module(Hooked, Lookups):
             raise TypeError(at(f"a module is converted to a float dtype, not to {kind}"))
         for _, t, *_ in self._held(named=False):
             if t.dtype.kind in "fV" and t.dtype != kind:
-                t.data, t._grad = t.data.astype(kind), None
+                t.array, t._grad = t.array.astype(kind), None
         return self
 
     def half(self) -> Self:

@@ -158,7 +158,7 @@ def one_hot(input: TensorLike, num_classes: int = -1) -> Tensor:
     if labels.dtype.kind not in "iu":
         raise DTypeError(at(f"one_hot({typed(labels)}): labels must be integers"))
     if is_known(labels):
-        values = np.asarray(labels.data)
+        values = np.asarray(labels.array)
         if num_classes == -1:
             num_classes = int(values.max()) + 1 if values.size else 0
         if values.size and not 0 <= values.min() <= values.max() < num_classes:

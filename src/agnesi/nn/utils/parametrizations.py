@@ -69,7 +69,7 @@ class _Orthogonal(Module):
     def __init__(self, weight: Tensor, orthogonal_map: str, trivial: bool) -> None:
         self.orthogonal_map, self.shape = orthogonal_map, tuple(weight.shape)
         if trivial:
-            self.register_buffer("base", wrap(_completed(weight.data)))
+            self.register_buffer("base", wrap(_completed(weight.array)))
         else:
             self.base = None
 
@@ -98,7 +98,7 @@ class _Orthogonal(Module):
         if tuple(value.shape) != self.shape:
             raise ShapeError(at(f"orthogonal: a value must be of shape {self.shape}, not "
                                 f"{typed(value)}"))
-        self.base.copy_(wrap(_completed(value.data)))
+        self.base.copy_(wrap(_completed(value.array)))
         return F.zeros_like(value)
 
 

@@ -115,7 +115,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     compute(module, name, partial(_of_length, name=name, dim=dim),
             partial(_set_length, name=name, dim=dim))
     setattr(module, f"{name}_v", weight)
-    setattr(module, f"{name}_g", wrap(np.array(length.data)).requires_grad_())
+    setattr(module, f"{name}_g", wrap(np.array(length.array)).requires_grad_())
     return module
 
 
@@ -157,7 +157,7 @@ def _removed(module: M, name: str, parts: tuple[str, ...], what: str) -> M:
     if not is_computed(module, name) or (parts[-1] and not hasattr(module, name + parts[-1])):
         raise ValueError(at(f"{what}: {type(module).__name__}.{name} is not computed so"))
     with no_grad():
-        value = np.array(getattr(module, name).data)
+        value = np.array(getattr(module, name).array)
     for part in parts:
         vars(module).pop(name + part)
         module._owned.pop(name + part, None)

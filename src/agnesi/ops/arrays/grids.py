@@ -211,7 +211,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Tensor, .
 def _inside(x: Tensor, size: int, what: str, name: str) -> Tensor:
     """Positions, checked."""
     if is_known(x):
-        data = x.data
+        data = x.array
         if data.size and not (data.min() >= 0 and data.max() < size):
             raise IndexError(f"{what} is out of range: it must be at least 0 and less than {size}")
         return x
@@ -358,7 +358,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     """
     first, last = as_tensor(start), as_tensor(stop)
     if is_known(first, last) and not (first.requires_grad or last.requires_grad):
-        values = np.geomspace(first.data, last.data, num, endpoint)
+        values = np.geomspace(first.array, last.array, num, endpoint)
         dtype = of_ends(first, last) if dtype is None else dtype
         kind = float_dtype(dtype) if dtype is not None or values.dtype.kind == "f" \
             else dtypes.complex_of(float_dtype(None))

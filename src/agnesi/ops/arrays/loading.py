@@ -55,7 +55,7 @@ def write_all(mine: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
         name: v if isinstance(v, Stored) else np.asarray(v) for name, v in state.items()
     }
     for name, array in arrays.items():
-        held: Any = mine[name].data
+        held: Any = mine[name].array
         if array.shape != held.shape:
             raise ValueError(at(f"{name} has shape {held.shape}, the state has {array.shape}"))
         if not np.can_cast(array.dtype, held.dtype, "same_kind"):
@@ -63,14 +63,14 @@ def write_all(mine: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
                                f"with .astype('{held.dtype}')"))
         if not held.flags.writeable:
             raise ValueError(at(f"{name} lies in read-only memory and cannot be changed in place"))
-    written = {id(_owner(mine[name].data)) for name in arrays}
+    written = {id(_owner(mine[name].array)) for name in arrays}
     for name, array in arrays.items():
         if isinstance(array, Stored):
             array.check()
         elif id(_owner(array)) in written:
             arrays[name] = array.copy()
     for name, array in arrays.items():
-        held = mine[name].data
+        held = mine[name].array
         if isinstance(array, Stored):
             array.fill(held)
         else:

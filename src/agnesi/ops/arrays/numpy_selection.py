@@ -86,7 +86,7 @@ def _of_choices(index: Tensor, count: int) -> Tensor:
     """Numbers of choices, none of them counted from the end."""
     if not is_known(index):
         return within(index, count, called("choose", (index,)), least=0)
-    if index.size and index.data.min() < 0:
+    if index.size and index.array.min() < 0:
         raise ValueError("an index is negative, and mode is 'raise'")
     return index
 

@@ -511,7 +511,7 @@ def _fixed(index: Any, n: int, name: str) -> Any:
                 f"which places {name} takes decides the size of the result, and is not known when "
                 "the graph is written; give numbers"
             )
-        index = index.data
+        index = index.array
     places = np.asarray(index) if np.size(index) else np.zeros(0, np.int64)
     if places.dtype == bool:
         if places.shape != (n,):
@@ -723,7 +723,7 @@ def trim_zeros(x: TensorLike, trim: str = "fb", axis: Any = None, *, out: Tensor
             "how many zeros there are decides the size of the result, and is not known when the "
             "graph is written; multiply by a mask instead"
         )
-    where = np.argwhere(x.data)
+    where = np.argwhere(x.array)
     key: list[slice] = [slice(None)] * x.ndim
     for a in shapes.axes_of(axis, x.ndim):
         low, high = (where[:, a].min(), where[:, a].max() + 1) if len(where) else (0, 0)

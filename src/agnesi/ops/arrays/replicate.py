@@ -392,7 +392,7 @@ def repeat(x: TensorLike, /, repeats: Any, axis: int | None = None, *,
             return found
         if repeats.ndim and not is_known(repeats):
             return take(x, _origins(repeats, x.shape[axis]), axis)
-        repeats = integer(repeats, "repeats") if not is_known(repeats) else repeats.data
+        repeats = integer(repeats, "repeats") if not is_known(repeats) else repeats.array
     if not isinstance(repeats, Dim) and np.any(np.asarray(repeats) < 0):
         raise ValueError(f"repeats must not be negative: {repeats}")
     if isinstance(repeats, Dim) or np.size(repeats) == 1:

@@ -53,7 +53,7 @@ def places_of(mask: Tensor) -> Tensor:
     """Positions of the true elements among the flat ones, in order."""
     flat = reshape(mask, (product(mask.shape),))
     if is_known(mask):
-        return as_tensor(flat.data.nonzero()[0])
+        return as_tensor(flat.array.nonzero()[0])
     count = cast(flat, dtypes.int64).sum()
     if refusal(count) is not None:
         found: Tensor = LENT.places(flat)

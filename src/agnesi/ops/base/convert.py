@@ -22,7 +22,7 @@ from agnesi.core.tensor import Tensor, symbol, wrap
 
 SCALARS = (bool, int, float, complex)
 #: What is said of masked arrays.
-MASKED = ("tensors have no masks, and this array has one: give x.filled(value), or x.data and the "
+MASKED = ("tensors have no masks, and this array has one: give x.filled(value), or x.array and the "
           "mask as where= of a reduction")
 
 
@@ -99,7 +99,7 @@ def _strong(op: Op, xs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
 
 def is_number(x: Tensor) -> bool:
     """Return whether a tensor of a graph stands for a number that was written there."""
-    return x.data is not None and x.shape == () and not x.data.flags.writeable
+    return x.array is not None and x.shape == () and not x.array.flags.writeable
 
 
 def of_default(x: Tensor) -> Tensor:
@@ -302,9 +302,9 @@ _CONSTANTS: dict[tuple[np.dtype, Any], Tensor] = {}
 
 def constant(scalar: Any, beside: Any) -> Tensor | None:
     """A shared tensor for a Python number that takes the dtype of the eager tensor ``beside``."""
-    if type(beside) is not Tensor or beside.data is None:
+    if type(beside) is not Tensor or beside.array is None:
         return None
-    dtype = beside.data.dtype
+    dtype = beside.array.dtype
     if not (type(scalar) is float and dtype.kind in "fcV") and not (
         type(scalar) is int and dtype.kind in "iufcV"
     ):
@@ -316,7 +316,7 @@ def constant(scalar: Any, beside: Any) -> Tensor | None:
             found = wrap(np.asarray(scalar, dtype))
         except OverflowError:
             return None
-        found.node = Node(None, (), (), dtype, value=found.data)
+        found.node = Node(None, (), (), dtype, value=found.array)
         if len(_CONSTANTS) >= 1024:
             _CONSTANTS.clear()
         _CONSTANTS[key] = found

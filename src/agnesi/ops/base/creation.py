@@ -170,14 +170,14 @@ def tensor(data: TensorLike, dtype: DTypeLike = None, *, device: str | None = No
     """
     kind = None if dtype is None else dtypes.as_dtype(dtype)
     data = joined(data)
-    if isinstance(data, Tensor) and data.data is None:
+    if isinstance(data, Tensor) and data.array is None:
         t = of_default(data) if kind is None and data.weak else cast(data, kind or data.dtype)
         return _finished(symbol(t.node), requires_grad, name)  # type: ignore[arg-type]
     if isinstance(data, Tensor) and requires_grad and is_tracing():
         return _finished(symbol(_read(cast(data, kind or data.dtype))), requires_grad, name)
     if isinstance(data, Tensor) and not requires_grad and _is_followed(data):
         return _finished(cast(apply(COPY, data), kind or data.dtype), False, name)
-    array = data.data if isinstance(data, Tensor) else data
+    array = data.array if isinstance(data, Tensor) else data
     fresh = np.array(as_array(array, kind), copy=True, order="C")
     if kind is not None and fresh.dtype != kind:
         fresh = fresh.astype(kind)
@@ -248,8 +248,8 @@ def asarray(obj: TensorLike, /, dtype: DTypeLike = None, *, device: str | None =
 def _lies_in(t: Tensor, source: Any) -> bool:
     """Return whether a tensor looks into the memory of an array or buffer that it was made from."""
     if isinstance(source, (np.ndarray, np.generic)):
-        return np.may_share_memory(source, t.data)
-    return not isinstance(source, (list, tuple, *SCALARS)) and t.data.base is not None
+        return np.may_share_memory(source, t.array)
+    return not isinstance(source, (list, tuple, *SCALARS)) and t.array.base is not None
 
 
 @public

@@ -398,7 +398,7 @@ def _alike(op: Elementwise, xs: tuple[Any, ...]) -> tuple[Tensor, ...]:
 def _float_of(op: Elementwise, operands: tuple[Tensor, ...]) -> np.dtype:
     """The dtype that integers become: that of Python's floats where an operator of Python's takes
     its numbers in a trace."""
-    python = all(x.weak for x in operands) and any(x.data is None for x in operands)
+    python = all(x.weak for x in operands) and any(x.array is None for x in operands)
     return dtypes.float64 if python and op.name in OF_NUMBERS else dtypes.config.float_dtype
 
 
@@ -411,7 +411,7 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
             not keywords and type(input) is Tensor
             and (not TRACES.running or MODE.get().trace is None)
         ):
-            data = input.data
+            data = input.array
             if data is not None and data.dtype.kind in kinds:
                 try:
                     data = _LOCAL.run(
@@ -422,7 +422,7 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
                 except MemoryError as error:
                     raise explain(error, op.name, (input,)) from None
                 t = _new(Tensor)  # ``wrap``, written out: every eager call pays for its frame
-                t.data = data if type(data) is _ndarray else np.asarray(data)
+                t.array = data if type(data) is _ndarray else np.asarray(data)
                 t.node = t._grad = t._view = t._version = t._name = None
                 t.requires_grad = False
                 if input.requires_grad and flows and MODE.get().recording:
@@ -450,7 +450,7 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
             not keywords and a is not None and b is not None
             and (not TRACES.running or MODE.get().trace is None)
         ):
-            left, right = a.data, b.data
+            left, right = a.array, b.array
             if (
                 left is not None and right is not None
                 and (dtype := left.dtype) is right.dtype and dtype.kind in kinds
@@ -463,7 +463,7 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
                 except MemoryError as error:
                     raise explain(error, op.name, (input, other)) from None
                 t = _new(Tensor)
-                t.data = data if type(data) is _ndarray else np.asarray(data)
+                t.array = data if type(data) is _ndarray else np.asarray(data)
                 t.node = t._grad = t._view = t._version = t._name = None
                 t.requires_grad = False
                 if (a.requires_grad or b.requires_grad) and flows and MODE.get().recording:

@@ -102,7 +102,7 @@ def ensure(x: TensorLike, condition: TensorLike, message: str = "the condition d
     op = Ensure(message)
     if is_known(x, condition):
         op.infer(x, condition)
-        if not condition.data.all():
+        if not condition.array.all():
             raise ValueError(message)
         return x
     return apply(op, x, LENT.behind_effects(condition))

@@ -24,11 +24,11 @@ def demanded(name: str, text: str, holds: Callable[..., Any], **params: Any) -> 
     """
     xs: list[Any] = [p if isinstance(p, (int, float)) else as_tensor(p) for p in params.values()]
     tensors = [i for i, x in enumerate(xs) if isinstance(x, Tensor)]
-    if tensors and (is_tracing() or any(xs[i].data is None for i in tensors)):
+    if tensors and (is_tracing() or any(xs[i].array is None for i in tensors)):
         i = tensors[0]
         xs[i] = apply(Ensure(text, name), xs[i], LENT.behind_effects(holds(*xs)))
         return xs
-    values = [x.data if isinstance(x, Tensor) else x for x in xs]
+    values = [x.array if isinstance(x, Tensor) else x for x in xs]
     good = holds(*values)
     if not np.all(good):
         raise ValueError(f"{text}, not {_offenders(list(params), values, np.asarray(good))}")

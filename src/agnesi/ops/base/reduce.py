@@ -198,7 +198,7 @@ def reduced(kind: str, x: Tensor, axis: Axis, keepdims: bool, out: Tensor | None
         type(axis) is not tuple or bool in map(type, axis)
     ):
         axis = _axes(axis)
-    op = _reducer_for(kind, axis, x.ndim if x.data is None else x.data.ndim, keepdims)
+    op = _reducer_for(kind, axis, x.ndim if x.array is None else x.array.ndim, keepdims)
     return apply(op, x) if out is None else apply_to(out, op, x)
 
 

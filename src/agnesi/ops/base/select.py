@@ -48,7 +48,7 @@ def nonzero(x: Any) -> tuple[Tensor, ...]:
     if x.ndim == 0:
         raise ShapeError("a number has no axes, and so no indices; use ag.reshape(x, (1,))")
     if is_known(x):
-        return tuple(as_tensor(i) for i in x.data.nonzero())
+        return tuple(as_tensor(i) for i in x.array.nonzero())
     mask = x if x.dtype.kind == "b" else not_equal(x, 0)
     return along_axes(places_of(mask), x.shape)
 
@@ -130,7 +130,7 @@ def where(condition: TensorLike, x1: TensorLike | None = None, x2: TensorLike | 
 
 def _where_now(condition: Tensor, a: Tensor, b: Tensor) -> Tensor | None:
     """The result on plain eager operands; None for any others."""
-    chosen, left, right = condition.data, a.data, b.data
+    chosen, left, right = condition.array, a.array, b.array
     if (
         chosen is None or left is None or right is None or left.dtype is not right.dtype
         or chosen.dtype is not dtypes.bool_

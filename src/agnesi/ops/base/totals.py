@@ -27,14 +27,14 @@ def add_up(x: np.ndarray, axes: Any, dtype: Any = None, out: Any = None,
 
 def is_narrow(x: Any) -> bool:
     """Return whether something is an eager tensor of integers or booleans, whose sums are wider."""
-    return type(x) is Tensor and is_known(x) and x.data.dtype.kind in "biu" and not x.weak
+    return type(x) is Tensor and is_known(x) and x.array.dtype.kind in "biu" and not x.weak
 
 
 def total(kind: str, x: Any, axis: Any, keepdims: bool, dtype: np.dtype) -> Tensor:
     """Sum ("add") or product ("multiply") of a narrow tensor, computed in ``dtype``."""
     axes = shapes.axes_of(axis, x.ndim)
     reduce: Any = add_up if kind == "add" else np.multiply.reduce
-    found = reduce(x.data, axes, dtype, None, bool(keepdims))
+    found = reduce(x.array, axes, dtype, None, bool(keepdims))
     return wrap(np.asarray(found))
 
 
@@ -42,12 +42,12 @@ def wide_of(x: Any, dtype: Any) -> np.dtype:
     """The dtype of sums of integers: 64 bits by default."""
     if dtype is not None:
         return dtypes.as_dtype(dtype)
-    return dtypes.uint64 if x.data.dtype.kind == "u" else dtypes.int64
+    return dtypes.uint64 if x.array.dtype.kind == "u" else dtypes.int64
 
 
 def nonzeros(x: Any, axis: Any, keepdims: bool) -> Tensor:
     """How many elements of an eager tensor are not 0."""
     axes = shapes.axes_of(axis, x.ndim)
     every = len(axes) == x.ndim and not keepdims  # then NumPy needs no memory
-    found = np.count_nonzero(x.data, None if every else axes, keepdims=bool(keepdims))
+    found = np.count_nonzero(x.array, None if every else axes, keepdims=bool(keepdims))
     return wrap(np.asarray(found, np.int64))

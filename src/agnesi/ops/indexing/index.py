@@ -158,7 +158,7 @@ def along(x: Tensor, index: Tensor, axis: int) -> tuple[Tensor, ...]:
             continue
         n = index.shape[a] if index.shape[a] != 1 else x.shape[a]
         op = Arange(0, 1, n, _INT64)
-        counted = symbolic(op, ()) if index.data is None else made(op, n)
+        counted = symbolic(op, ()) if index.array is None else made(op, n)
         every.append(reshape(counted, tuple(n if b == a else 1 for b in range(x.ndim))))
     return tuple(every)
 

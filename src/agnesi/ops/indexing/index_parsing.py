@@ -62,7 +62,7 @@ def _entry(e: Any) -> Any:
     if isinstance(e, (list, np.ndarray, Tensor)):
         t = as_tensor(np.asarray(e, _INT64) if isinstance(e, list) and not e else e)
         if t.dtype.kind == "b" and not isinstance(e, Tensor):
-            return t.data
+            return t.array
         if t.dtype.kind not in "biu":
             raise IndexError(f"indices must be integers or bools, not {typed(t)}")
         return t  # also without axes: what it picks is a copy, as NumPy's
@@ -83,7 +83,7 @@ def _chosen(mask: Any) -> list[Tensor]:
     """Tensors of indices in the place of a mask."""
     if isinstance(mask, Tensor) and not is_known(mask):
         return list(along_axes(places_of(mask), mask.shape or (1,)))
-    mask = mask.data if isinstance(mask, Tensor) else mask
+    mask = mask.array if isinstance(mask, Tensor) else mask
     return [as_tensor(i) for i in np.atleast_1d(mask).nonzero()]
 
 

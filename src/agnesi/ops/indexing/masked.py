@@ -157,7 +157,7 @@ def _refusal(text: str, where: Where) -> TraceError:
 
 def _has_symbol(key: Any) -> bool:
     entries = key if isinstance(key, tuple) else (key,)
-    return any(isinstance(e, Tensor) and e.data is None for e in entries)
+    return any(isinstance(e, Tensor) and e.array is None for e in entries)
 
 
 def _same(a: Tensor | None, b: Tensor | None) -> bool:
@@ -364,7 +364,7 @@ class Selection(Tensor):
 def selection(part: Part, whole: Tensor | None = None) -> Selection:
     """``x[key]``, or other values at its place."""
     t = Selection.__new__(Selection)
-    t.data = t.taken = None
+    t.array = t.taken = None
     t._grad = t._view = t._version = t._name = None
     t.part = part
     t.written = user_where(2)

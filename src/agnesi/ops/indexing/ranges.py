@@ -133,7 +133,7 @@ class Eye(Op):
 def _number(x: Any) -> Any:
     """A bound of arange: a Python number or a size."""
     if isinstance(x, Tensor):
-        x = x.data
+        x = x.array
     if isinstance(x, (np.ndarray, np.generic)):
         x = x.item()
     if not isinstance(x, (int, float, Dim)):

@@ -151,17 +151,17 @@ def _under(mask: Any, x: Tensor) -> Tensor:
 
 def _directly(x: Tensor, key: Any, value: Any) -> bool:
     """Write into memory at once, where nothing is recorded and the key is plain; or say False."""
-    data, recording = x.data, MODE.get().recording
+    data, recording = x.array, MODE.get().recording
     if data is None or MODE.get().trace is not None or (recording and x.requires_grad):
         return False
     if MODE.get().watch is not None:
         return False
     if type(value) is Tensor:
-        if value.data is None or value.data.dtype != data.dtype:
+        if value.array is None or value.array.dtype != data.dtype:
             return False
         if recording and value.requires_grad:
             return False
-        value = value.data
+        value = value.array
     elif type(value) not in (int, float, bool):
         return False
     if plain(key, data.ndim) is None:
@@ -338,7 +338,7 @@ class Place:
         """The operation that took a tensor from another one."""
         if part._view is not None:
             return part._view.op
-        return part.node.op if part.data is None and part.node is not None else None
+        return part.node.op if part.array is None and part.node is not None else None
 
     def replaced(self, new: Tensor) -> Tensor:
         """``x`` with another value at the place."""

@@ -50,7 +50,7 @@ def _places(e: slice, n: Any) -> Tensor:
     """Where the elements of a slice of an axis of size ``n`` lie."""
     step = as_tensor(1) if e.step is None else _whole(e.step, "step")
     size = as_tensor(n)
-    forwards: Any = step > 0 if is_bound(e.step) else bool(step.data > 0)
+    forwards: Any = step > 0 if is_bound(e.step) else bool(step.array > 0)
     low, high = _either(forwards, 0, -1), _either(forwards, size, size - 1)
     first = _either(forwards, low, high) if e.start is None else _bound(e.start, size, low, high)
     last = _either(forwards, high, low) if e.stop is None else _bound(e.stop, size, low, high)

@@ -186,7 +186,7 @@ def identity(x: Tensor) -> Tensor:
     """The identity of the size of square matrices, as one matrix; a node beside nodes."""
     n = x.shape[-1]
     op = Eye(n, n, 0, x.dtype)
-    return symbolic(op, ()) if x.data is None else apply(op)
+    return symbolic(op, ()) if x.array is None else apply(op)
 
 
 def ensured(x: Tensor, holds: Tensor, message: str, subject: str) -> Tensor:

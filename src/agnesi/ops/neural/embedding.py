@@ -66,9 +66,9 @@ class Lookup(Op):
     def _rows(self, g: Tensor, weight: Tensor, ids: Tensor) -> COO:
         """The gradient by rows in use."""
         if self.padding is not None and not is_tracing():
-            assert g.data is not None and ids.data is not None
-            kept = ids.data != self.padding
-            g, ids = wrap(g.data[kept]), wrap(ids.data[kept])
+            assert g.array is not None and ids.array is not None
+            kept = ids.array != self.padding
+            g, ids = wrap(g.array[kept]), wrap(ids.array[kept])
         else:
             g = self._without_padding(g, ids)
         count = product(ids.shape)

@@ -137,7 +137,7 @@ def _labels(labels: Any, x: Tensor) -> Tensor:
 
 def _if_there(ignore_index: int | None, labels: Tensor) -> int | None:
     """A label that is left out, or None where it is known not to occur."""
-    if ignore_index is not None and is_known(labels) and not (labels.data == ignore_index).any():
+    if ignore_index is not None and is_known(labels) and not (labels.array == ignore_index).any():
         return None
     return ignore_index
 

@@ -405,7 +405,7 @@ def is_label(labels: Tensor, classes: Any) -> Tensor:
         labels = cast(labels, dtypes.int32)  # more of them at a time
     numbers = Arange(0, 1, classes, labels.dtype)
     # In a graph the numbers stay an operation, so that they need no memory.
-    columns = symbolic(numbers, ()) if labels.data is None else apply(numbers)
+    columns = symbolic(numbers, ()) if labels.array is None else apply(numbers)
     return compare.equal(expand_dims(labels, -1), columns)
 
 

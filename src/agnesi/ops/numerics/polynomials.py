@@ -247,8 +247,8 @@ def _without_zeros(p: Tensor) -> Tensor:
     """Where the values are known, without zeros in front, as NumPy leaves them out."""
     if not is_known(p):
         return p
-    large = np.flatnonzero(~np.isclose(p.data, 0, rtol=1e-14))
-    return p[int(large[0]) if len(large) else len(p.data) - 1:]
+    large = np.flatnonzero(~np.isclose(p.array, 0, rtol=1e-14))
+    return p[int(large[0]) if len(large) else len(p.array) - 1:]
 
 
 @public
@@ -415,7 +415,7 @@ def roots(p: TensorLike, *, out: Tensor | None = None) -> Tensor:
     p = _floating(_vector(p))
     kind = dtypes.complex_of(dtypes.real_of(p.dtype))
     if is_known(p):
-        there = np.flatnonzero(p.data)
+        there = np.flatnonzero(p.array)
         p = p[int(there[0]):] if len(there) else p[:0]
     return eigvals(companion(p)) if p.shape[0] > 1 else broadcast_to(as_tensor(0, kind), (0,))
 

@@ -93,11 +93,11 @@ def _parted(rows: Tensor, place: Tensor) -> Tensor | None:
     if not is_known(rows, place) or (rows.requires_grad and STATE.recording):
         return None
     n = rows.shape[-1]
-    at: Any = np.clip(place.data, 0, n - 1)
+    at: Any = np.clip(place.array, 0, n - 1)
     read = np.unique([*np.floor(at), *np.ceil(at), n - 1]).astype(np.int64)
     if len(read) > _MAX_SELECTED:
         return None
-    found = np.array(comparable(rows.data), order="C")  # which take() reads as it is
+    found = np.array(comparable(rows.array), order="C")  # which take() reads as it is
     aside(16 * found.size, functools.partial(found.partition, read, -1))
     if rows.dtype.kind in "fV" and not found[..., read].all():
         return None
@@ -118,7 +118,7 @@ def _shares(q: Any) -> Any:
         else cast(t, dtypes.float64)
     if isinstance(q, Tensor) and not is_known(q):
         return demanded("quantile", "q must lie between 0 and 1", _is_share, q=t)[0]
-    if not _is_share(t.data).all():
+    if not _is_share(t.array).all():
         raise ValueError(f"q must lie between 0 and 1, not {q}")
     return t
 

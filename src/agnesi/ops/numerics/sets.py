@@ -134,7 +134,7 @@ def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = 
                              "number each, and take those that are different")
         found = _found(x, asked)
         return found if len(found) > 1 else found[0]
-    data: Any = x.data
+    data: Any = x.array
     if not (any(asked) or x.requires_grad):
         return wrap(_unique(data, axis=axis))
     _, first, inverse, counts = _unique(
@@ -234,7 +234,7 @@ def unique_all(x: TensorLike, /) -> UniqueAll:
     x = as_tensor(x)
     if not is_known(x):
         return UniqueAll(*_found(x, (True, True, True), equal_nan=False))
-    data: Any = x.data
+    data: Any = x.array
     _, first, inverse, counts = _unique(
         data, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
     )

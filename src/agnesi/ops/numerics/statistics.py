@@ -417,9 +417,9 @@ def _finite(low: Tensor, high: Tensor) -> None:
     """
     if not is_known(low, high):
         return
-    if not (np.isfinite(low.data) and np.isfinite(high.data)):
+    if not (np.isfinite(low.array) and np.isfinite(high.array)):
         raise ValueError(
-            f"autodetected range of [{low.data}, {high.data}] is not finite; give a range, or "
+            f"autodetected range of [{low.array}, {high.array}] is not finite; give a range, or "
             "leave out what is not finite"
         )
 
@@ -432,7 +432,7 @@ def _edges(x: Tensor, bins: Any, limits: Any) -> Tensor:
                 f"the rule {bins!r} decides from the values how many bins there are, and they are "
                 "not known when the graph is written; give a number of bins"
             )
-        found = np.histogram_bin_edges(x.data, bins, limits)
+        found = np.histogram_bin_edges(x.array, bins, limits)
         return as_tensor(found, dtypes.floating(x.dtype))
     given = as_tensor(bins)
     if given.ndim == 1:

@@ -106,7 +106,7 @@ class Generator:
         dict
             "state": numpy.ndarray of four uint32.
         """
-        return {"state": np.array(self.state.data)}
+        return {"state": np.array(self.state.array)}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Go on where the saved generator was.
@@ -164,7 +164,7 @@ class Generator:
             Four uint32.
         """
         with switched(symbolic=None, trace=None, examples=None, recording=False):
-            words: Any = self._draw(4).data
+            words: Any = self._draw(4).array
         return start([int(w) for w in words])
 
     def noise(self, kind: str, size: Size, dtype: np.dtype) -> Tensor:
@@ -215,7 +215,7 @@ class Generator:
             The state before, and a uint32 number for each element.
         """
         source = self._source()
-        with LENT.turn(source.state.data), TURNS.lock:
+        with LENT.turn(source.state.array), TURNS.lock:
             state = copy(source.state)
 
             def draw(size: Size) -> Tensor:
@@ -241,8 +241,8 @@ class Generator:
             drawn = apply(op, self.state)
             self._advance(words)
             return drawn
-        with LENT.turn(self.state.data), TURNS.lock:  # the numbers are made side by side
-            state = wrap(self.state.data.copy())
+        with LENT.turn(self.state.array), TURNS.lock:  # the numbers are made side by side
+            state = wrap(self.state.array.copy())
             assign(self.state, apply(Advance(words), self.state))
         return apply(op, state)
 
@@ -286,7 +286,7 @@ def _begin_again() -> None:
     """Give the default generator of a forked process its own stream."""
     for generator in _DEFAULT:
         state = generator.state
-        np.copyto(state.data, start(state.data.tolist(), LINEAGE.places))
+        np.copyto(state.array, start(state.array.tolist(), LINEAGE.places))
         touch(state)
 
 

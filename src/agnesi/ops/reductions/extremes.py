@@ -51,7 +51,7 @@ class _Extreme(Scan):
     def chosen(self, y: Tensor, x: Tensor) -> Tensor:
         """For each element of the result, which one of the operand it is: the latest."""
         if is_known(x) and is_known(y):
-            return wrap(_latest(y.data, x.data, self.axis, self.reverse))
+            return wrap(_latest(y.array, x.array, self.axis, self.reverse))
         n = x.shape[self.axis]
         row = reshape(arange(n), (n, *(1,) * (x.ndim - self.axis - 1)))
         same = x == y

@@ -94,14 +94,14 @@ class COO:
             if not indices.shape[1]:
                 return cast(indices, np.dtype("int64"))
             raise DTypeError(f"indices must be integers, not {typed(indices)}")
-        rows = [within(indices[k], n, "sparse_coo_tensor", least=0) if indices.data is None
+        rows = [within(indices[k], n, "sparse_coo_tensor", least=0) if indices.array is None
                 else indices[k] for k, n in enumerate(places)]
         for row, n in zip(rows, places, strict=True):
-            if row.data is not None and row.data.size and not 0 <= row.data.min() <= (
-                    row.data.max()) < n:
-                raise IndexError(f"indices run from {row.data.min()} to {row.data.max()} on an "
+            if row.array is not None and row.array.size and not 0 <= row.array.min() <= (
+                    row.array.max()) < n:
+                raise IndexError(f"indices run from {row.array.min()} to {row.array.max()} on an "
                                  f"axis of size {n}")
-        return indices if indices.data is None or is_tracing() else fixed(indices.data.copy())
+        return indices if indices.array is None or is_tracing() else fixed(indices.array.copy())
 
     @classmethod
     def _made(cls, indices: Tensor, values: Tensor, shape: Any, coalesced: bool = False) -> COO:
@@ -265,8 +265,8 @@ class COO:
             total = _added(self._values, number, self.nnz)[number]
             shown = reshape(first, (-1,) + (1,) * (self._values.ndim - 1))
             return self.with_values(total * cast(shown, total.dtype))
-        starts = order.data[np.flatnonzero(first.data[order.data])]
-        indices = wrap(np.ascontiguousarray(self._indices.data[:, starts]))
+        starts = order.array[np.flatnonzero(first.array[order.array])]
+        indices = wrap(np.ascontiguousarray(self._indices.array[:, starts]))
         return COO._made(indices, _added(self._values, number, len(starts)), self.shape, True)
 
     def totals(self) -> Tensor:

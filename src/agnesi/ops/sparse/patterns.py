@@ -34,7 +34,7 @@ from agnesi.ops.sparse.products import (
 def is_known(*patterns: Tensor) -> bool:
     """Return whether Python may read indices: there are some, and nobody can change them."""
     return all(
-        p.data is not None and (not is_tracing() or not p.data.flags.writeable)
+        p.array is not None and (not is_tracing() or not p.array.flags.writeable)
         for p in patterns
     )
 
@@ -42,7 +42,7 @@ def is_known(*patterns: Tensor) -> bool:
 def rows_of(indptr: Tensor, entries: Any) -> Tensor:
     """The row of every entry, int64."""
     if is_known(indptr) and not isinstance(entries, Dim):
-        array: Any = indptr.data
+        array: Any = indptr.array
         return fixed(np.repeat(np.arange(len(array) - 1), np.diff(array)))
     numbers = made(Arange(0, 1, entries, dtypes.int64), entries)
     return searchsorted(indptr[1:], numbers, side="right")
@@ -67,10 +67,10 @@ def transposed_pattern(
     """The pattern of the transpose, and which entry comes where: (order, indices, indptr)."""
     rows = rows_of(indptr, indices.shape[0])
     if is_known(indices, indptr) and isinstance(columns, int):
-        found, start = np.asarray(indices.data), np.zeros(columns + 1, np.int64)
+        found, start = np.asarray(indices.array), np.zeros(columns + 1, np.int64)
         np.cumsum(np.bincount(found, minlength=columns), out=start[1:])
         order = np.argsort(found, kind="stable")
-        lines = np.asarray(rows.data)[order]
+        lines = np.asarray(rows.array)[order]
         return fixed(order), compact(lines), compact(start)
     numbers = argsort(indices)
     bounds = made(Arange(0, 1, columns + 1, dtypes.int64), columns + 1)
@@ -81,9 +81,9 @@ def transposed_pattern(
 def lined_up(lines: Tensor, places: Tensor, count: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Entries given one by one, line by line: (order, indices, indptr)."""
     if is_known(lines, places):
-        order = np.argsort(np.asarray(lines.data), kind="stable")
-        starts = np.searchsorted(np.asarray(lines.data)[order], np.arange(count + 1))
-        return fixed(order), compact(np.asarray(places.data)[order]), compact(starts)
+        order = np.argsort(np.asarray(lines.array), kind="stable")
+        starts = np.searchsorted(np.asarray(lines.array)[order], np.arange(count + 1))
+        return fixed(order), compact(np.asarray(places.array)[order]), compact(starts)
     numbers = argsort(lines)
     bounds = made(Arange(0, 1, count + 1, dtypes.int64), count + 1)
     found = searchsorted(cast(lines, dtypes.int64)[numbers], bounds)
@@ -206,7 +206,7 @@ class MaskedProduct(Op):
         first = csr_array((a, *patterns[:2]), shape=(len(patterns[1]) - 1, inner))
         whole = first @ csr_array((b, *patterns[2:4]), shape=(inner, self.columns))
         return Pick(self.columns).perform(
-            whole.data.astype(a.dtype, copy=False), whole.indices, whole.indptr, *patterns[4:]
+            whole.array.astype(a.dtype, copy=False), whole.indices, whole.indptr, *patterns[4:]
         )
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor, *patterns: Tensor) -> Any:

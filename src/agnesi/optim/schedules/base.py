@@ -10,6 +10,7 @@ from agnesi.core.options import Epoch
 from agnesi.core.public import check_call
 from agnesi.core.support.errors import at
 from agnesi.optim.optimizer import Optimizer
+from agnesi.optim.schedules.compiled import anywhere
 
 
 class Scheduler:
@@ -47,6 +48,11 @@ class Scheduler:
     >>> optimizer.lr
     0.5
     """
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "step" in vars(cls):
+            cls.step = anywhere(cls.step)  # type: ignore[method-assign]
 
     def __new__(cls, *args: Any, **keywords: Any) -> Self:
         check_call(cls, args, keywords)
@@ -197,8 +203,9 @@ class Scheduler:
         """
         raise NotImplementedError
 
+    @anywhere
     def step(self) -> None:
-        """Begin the next epoch."""
+        """Begin the next epoch, also in a compiled function, each call of which does so."""
         self.epoch += 1
         self.begin()
 

@@ -117,7 +117,7 @@ def save(what: Any, path: Path_, *, weights: bool = False, inputs: Sequence[Tens
 
 def _is_symbolic(what: Any) -> bool:
     """Whether there is a tensor without a value in a nest."""
-    return any(isinstance(v, Tensor) and v.data is None for v in flatten(what)[0])
+    return any(isinstance(v, Tensor) and v.array is None for v in flatten(what)[0])
 
 
 def _write(path: Path_, kind: str, told: Any, arrays: Mapping[str, np.ndarray]) -> None:
@@ -148,7 +148,7 @@ def _outputs(what: Any) -> tuple[Any, list[Node]]:
     else:
         names, parts = None, [what] if kind == "one" else what
     right = kind in ("one", "list", "tuple", "dict") and all(
-        isinstance(t, Tensor) for t in parts) and any(t.data is None for t in parts)
+        isinstance(t, Tensor) for t in parts) and any(t.array is None for t in parts)
     if not right or not all(isinstance(n, str) for n in names or ()):
         raise TypeError(at(f"save writes symbolic tensors (or lists or dicts of them) and modules, "
                            f"not {typed(what)}; in a file of values there is no symbolic "

@@ -73,7 +73,7 @@ class Writer:
         t = None if node in self._free else live_tensor(node)
         if t is not None:
             kept = is_shared(node) or t.requires_grad  # a weight
-            return self.parameter(t, node) if kept else self._constant(t.data, node)
+            return self.parameter(t, node) if kept else self._constant(t.array, node)
         value = None if node in self._free else constant_value(node)
         if value is not None:
             return self._constant(value, node)
@@ -103,7 +103,7 @@ class Writer:
         while name in self._names:
             name = f"{own}_{len(self._names)}"
         self._names.add(name)
-        data = storage.data
+        data = storage.array
         row: Row = {"leaf": "parameter", "name": name, "dtype": data.dtype.name,
                     "shape": [None] * data.ndim if shared else list(data.shape),
                     "grad": data.dtype.kind in "fcV" if node is None else node.requires_grad}

@@ -32,7 +32,7 @@ def held(args: Any, keywords: dict[str, Any]) -> bool:
 
 def discrete(found: Any) -> Any:
     """Results that have no gradient as arrays, which index and count."""
-    return map_leaves(lambda x: x.data[()] if isinstance(x, Tensor) and x.data is not None
+    return map_leaves(lambda x: x.array[()] if isinstance(x, Tensor) and x.array is not None
                       and x.dtype.kind in "biu" else x, found)
 
 

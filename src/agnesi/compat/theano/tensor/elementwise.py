@@ -168,7 +168,7 @@ tensor_from_scalar = scalar_from_tensor
 def get_scalar_constant_value(x: Any, **ignored: Any) -> np.ndarray:
     """The value of a scalar that is known; ``NotScalarConstantError`` of others."""
     found = as_tensor(bare(x))
-    value: Any = found.data
+    value: Any = found.array
     if value is None and found.node is not None:
         value = constant_value(found.node)
     if value is None or np.size(value) != 1:

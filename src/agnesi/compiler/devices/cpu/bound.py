@@ -26,7 +26,7 @@ from agnesi.runtime.watched import lying
 _IN_BUFFERS = ("array", "float", "int", "bool")
 #: How native code reads tensors and makes new ones.
 _WRAPPER = entry.Wrapper(
-    Tensor, "data", required={"requires_grad": False},
+    Tensor, "array", required={"requires_grad": False},
     fresh={"node": None, "requires_grad": False, "_grad": None, "_view": None,
            "_version": None, "_name": None},
     counter="_version",
@@ -54,8 +54,8 @@ class Bound:
             back = Callbacks(recipe.callbacks)
         changed = {id(t) for t in written if isinstance(t, Tensor)}
         self.states = [
-            entry.State(live[i].data, live[i], "data", id(live[i]) in changed,
-                        lying(live[i].data))
+            entry.State(live[i].array, live[i], "array", id(live[i]) in changed,
+                        lying(live[i].array))
             for i in recipe.states
         ]
         arrays = [s.array for s in self.states]
@@ -107,7 +107,7 @@ class Bound:
     def present(self) -> bool:
         """Return whether all live tensors have the memory that the code knows."""
         return all(
-            s.owner.data is s.array and lying(s.array) == s.lies
+            s.owner.array is s.array and lying(s.array) == s.lies
             and (s.array.flags.writeable or not s.written) for s in self.states
         )
 

@@ -71,7 +71,7 @@ def _loop(symbol: str) -> int | None:
 
 def _data(symbol: str) -> int | None:
     found = _fields(symbol)
-    return None if found is None else found[0].data[found[1]] or 0
+    return None if found is None else found[0].array[found[1]] or 0
 
 
 RESOLVERS["ufunc"] = _loop

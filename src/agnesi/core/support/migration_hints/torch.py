@@ -6,7 +6,6 @@ numbers, b bools.
 """
 
 TORCH = """
-autograd : `ag.grad`, `ag.vjp`, `ag.Function`
 compile : `ag.jit` around the whole step
 utils : `ag.data.DataLoader`, `ag.data.Dataset`
 one_hot : `ag.eye(classes)[labels]`

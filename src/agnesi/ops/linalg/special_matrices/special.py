@@ -312,10 +312,10 @@ def khatri_rao(a: TensorLike, b: TensorLike, *, out: Tensor | None = None) -> Te
 
 # -- singular vectors ---------------------------------------------------------------------------
 def _rank(x: Tensor, s: Tensor, rcond: float | None) -> int:
-    if s.data is None:
+    if s.array is None:
         raise TraceError("how many vectors there are depends on values that are not known yet")
     share = default_rtol(x) if rcond is None else rcond
-    return int((s.data > share * s.data.max(initial=0)).sum())
+    return int((s.array > share * s.array.max(initial=0)).sum())
 
 
 @public

@@ -1,0 +1,54 @@
+"""``x.data``: the value of a tensor as another one, which no gradient knows of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from agnesi.autodiff.recording import detach, no_grad
+from agnesi.core.dispatch import touch
+from agnesi.core.op import typed
+from agnesi.core.public import explain_errors
+from agnesi.core.support.errors import TraceError, at
+from agnesi.core.support.tracing import is_tracing
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_tensor
+
+
+def data(self: Tensor) -> Tensor:
+    """The value without its history, in the same memory, as :meth:`detach` gives it.
+
+    ``p.data -= rate * p.grad`` and ``p.data.zero_()`` change a parameter, also of a compiled
+    function.  What is assigned is copied; of another shape or dtype, it takes the place of the
+    value.
+
+    Returns
+    -------
+    Tensor
+        A leaf that does not require grad.
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> w = ag.ones(2, requires_grad=True)
+    >>> w.data *= 3
+    >>> w
+    tensor([3., 3.], requires_grad=True)
+    """
+    return detach(self)
+
+
+@explain_errors
+def set_data(self: Tensor, value: Any) -> None:
+    """Change the value, see :func:`data`."""
+    given = as_tensor(value)
+    if given.shape == self.shape and given.dtype == self.dtype:
+        with no_grad():
+            detach(self).copy_(given)
+        return
+    if is_tracing() or self.array is None or given.array is None:
+        raise TraceError(at(f"x.data of {typed(self)} cannot become {typed(given)} here: the shape "
+                            "and dtype of a state stay in compiled functions"))
+    self.array = np.array(given.array)
+    touch(self)

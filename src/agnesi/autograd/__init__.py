@@ -1,0 +1,145 @@
+"""Gradients by PyTorch's names: functions with their own derivative, gradients of results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agnesi.api.custom.contexts import Function as Function
+from agnesi.api.custom.contexts import FunctionCtx as FunctionCtx
+from agnesi.autodiff import transforms as _transforms
+from agnesi.autodiff.recording import enable_grad as enable_grad
+from agnesi.autodiff.recording import no_grad as no_grad
+from agnesi.autograd import function as function
+from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.support.exports import shown as _shown
+from agnesi.core.tensor import Tensor
+from agnesi.ops.base.convert import as_tensor as _as_tensor
+
+
+def _listed(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, (tuple, list)) else [given]
+
+
+def grad(outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor],
+         grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+         allow_unused: bool = False) -> tuple[Any, ...]:
+    """Gradients of results with respect to tensors, as PyTorch's function of this name.
+
+    Parameters
+    ----------
+    outputs : Tensor or sequence of Tensor
+        What to differentiate: the sum of all of them.
+    inputs : Tensor or sequence of Tensor
+        With respect to what.
+    grad_outputs : Tensor or sequence of Tensor, optional
+        Cotangents of the outputs; needed for those that are no scalars.
+    retain_graph : bool, optional
+        Taken from PyTorch's calls; records stay as long as their results.
+    create_graph : bool
+        Whether the gradients can be differentiated again.
+    allow_unused : bool
+        Whether None is given for a tensor that no output depends on, instead of an error.
+
+    Returns
+    -------
+    tuple of Tensor
+        One for each of the inputs.
+
+    Raises
+    ------
+    GradientError
+        If an output does not depend on a tensor, or is no scalar and has no cotangent.
+
+    See Also
+    --------
+    value_and_grad, Tensor.backward
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.tensor(3.0, requires_grad=True)
+    >>> ag.autograd.grad(x**2, x)
+    (tensor(6.),)
+    """
+    ys, xs = _listed(outputs), _listed(inputs)
+    gs = _listed(grad_outputs) if grad_outputs is not None else [None] * len(ys)
+    cost, given = (ys[0], gs[0])
+    if len(ys) > 1:
+        cost = sum((y if g is None else (y * _as_tensor(g)).sum()
+                    for y, g in zip(ys, gs, strict=True)), start=0.0)
+        given = None
+    return tuple(_transforms.grad(cost, xs, given, create_graph=create_graph,
+                                  disconnected="none" if allow_unused else "error"))
+
+
+def backward(tensors: Tensor | Sequence[Tensor], grad_tensors: Any = None,
+             retain_graph: bool | None = None, create_graph: bool = False) -> None:
+    """Add the gradients of results to those of all leaves, as :meth:`Tensor.backward` of each.
+
+    Parameters
+    ----------
+    tensors : Tensor or sequence of Tensor
+        The results.
+    grad_tensors : Tensor or sequence of Tensor, optional
+        Their cotangents; needed for those that are no scalars.
+    retain_graph : bool, optional
+        Taken from PyTorch's calls; records stay as long as their results.
+    create_graph : bool
+        Whether the gradients can be differentiated again.
+
+    See Also
+    --------
+    Tensor.backward
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> x = ag.tensor(3.0, requires_grad=True)
+    >>> ag.autograd.backward([x**2, 2 * x])
+    >>> x.grad
+    tensor(8.)
+    """
+    ys = _listed(tensors)
+    gs = _listed(grad_tensors) if grad_tensors is not None else [None] * len(ys)
+    for y, g in zip(ys, gs, strict=True):
+        y.backward(g, create_graph=create_graph)
+
+
+def Variable(data: Any, requires_grad: bool = False, volatile: bool = False  # noqa: N802
+             ) -> Tensor:
+    """A tensor: what PyTorch called a variable before tensors had gradients.
+
+    Parameters
+    ----------
+    data : array_like
+        The value; a tensor is given back as it is, unless it shall require a gradient.
+    requires_grad : bool
+        Whether it requires a gradient.
+    volatile : bool
+        Taken from old programs; ``no_grad`` says it now.
+
+    Returns
+    -------
+    Tensor
+        The tensor.
+
+    See Also
+    --------
+    tensor, no_grad
+
+    Examples
+    --------
+    >>> import agnesi as ag
+    >>> ag.autograd.Variable(ag.ones(2), requires_grad=True)
+    tensor([1., 1.], requires_grad=True)
+    """
+    found = _as_tensor(data)
+    return found.detach().requires_grad_() if requires_grad and not found.requires_grad else found
+
+
+def __dir__() -> list[str]:
+    return _shown(__name__)
+
+
+_strictly(__name__)

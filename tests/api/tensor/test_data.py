@@ -1,0 +1,63 @@
+"""``x.data``: read, changed in place and assigned, eagerly and compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi.core.support.errors import TraceError
+
+CHANGES: dict[str, Any] = {
+    "zero_": lambda p: p.data.zero_(),
+    "copy_": lambda p: p.data.copy_(ag.arange(3.0)),
+    "-=": lambda p: exec("p.data -= 0.5 * p.grad", {"p": p}),
+    "add_": lambda p: p.data.add_(p.grad.data, alpha=-0.5),
+    "=": lambda p: setattr(p, "data", p.data * 2),
+    "[]=": lambda p: p.data.__setitem__(slice(0, 2), 7.0),
+    "clamp_": lambda p: p.data.clamp_(-0.5, 0.5),
+    "grad": lambda p: p.grad.data.zero_(),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_values_change_without_a_record(name: str) -> None:
+    found = []
+    for wrap in (lambda f: f, ag.jit):
+        p = ag.tensor([1.0, -2.0, 3.0], requires_grad=True)
+        p.grad = ag.tensor([4.0, 2.0, -1.0])
+
+        def change(p: Any = p) -> Any:
+            CHANGES[name](p)
+            return (p * p.grad).sum()
+
+        cost = wrap(change)()
+        assert p.requires_grad and p.is_leaf
+        found.append([*p.tolist(), *p.grad.tolist(), cost.item()])
+    assert found[0] == found[1] != [1.0, -2.0, 3.0, 4.0, 2.0, -1.0, -3.0]
+
+
+def test_values_of_another_type_take_the_place() -> None:
+    p = ag.tensor([1.0, 2.0], requires_grad=True)
+    p.data = p.data.to(ag.float64)[:1]
+    assert (p.shape, p.dtype) == ((1,), np.float64) and p.requires_grad
+    (p * 3).sum().backward()
+    assert p.grad.tolist() == [3.0]
+
+    @ag.jit
+    def longer() -> None:
+        p.data = ag.ones(4)
+
+    with pytest.raises(TraceError, match=r"float64\[1\] cannot become float32\[4\]"):
+        longer()
+
+
+def test_computed_values_have_no_history_and_old_records_notice() -> None:
+    x = ag.tensor([2.0], requires_grad=True)
+    y = x * x
+    assert not y.data.requires_grad and y.data.array is y.array
+    x.data.zero_()
+    with pytest.raises(Exception, match="changed in place"):
+        y.sum().backward()
