@@ -19,7 +19,13 @@ from agnesi.core.op import explain, typed
 from agnesi.core.public import keyworded, renamed
 from agnesi.core.shapes import fits
 from agnesi.core.support.config import STATE, switched
-from agnesi.core.support.errors import GradientError, MissingRuleError, at, location
+from agnesi.core.support.errors import (
+    GradientError,
+    MissingRuleError,
+    at,
+    location,
+    user_where,
+)
 from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.ops.arrays.replicate import copy
@@ -111,6 +117,14 @@ def backprop(
 
     ``seeds`` maps result nodes to their cotangents; gradients stop at the nodes in ``constants``.
     """
+    if all(g.data is not None for g in seeds.values() if type(g) is Tensor):
+        return _backprop(seeds, wrt, constants, sparse)
+    with switched(line=STATE.line or user_where()):
+        return _backprop(seeds, wrt, constants, sparse)
+
+
+def _backprop(seeds: Mapping[Node, Tensor], wrt: Sequence[Node] | None,
+              constants: Collection[Node], sparse: bool) -> dict[Node, Tensor]:
     order = _carrying(seeds) if wrt is None else _between(seeds, wrt, constants)
     goals = None if wrt is None else set(wrt)
     better = stable_roots(seeds, order, {*constants, *(goals or ()), *HOOKED.among(order)})
@@ -128,7 +142,8 @@ def backprop(
         if isinstance(g, COO) and not (sparse and _takes_rows(node)):
             g = g.to_dense()
         if HOOKED.any and type(g) is Tensor and node not in constants:
-            g = HOOKED.changed(node, _owner(node), g)
+            with switched(line=None):
+                g = HOOKED.changed(node, _owner(node), g)
         if (node.handle is not None or op is None) if goals is None else (node in goals):
             results[node] = g
         if op is None or node in constants:

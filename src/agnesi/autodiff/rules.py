@@ -10,6 +10,7 @@ from typing import Any
 from agnesi.core.ir.node import Node
 from agnesi.core.op import Op, typed
 from agnesi.core.shapes import fits
+from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.errors import DTypeError, ShapeError, Where, at, call_user
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor, cast
@@ -32,8 +33,9 @@ def cotangents(op: Op, g: Any, y: Any, xs: Sequence[Tensor]) -> tuple[Any, ...]:
     if not op.user_defined:
         found: Any = op.vjp(g, y, *xs)  # type: ignore[misc]
         return found
-    found = call_user(op.vjp, (g, y, *xs), {}, f"the vjp of {op.name}",
-                      "vjp(g, y, *operands): cotangent, result, operands")
+    with switched(line=None):
+        found = call_user(op.vjp, (g, y, *xs), {}, f"the vjp of {op.name}",
+                          "vjp(g, y, *operands): cotangent, result, operands")
     parts = tuple(found) if isinstance(found, tuple | list) else (found,)
     if len(parts) != len(xs):
         raise ValueError(at(
@@ -47,7 +49,8 @@ def cotangents(op: Op, g: Any, y: Any, xs: Sequence[Tensor]) -> tuple[Any, ...]:
 
 def tangents(op: Op, ts: Any, y: Any, xs: Sequence[Tensor], node: Node) -> Sequence[Any]:
     """Tangents of an operation's results, from its forward rule."""
-    found: Any = op.jvp(ts, y, *xs)  # type: ignore[misc]
+    with switched(line=None if op.user_defined else STATE.line):
+        found: Any = op.jvp(ts, y, *xs)  # type: ignore[misc]
     moves = found if op.outputs > 1 else (found,)
     if not op.user_defined:
         return tuple(moves)

@@ -301,7 +301,8 @@ def make_node(op: Op, xs: tuple[Tensor, ...]) -> Node:
     except (ValueError, TypeError, IndexError) as error:
         raise explain(error, op.name, xs) from None
     inputs = tuple([graph_node(x) for x in xs] if known is None else known)
-    return node_of_type(op, inputs, types, user_where(3) if mode.placing else None)
+    where = mode.line or user_where(3) if mode.placing else None
+    return node_of_type(op, inputs, types, where)
 
 
 def _known_nodes(xs: tuple[Tensor, ...]) -> list[Node] | None:

@@ -77,7 +77,8 @@ class Trace:
         #: Symbols that do not lie in row-major order, and how they lie
         #: (``core.memory_order.lies``).
         self.laid: dict[int, tuple[Tensor, Any]] = {}
-
+        #: Numbers of Python's as tensors, by dtype and value.
+        self.numbers: dict[Any, Tensor] = {}
         #: The sizes that values tell (``compiler.specialization.precomputed_sizes``), and what
         #: Python decides by values (``compiler.tracing.decisions``).
         self.told: Any = None

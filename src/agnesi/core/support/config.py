@@ -262,8 +262,8 @@ class Mode:
     """
 
     __slots__ = (
-        "around", "examples", "fixed", "placing", "reads", "recording", "ruled", "symbolic",
-        "trace", "watch",
+        "around", "examples", "fixed", "line", "placing", "reads", "recording", "ruled",
+        "symbolic", "trace", "watch",
     )
 
     def __init__(self) -> None:
@@ -279,6 +279,8 @@ class Mode:
         self.fixed = False
         #: Whether nodes take down the user's line; rewriting gives new ones that of the old.
         self.placing = True
+        #: The user's line for all nodes of a block, where that is known before they are made.
+        self.line: Any = None
         #: Functions whose forward rule, given by the user, runs now.
         self.ruled: tuple[Any, ...] = ()
         #: Whether what runs writes down a symbolic program, whose floats are ``symbolic_float``;
@@ -297,6 +299,7 @@ class Mode:
         new.examples = self.examples
         new.fixed = self.fixed
         new.placing = self.placing
+        new.line = self.line
         new.ruled = self.ruled
         new.symbolic = self.symbolic
         new.watch = self.watch
@@ -326,6 +329,7 @@ class State:
     examples = property(lambda self: MODE.get().examples)
     fixed = property(lambda self: MODE.get().fixed)
     placing = property(lambda self: MODE.get().placing)
+    line = property(lambda self: MODE.get().line)
     ruled = property(lambda self: MODE.get().ruled)
     symbolic = property(lambda self: MODE.get().symbolic)
     watch = property(lambda self: MODE.get().watch)

@@ -36,6 +36,7 @@ from agnesi.core.support.aside import aside
 from agnesi.core.support.config import LENT, MODE, TRACES
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor
+from agnesi.ops.base.at_once import node_at_once
 from agnesi.ops.base.convert import OF_NUMBERS, as_tensor, cast, common, constant, pair
 from agnesi.ops.base.expand import broadcast_to, sum_to
 from agnesi.ops.base.rowdocs import docstring
@@ -428,6 +429,8 @@ def unary(op: Elementwise, summary: str = "", args: str = "", result: str = "") 
                 if input.requires_grad and flows and MODE.get().recording:
                     record(t, op, (input,))
                 return t
+        if not keywords and (found := node_at_once(op, (input,))) is not None:
+            return found
         if (out := out_of(op.name, keywords)) is None and keywords:
             return function(input)
         return call(op, (input,), out)
@@ -469,6 +472,8 @@ def binary(op: Elementwise, summary: str = "", args: str = "", result: str = "")
                 if (a.requires_grad or b.requires_grad) and flows and MODE.get().recording:
                     record(t, op, (a, b))
                 return t
+        if not keywords and (found := node_at_once(op, (input, other))) is not None:
+            return found
         if (out := out_of(op.name, keywords)) is None and keywords:
             return function(input, other)
         return call(op, (input, other), out)
