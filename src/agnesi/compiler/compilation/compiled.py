@@ -185,12 +185,13 @@ class Compiled:
     def rewritten(self) -> tuple[FunctionGraph, Any]:
         """The optimised graph, and the report of its rewriting."""
         from agnesi.rewrite import Report, rewrite
+        from agnesi.rewrite.outlining import outlined
 
         report = Report()
         if self.known is not None and self.known.optimised is not None:
             return self.known.optimised, report
         rules, _ = self._excluded()
-        graph = rewrite(self.graph, self.preset, self.settings.include, rules, report,
+        graph = rewrite(outlined(self.graph), self.preset, self.settings.include, rules, report,
                         self.settings.numbers)
         self.clock.mark("rewrite")
         return graph, report

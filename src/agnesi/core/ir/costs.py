@@ -14,9 +14,11 @@ from __future__ import annotations
 #: conversion    the same elements in another dtype
 #: ordering      the first operand, once the others are computed
 #: control       holds graphs that run as programs of their own
+#: segment       holds a graph that is lowered in its place
 #: ============= =====================================================================
 TRAITS = frozenset("""
     cheap heavy commutative movement permutation broadcast conversion ordering control
+    segment
 """.split())
 _CHEAP = frozenset("""
     add subtract multiply negative abs sign maximum minimum where equal not_equal less less_equal

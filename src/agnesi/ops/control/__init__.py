@@ -7,7 +7,8 @@ A body is a closed graph in a ``Body`` (``body.py``), the parameter of ``Scan`` 
 it changes in place is carried along, and so are states of random streams (``StreamState`` in
 ``api/streams/common.py``), which every draw in a body advances. Derivatives:
 ``autodiff/loops.py``; rules that take work out of bodies: ``rewrite/control``; code:
-``schedule/lowering/loops.py`` and ``codegen/control.py``.
+``schedule/lowering/loops.py`` and ``codegen/control.py``. Only the compiler makes a ``Segment``
+(``segment.py``), the body of equal parts of a graph.
 
 What must hold: a body reads nothing but its arguments and constants; what Python decided while a
 graph was recorded is checked again when the compiled code runs.

@@ -78,6 +78,9 @@ class _Lowering:
         self._waits: dict[Buffer, None] = {}
         self.taken: dict[int, Buffer] = {}
         self._continued: dict[int, Node] = {}
+        self._segments: Any = None
+        #: What reads results of operations that have several, by the ids of their nodes.
+        self._item_nodes: dict[int, list[Node]] = {}
 
     def run(self) -> None:
         """Lower cluster by cluster, makers first."""
@@ -230,6 +233,8 @@ class _Lowering:
                 self._repeats.emit(cluster, self._in_parts)
             elif "control" in root.op.traits:
                 self._control(root)
+            elif "segment" in root.op.traits:
+                self._segment(root)
             elif root.op.name != "item":
                 self._callback(root)
         elif cluster.regions:
@@ -345,6 +350,25 @@ class _Lowering:
         operands = [self._strided(x, i in whole) for i, x in enumerate(root.inputs)]
         maker = Maker(self._inner, self._constant)
         self.program.kernels.append(maker.kernel(root, operands, results))
+
+    def _segment(self, root: Node) -> None:
+        """A call of a graph: its kernels, here."""
+        if self._segments is None:
+            from agnesi.schedule.lowering.segments import Segments
+
+            self._segments = Segments(self.program, self._buffer, self._constant, lower)
+            for node in [c.roots[0] for c in self.clusters]:
+                if node.op.name == "item":
+                    self._item_nodes.setdefault(id(node.inputs[0]), []).append(node)
+        if root.op.outputs == 1:
+            self._segments.emit(root, {0: self._buffer(root)})
+            return
+        items = self._item_nodes.get(id(root), [])
+        claimed = {n.op.index: self.taken.get(id(n)) or self.buffers.get(id(n)) for n in items}
+        results = self._segments.emit(root, {i: b for i, b in claimed.items() if b is not None})
+        for node in items:
+            if claimed[node.op.index] is None:
+                self.buffers[id(node)] = results[node.op.index]
 
     def _inner(self, outputs: Sequence[Node], leaves: dict[int, Buffer],
                carried: Sequence[tuple[Buffer, int]]) -> Program:

@@ -1,0 +1,261 @@
+"""Outlining: equal segments of a long graph become calls of one graph.
+
+Unrolled loops, repeated layers and update rules that run for each parameter make graphs of many
+thousand nodes, most of which say the same again. What repeats is found by the operations alone: the
+list of nodes, makers first, is compared with itself moved by each period. Several periods in a row
+make a segment, of enough nodes that little is lost at its ends; segments of equal inner edges get
+one body, which is rewritten, planned and lowered once.
+
+Stretches of a list of nodes, makers first, depend on each other in one direction only, so that the
+graph of segments has no cycles.  Products, loops, checks and whatever else rules or passes treat as
+a whole stay outside.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from agnesi.core.dispatch import item_of
+from agnesi.core.expansion import Simpler
+from agnesi.core.graph import FunctionGraph, constant_value
+from agnesi.core.ir.dims import product
+from agnesi.core.ir.node import Node, toposort
+from agnesi.core.substitution import copied
+from agnesi.core.support.gc_pause import no_gc
+from agnesi.ops.control.body import Body
+from agnesi.ops.control.segment import Segment
+
+#: Operations from which a graph is searched.
+MIN_OPERATIONS = 3000
+#: Operations of a segment, about: as many in all as segments, within these bounds.  Kernels compute
+#: some dozens at a time, and those at the ends of segments may be short.
+SEGMENT_OPERATIONS = 64, 256
+#: Elements up to which a value is small: how large ones are fused decides over the time of a call.
+_MAX_ELEMENTS = 4096
+#: Operations after which what is there must have come up again.
+_MAX_PERIOD = 160
+#: Segments that are worth a body.
+_MIN_SEGMENTS = 8
+_MOVES = frozenset(("broadcast", "permutation", "conversion"))
+
+
+@no_gc()
+def outlined(graph: FunctionGraph) -> FunctionGraph:
+    """A graph in which equal segments are calls; itself where it is short or says little again."""
+    if len(graph) < MIN_OPERATIONS or graph.extents:
+        return graph
+    nodes = [n for n in graph.nodes if n.op is not None]
+    stretches = list(_stretches(_labels(nodes)))
+    if sum([len(s) for s in stretches]) * 2 < len(nodes):
+        return graph
+    return _Outlining(graph, nodes, stretches).graph()
+
+
+# -- what repeats ---------------------------------------------------------------------------
+def _labels(nodes: Sequence[Node]) -> np.ndarray:
+    """A number for each node: the same for those of equal operations and types."""
+    known: dict[Any, int] = {}
+    single = count(-1, -1)
+    found = []
+    for node in nodes:
+        op = node.op
+        key = id(op), node.shape, node.dtype, tuple([(n.shape, n.dtype) for n in node.inputs])
+        label = known.get(key)
+        if label is None:
+            label = known[key] = len(known) if _is_plain(node) else -1
+        found.append(label if label >= 0 else next(single))
+    return np.array(found)
+
+
+def _is_plain(node: Node) -> bool:
+    """Return whether a value follows from elements of others, wherever the operation stands."""
+    op = node.op
+    if op.outputs != 1 or op.condition is not None or op.changes or op.bodies or op.template:
+        return False
+    if "ordering" in op.traits or op.user_defined or product(node.shape) > _MAX_ELEMENTS or any(
+            [product(n.shape) > _MAX_ELEMENTS for n in node.inputs]):
+        return False
+    if op.decompose is not None:
+        inputs = tuple([Node(None, (), n.shape, n.dtype) for n in node.inputs])
+        parts = Simpler(frozenset())(copied(node, inputs), inputs)
+        if parts:
+            return all([n.op is None or (n.op is not op and _is_plain(n)) for n in toposort(parts)])
+    if op.lower is None:
+        return False
+    return op.pointwise or op.flat or not op.traits.isdisjoint(_MOVES) or bool(
+        op.reduction(*node.inputs))
+
+
+def _stretches(labels: np.ndarray) -> Iterator[range]:
+    """Places of segments that may be equal to their neighbours, none of which overlap."""
+    free = np.ones(len(labels), bool)
+    least, most = SEGMENT_OPERATIONS
+    wanted = max(least, min(most, math.isqrt(len(labels))))
+    for period in range(1, _MAX_PERIOD + 1):
+        long = period * -(-wanted // period)
+        least = long * _MIN_SEGMENTS
+        if len(labels) < least:
+            return
+        same = (labels[period:] == labels[:-period]) & free[period:] & free[:-period]
+        ends = np.flatnonzero(np.diff(same.astype(np.int8), prepend=0, append=0))
+        for begin, end in zip(ends[::2].tolist(), ends[1::2].tolist(), strict=True):
+            if end - begin + period < least:
+                continue
+            for first in range(begin, end + period - long + 1, long):
+                free[first:first + long] = False
+                yield range(first, first + long)
+
+
+# -- the graph of segments ------------------------------------------------------------------
+class _Outlining:
+    """A graph on its way to one of segments."""
+
+    def __init__(self, graph: FunctionGraph, nodes: Sequence[Node],
+                 stretches: Sequence[range]) -> None:
+        self._graph = graph
+        self._nodes = nodes
+        self._of = dict.fromkeys(nodes, -1)
+        for number, stretch in enumerate(stretches):
+            for place in stretch:
+                self._of[nodes[place]] = number
+        self._stretches = stretches
+        self._outside = self._read_outside()
+        #: By what segments are: how many there are, and their body.
+        self._counts: dict[Any, int] = {}
+        self._bodies: dict[Any, Body] = {}
+        self._ops: dict[Any, Segment] = {}
+        #: What nodes are in the new graph: a node, or a result of a segment.
+        self._done: dict[Node, Node] = {}
+        self._parts: dict[Node, tuple[Node, int]] = {}
+        self._items: dict[Node, Node] = {}
+
+    def _read_outside(self) -> set[Node]:
+        """Nodes of segments that others read."""
+        of = self._of
+        found = set(self._graph.outputs)
+        for node in self._nodes:
+            own = of[node]
+            for n in node.inputs:
+                if of.get(n, -1) != own:
+                    found.add(n)
+        return found
+
+    def graph(self) -> FunctionGraph:
+        """The graph with calls in the place of segments."""
+        segments = [_Segment([self._nodes[i] for i in stretch], self._outside)
+                    for stretch in sorted(self._stretches, key=lambda s: s.start)]
+        for segment in segments:
+            self._counts[segment.key] = self._counts.get(segment.key, 0) + 1
+        following = iter(segments)
+        segment = next(following, None)
+        place = 0
+        while place < len(self._nodes):
+            if segment is not None and self._nodes[place] is segment.nodes[0]:
+                if self._counts[segment.key] >= _MIN_SEGMENTS:
+                    self._call(segment)
+                else:
+                    for node in segment.nodes:
+                        self._keep(node)
+                place += len(segment.nodes)
+                segment = next(following, None)
+            else:
+                self._keep(self._nodes[place])
+                place += 1
+        if not self._parts:
+            return self._graph
+        outputs = [self._value(n) for n in self._graph.outputs]
+        return FunctionGraph.of(self._graph.inputs, outputs)
+
+    def _keep(self, node: Node) -> None:
+        """Take a node over as it is, on what its operands are now."""
+        inputs = tuple([self._value(n) for n in node.inputs])
+        self._done[node] = node if inputs == node.inputs else copied(node, inputs)
+
+    def _value(self, node: Node) -> Node:
+        """A value in the new graph."""
+        part = self._parts.get(node)
+        if part is None:
+            return self._done.get(node, node)
+        parent, index = part
+        if index < 0:
+            return parent
+        found = self._items.get(node)
+        if found is None:
+            found = self._items[node] = item_of(parent, index)
+            found.name = node.name
+        return found
+
+    def _call(self, segment: _Segment) -> None:
+        """Put a call in the place of a segment."""
+        operands: dict[Node, int] = {}
+        reads = []
+        for node in segment.operands:
+            parent, index = self._parts.get(node) or (self._done.get(node, node), -1)
+            reads.append((operands.setdefault(parent, len(operands)), index))
+        body = self._bodies.get(segment.key)
+        if body is None:
+            body = self._bodies[segment.key] = segment.body()
+        key = segment.key, tuple(reads)
+        op = self._ops.get(key)
+        if op is None:
+            op = self._ops[key] = Segment(body, tuple(reads))
+        several = op.outputs > 1
+        first = segment.results[0]
+        call = Node(op, tuple(operands), () if several else first.shape, first.dtype,
+                    where=first.where, name=None if several else first.name)
+        if several:
+            call.outputs = tuple([(n.shape, n.dtype) for n in segment.results])
+        for index, node in enumerate(segment.results):
+            self._parts[node] = call, index if several else -1
+
+
+class _Segment:
+    """Nodes in a row: what they read from outside, and which of them others read.
+
+    Attributes
+    ----------
+    key : tuple
+        The same for segments of one body.
+    operands : list of Node
+        Inputs of the body, in the order in which they are met.
+    results : list of Node
+        Outputs of the body.
+    """
+
+    def __init__(self, nodes: list[Node], outside: set[Node]) -> None:
+        self.nodes = nodes
+        own = {n: i for i, n in enumerate(nodes)}
+        known: dict[Node, int] = {}
+        edges = []
+        for node in nodes:
+            places = []
+            for n in node.inputs:
+                at = own.get(n)
+                if at is None:
+                    at = known.get(n)
+                    if at is None:
+                        at = known[n] = id(n) if _is_inside(n) else -1 - len(known)
+                places.append(at)
+            edges.append((id(node.op), node.shape, node.dtype, tuple(places)))
+        self.operands = [n for n, at in known.items() if at < 0]
+        self.results = [n for n in nodes if n in outside]
+        self.key = tuple(edges), tuple([own[n] for n in self.results]), tuple(
+            [(n.shape, n.dtype) for n in self.operands])
+
+    def body(self) -> Body:
+        """The graph of these nodes, on inputs of its own."""
+        inputs = {n: Node(None, (), n.shape, n.dtype, where=n.where) for n in self.operands}
+        done: dict[Node, Node] = dict(inputs)
+        for node in self.nodes:
+            done[node] = copied(node, tuple([done.get(n, n) for n in node.inputs]))
+        return Body(FunctionGraph.of(inputs.values(), [done[n] for n in self.results]))
+
+
+def _is_inside(node: Node) -> bool:
+    """Return whether a leaf is a constant, which bodies may have themselves."""
+    return node.op is None and constant_value(node) is not None
