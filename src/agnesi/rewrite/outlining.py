@@ -151,21 +151,13 @@ class _Outlining:
                     for stretch in sorted(self._stretches, key=lambda s: s.start)]
         for segment in segments:
             self._counts[segment.key] = self._counts.get(segment.key, 0) + 1
-        following = iter(segments)
-        segment = next(following, None)
-        place = 0
-        while place < len(self._nodes):
-            if segment is not None and self._nodes[place] is segment.nodes[0]:
-                if self._counts[segment.key] >= _MIN_SEGMENTS:
-                    self._call(segment)
-                else:
-                    for node in segment.nodes:
-                        self._keep(node)
-                place += len(segment.nodes)
-                segment = next(following, None)
-            else:
-                self._keep(self._nodes[place])
-                place += 1
+        frequent = {s.nodes[0]: s for s in segments if self._counts[s.key] >= _MIN_SEGMENTS}
+        inside = {n for s in frequent.values() for n in s.nodes}
+        for node in self._nodes:
+            if node in frequent:
+                self._call(frequent[node])
+            elif node not in inside:
+                self._keep(node)
         if not self._parts:
             return self._graph
         outputs = [self._value(n) for n in self._graph.outputs]

@@ -40,9 +40,11 @@ def node_at_once(op: Any, xs: tuple[Any, ...]) -> Tensor | None:
     operands = xs if type(xs[0]) is type(xs[-1]) is Tensor else _with_number(op, xs, trace)
     if operands is None:
         return None
-    nodes, shape, dtype = [], (), None
+    nodes: list[Node] = []
+    shape: Any = ()
+    dtype: Any = None
     for x in operands:
-        node = _held(x) if x.data is None or trace is None else current(x)
+        node = _held(x) if x.array is None or trace is None else current(x)
         if node is None or (dtype is not None and node.dtype is not dtype):
             return None
         dtype = node.dtype
@@ -59,7 +61,7 @@ def node_at_once(op: Any, xs: tuple[Any, ...]) -> Tensor | None:
 def _held(x: Tensor) -> Node | None:
     """The node that a symbol holds; None where it is to be looked for, or decides over no dtype."""
     node = x.node
-    if x.data is not None or x._view is not None or node is None or node.weak or (
+    if x.array is not None or x._view is not None or node is None or node.weak or (
             x.requires_grad and not node.requires_grad):
         return None
     return node
