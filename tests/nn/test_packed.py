@@ -28,6 +28,7 @@ def step(layer: nn.RNNBase, x: Any, lengths: Any, fall: bool, total: int | None)
             *(p.grad for p in layer.parameters())]
 
 
+@pytest.mark.native_plans
 @pytest.mark.share(4)
 @pytest.mark.parametrize("total", [None, 6])
 @pytest.mark.parametrize("known", [False, True])

@@ -323,6 +323,7 @@ class Model(nn.Module):
         return self.scores(self.drop(hidden))
 
 
+@pytest.mark.native_plans
 def test_a_language_models_step_is_all_native():
     words = 30
     model = Model(words, 8)

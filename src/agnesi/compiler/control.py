@@ -24,7 +24,7 @@ def pooled_empty() -> Callable[[tuple[int, ...], Any], np.ndarray]:
 
 @strict
 def set_num_threads(count: int) -> None:
-    """Let compiled functions use this many threads from now on.
+    """Set the number of threads of compiled functions from now on.
 
     Results do not depend on it.
 
@@ -111,7 +111,7 @@ def memory_stats(*, reset_peak: bool = False) -> dict[str, int]:
 
 @strict
 def keep_memory(limit: int | str) -> None:
-    """Let so many bytes of freed memory wait for their next use (at first a quarter of all).
+    """Set how many bytes of freed memory are kept for their next use (at first a quarter of all).
 
     With 0 all memory is given back as soon as it is free, and every call allocates its temporaries.
 
@@ -146,7 +146,7 @@ def keep_memory(limit: int | str) -> None:
 
 @strict
 def limit_memory(limit: int | str | None) -> None:
-    """Let temporaries of compiled functions and large results take at most so many bytes.
+    """Limit the bytes that temporaries of compiled functions and large results take.
 
     A call that finds no memory waits until other calls, in other threads, have given theirs back.
 

@@ -88,7 +88,7 @@ def _late(file: str, name: str) -> Callable[..., Any]:
 
 
 def _lend_library() -> None:
-    """Let compiled programs find our functions, and begin to compile them."""
+    """Register our functions for compiled programs, and begin to compile them."""
     address, begin = _late("functions", "address"), _late("functions", "begin")
     for library in ("sort", "first", "extreme", "running", "take", "add at", "blocks", "chosen"):
         RESOLVERS[library] = functools.partial(address, library)
@@ -113,7 +113,7 @@ def _stable(*args: Any) -> dict[Any, Any]:
 
 
 def lend() -> None:
-    """Let operations use what stands above them."""
+    """Register the compiler's functions with the operations that use them."""
     LENT.run, LENT.each, LENT.native = run, each, native
     LENT.compiles, LENT.execute = compiles, _execute
     LENT.sort = sorting.sort

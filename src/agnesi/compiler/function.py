@@ -259,7 +259,7 @@ class Function(Direct, Inspectable):
         return [carried(d, n) for d, n in zip(self._sizes, values, strict=True)]
 
     def _most(self, arrays: Sequence[np.ndarray]) -> list[int | None]:
-        """Of sizes that data decides, the most that they may be now."""
+        """Return the most that sizes which data decides may be now."""
         known: dict[Any, Any] = {}
         for node, array in zip(self.source.inputs, arrays, strict=True):
             unify(node.shape, array.shape, known)

@@ -188,7 +188,7 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         return self.dispatch(*args, **keywords)
 
     def _use(self, version: Version) -> None:
-        """Let calls go to a version's native code at once."""
+        """Make calls go to a specialization's native code at once."""
         self._used = version
         direct = version.direct
         self.call_directly(self._unless_recording(direct) if version.unrecorded else direct)

@@ -95,7 +95,7 @@ def _is_tensor(x: Any) -> bool:
 
 
 def _places(leaves: Sequence[Any]) -> tuple[int, ...] | None:
-    """Where each leaf is there for the first time; None where none is there twice."""
+    """Return where each leaf occurs first; None where none occurs twice."""
     if len(leaves) == 1 or len(set(map(id, leaves))) == len(leaves):
         return None
     ids = list(map(id, leaves))

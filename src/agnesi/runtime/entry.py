@@ -22,7 +22,7 @@ from agnesi.core.support.record import record
 from agnesi.runtime import pool, support
 from agnesi.runtime.machine import Code
 from agnesi.runtime.turns import lock_list, memory_owner
-from agnesi.runtime.watched import Watched, array_words, checks, lying, pointer
+from agnesi.runtime.watched import Watched, array_words, c_array, checks, lying, pointer
 
 Kind = Literal["array", "float", "int", "bool", "identity", "ignore"]
 _KINDS = {"array": 0, "float": 1, "int": 2, "bool": 3, "identity": 4, "ignore": 5}
@@ -303,7 +303,7 @@ def bind(
     if spec.sizes:
         table.measure = code.address("measure")
         bounds = [b for n in spec.sizes for b in (n.least or 0, n.most or _MAX_INT64)]
-        table.bounds = _array(ctypes.c_int64, bounds, keep)
+        table.bounds = c_array(ctypes.c_int64, bounds, keep)
     _fill_buffers(table, spec, states, constants, keep)
     _fill_guards(table, states, guards, keep)
     if watched is not None:
@@ -357,17 +357,10 @@ def slot_offset(owner: type, slot: str) -> int:
     return ctypes.c_int64.from_address(definition + 16).value
 
 
-def _array(kind: Any, items: Sequence[Any], keep: list[Any]) -> int:
-    """The address of a C array of ``items``, which ``keep`` keeps."""
-    array = (kind * len(items))(*items)
-    keep.append(array)
-    return ctypes.addressof(array)
-
-
 def _fill_rt(table: Context, callback: Any, foreign: Sequence[str], keep: list[Any]) -> None:
     code = support.native()
     if foreign:
-        table.rt[5] = _array(ctypes.c_void_p, [address(symbol) for symbol in foreign], keep)
+        table.rt[5] = c_array(ctypes.c_void_p, [address(symbol) for symbol in foreign], keep)
     for slot, name in _RT.items():
         table.rt[slot] = code.address(name)
     if callback is not None:
@@ -379,7 +372,7 @@ def _fill_arguments(table: Context, spec: EntrySpec, keep: list[Any]) -> None:
     for a in spec.arguments:
         types = _type_numbers(a.dtype) if a.kind == "array" else 0
         wanted = [_wanted(n, spec.sizes) for n in a.shape]
-        dims = _array(ctypes.c_int64, wanted, keep)
+        dims = c_array(ctypes.c_int64, wanted, keep)
         flags = _CONTIGUOUS_ALIGNED | (_WRITEABLE if a.written else 0)
         records.append(
             _Argument(_KINDS[a.kind], types, len(a.shape), dims, id(a.object), buffer, flags)
@@ -387,7 +380,7 @@ def _fill_arguments(table: Context, spec: EntrySpec, keep: list[Any]) -> None:
         keep.append(a.object)
         buffer += a.kind not in ("identity", "ignore")
     table.argument_count = len(records)
-    table.arguments = _array(_Argument, records, keep)
+    table.arguments = c_array(_Argument, records, keep)
     table.first_output = buffer
 
 
@@ -426,14 +419,14 @@ def _fill_outputs(table: Context, spec: EntrySpec, keep: list[Any]) -> None:
         dtype = np.dtype(out.dtype)
         shape = () if spec.sizes else out.shape
         size = dtype.itemsize * math.prod(shape)
-        dims = _array(ctypes.c_int64, shape, keep)
+        dims = c_array(ctypes.c_int64, shape, keep)
         records.append(_Output(id(dtype), len(out.shape), dims, size, out.wrap, first))
         keep.append(dtype)
         first += len(out.shape)
     if spec.result == "single" and len(records) != 1:
         raise ValueError(f"a single result needs one output, not {len(records)}")
     table.output_count = len(records)
-    table.outputs = _array(_Output, records, keep)
+    table.outputs = c_array(_Output, records, keep)
     table.result = _RESULTS[spec.result]
     table.arena_bytes = spec.arena_bytes
     table.size_count, table.measured_count = len(spec.sizes), first if spec.sizes else 0
@@ -453,7 +446,7 @@ def _fill_buffers(
     places += [0] * (len(spec.outputs) + 1)
     places += [ctypes.c_size_t(-1).value] * len(spec.sizes)
     table.buffer_count = len(places)
-    table.buffers = _array(ctypes.c_void_p, places, keep)
+    table.buffers = c_array(ctypes.c_void_p, places, keep)
 
 
 def _fill_apart(table: Context, apart: Sequence[tuple[int, int, int, int]], count: int,
@@ -468,12 +461,12 @@ def _fill_apart(table: Context, apart: Sequence[tuple[int, int, int, int]], coun
             spans.setdefault((low, low_bytes), []).append(_Span(start, start + high_bytes))
         else:
             others.append(_Pair(a, a_bytes, b, b_bytes))
-    table.pair_count, table.pairs = len(others), _array(_Pair, others, keep)
+    table.pair_count, table.pairs = len(others), c_array(_Pair, others, keep)
     found = []
     for key, held in spans.items():
         merged = _merged(held)
-        found.append(_Apart(*key, len(merged), _array(_Span, [*merged, _END], keep)))
-    table.apart_count, table.aparts = len(found), _array(_Apart, found, keep)
+        found.append(_Apart(*key, len(merged), c_array(_Span, [*merged, _END], keep)))
+    table.apart_count, table.aparts = len(found), c_array(_Apart, found, keep)
 
 
 def _merged(spans: list[_Span]) -> list[_Span]:
@@ -507,7 +500,7 @@ def _fill_guards(table: Context, states: Sequence[State], guards: Sequence[Guard
 def _fill_wrapper(table: Context, wrapper: Wrapper, keep: list[Any]) -> None:
     def fields(slots: Mapping[str, Any]) -> int:
         records = [_Field(slot_offset(wrapper.type, s), id(v)) for s, v in slots.items()]
-        return _array(_Field, records, keep)
+        return c_array(_Field, records, keep)
 
     table.wrapper = id(wrapper.type)
     table.data_offset = slot_offset(wrapper.type, wrapper.data)
@@ -525,4 +518,4 @@ def _fill_written(table: Context, spec: EntrySpec, states: Sequence[State], wrap
                if s.written and isinstance(s.owner, wrapper.type)]
     records += [_Written(None, i) for i, a in enumerate(spec.arguments) if a.written]
     table.counter_offset = slot_offset(wrapper.type, wrapper.counter)
-    table.written_count, table.written = len(records), _array(_Written, records, keep)
+    table.written_count, table.written = len(records), c_array(_Written, records, keep)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -178,10 +178,10 @@ def _memory(words: Iterable[Word], keep: list[Any]) -> _Memory:
             blocks.setdefault(tuple(mask), {}).setdefault(tuple(values), []).append(base + start)
     parts = [_Part(_address(w), w.value & w.mask, w.mask) for w in single if w.mask != ALL_BITS]
     families, many = _families(blocks, keep)
-    return _Memory(len(families), _array(_Family, families, keep),
-                   len(many), _array(_Alike, many, keep),
+    return _Memory(len(families), c_array(_Family, families, keep),
+                   len(many), c_array(_Alike, many, keep),
                    *_in_groups([w for w in single if w.mask == ALL_BITS], keep),
-                   len(parts), _array(_Part, parts, keep))
+                   len(parts), c_array(_Part, parts, keep))
 
 
 def _groups(found: dict[int, Word]) -> Iterable[tuple[int, list[Word]]]:
@@ -206,8 +206,8 @@ def _families(blocks: dict[tuple[int, ...], dict[tuple[int, ...], list[int]]],
     for mask, found in blocks.items():
         own = [_Block(places[0], values) for values, places in found.items() if len(places) == 1]
         if own:
-            families.append(_Family(mask, len(own), _array(_Block, own, keep)))
-        many += [_Alike(mask, values, len(places), _array(ctypes.c_uint64, places, keep))
+            families.append(_Family(mask, len(own), c_array(_Block, own, keep)))
+        many += [_Alike(mask, values, len(places), c_array(ctypes.c_uint64, places, keep))
                  for values, places in found.items() if len(places) > 1]
     return families, many
 
@@ -220,7 +220,7 @@ def _in_groups(words: Iterable[Word], keep: list[Any]) -> tuple[int, int]:
     """How many groups of four words there are, the last one filled up, and where they begin."""
     found = [_Word(_address(w), w.value) for w in words]
     found += found[-1:] * (-len(found) % 4)
-    return len(found) // 4, _array(_Word, found, keep)
+    return len(found) // 4, c_array(_Word, found, keep)
 
 
 class _Entry(ctypes.Structure):
@@ -260,13 +260,13 @@ class Watched(ctypes.Structure):
         keep: list[Any] = [known]
         self.checks = checks((w for w in known if isinstance(w, Word)), keep)
         mappings = _mappings(known, keep)
-        self.mapping_count, self.mappings = len(mappings), _array(_Entries, mappings, keep)
+        self.mapping_count, self.mappings = len(mappings), c_array(_Entries, mappings, keep)
         lists = [
             _Items(id(r.sequence), len(r.items),
-                   _array(ctypes.c_void_p, [id(v) for v in r.items], keep))
+                   c_array(ctypes.c_void_p, [id(v) for v in r.items], keep))
             for r in known if isinstance(r, Items)
         ]
-        self.list_count, self.lists = len(lists), _array(_Items, lists, keep)
+        self.list_count, self.lists = len(lists), c_array(_Items, lists, keep)
         self.keep = keep
 
 
@@ -282,7 +282,7 @@ def _mappings(known: Iterable[Any], keep: list[Any]) -> list[_Entries]:
     return [
         _Entries(
             id(mapping), _tag(mapping), len(entries) if whole else -1, len(entries),
-            _array(_Entry, [_Entry(k, v or None) for k, v in entries.items()], keep),
+            c_array(_Entry, [_Entry(k, v or None) for k, v in entries.items()], keep),
         )
         for mapping, entries, whole in wanted.values()
     ]
@@ -292,7 +292,8 @@ def _tag(mapping: dict[Any, Any]) -> int:
     return ctypes.c_int64.from_address(id(mapping) + TAG_AT).value if TAGGED else -1
 
 
-def _array(kind: Any, items: list[Any], keep: list[Any]) -> int:
+def c_array(kind: Any, items: Sequence[Any], keep: list[Any]) -> int:
+    """Return the address of a C array of ``items``, which ``keep`` keeps."""
     array = (kind * len(items))(*items)
     keep.append(array)
     return ctypes.addressof(array)

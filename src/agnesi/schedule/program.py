@@ -19,6 +19,8 @@ from agnesi.schedule.dependence import Dependence
 #: ``prefers(kind, sizes, itemsize=)``: what a convolution costs, with the orders of its operands
 #: and of its result; the fastest first.
 Prefers = Callable[..., Sequence[Any]]
+#: Nodes behind a write that are searched for reads of the value that it changes.
+MAX_SEARCHED_NODES = 500
 
 
 @struct

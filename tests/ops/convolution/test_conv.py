@@ -216,6 +216,7 @@ def test_integers_and_turned_operands():
     np.testing.assert_allclose(found.numpy(), conv2d(x[:, :, ::-1], w).numpy())
 
 
+@pytest.mark.native_plans
 def test_gradients_to_filters_are_made_in_the_order_that_is_wanted():
     x, w = case((2, 3, 7, 8), (5, 3, 3, 2), "float32")
     x, w = ag.tensor(x), ag.tensor(w)

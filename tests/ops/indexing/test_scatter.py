@@ -93,6 +93,7 @@ def test_several_indices_masks_and_one_place_again_and_again():
     np.testing.assert_allclose(one[3], x[3] + 5)
 
 
+@pytest.mark.native_plans
 def test_threads_do_not_change_the_result():
     x = np.zeros((200, 900), "float32")
     rows = RANDOM.integers(0, 900, size=(200, 4000))

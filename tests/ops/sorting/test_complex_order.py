@@ -26,6 +26,7 @@ def compiled(function, *xs):
     return y
 
 
+@pytest.mark.native_plans
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("axis", [0, -1])
 def test_order_is_that_of_numpy(dtype, axis):
@@ -37,6 +38,7 @@ def test_order_is_that_of_numpy(dtype, axis):
             np.testing.assert_array_equal(found, np.sort(x, axis, kind="stable"))
 
 
+@pytest.mark.native_plans
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_nan_comes_last_in_descending_order_too(dtype):
     for x in rows(dtype)[:2]:
@@ -49,6 +51,7 @@ def test_nan_comes_last_in_descending_order_too(dtype):
             np.testing.assert_array_equal(line[::-1], np.sort(line))
 
 
+@pytest.mark.native_plans
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_extremes_and_places(dtype):
     strange, alike, _ = rows(dtype)

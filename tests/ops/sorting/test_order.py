@@ -114,6 +114,7 @@ def test_rows_of_all_lengths_wherever_they_are(dtype, descending):
             same(found, order if places else np.take_along_axis(x, order, axis))
 
 
+@pytest.mark.native_plans
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bfloat16"])
 @pytest.mark.parametrize("shape, axis", [((25, 40), 1), ((3, 70, 5), 1), ((9000,), 0)])
 @pytest.mark.parametrize("descending", [False, True])
@@ -131,6 +132,7 @@ def test_compiled_code_sorts_without_python(dtype, shape, axis, descending):
     same(found.numpy(), np.take_along_axis(x, expected, axis))
 
 
+@pytest.mark.native_plans
 @pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", ["float32", "int16", "bool", "float16", "uint32"])
 @pytest.mark.parametrize("shape, k", [((9000,), 5), ((3, 5, 700), 3), ((200, 1000), 7)])

@@ -28,9 +28,6 @@ from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.elementwise.explog import exp
 from agnesi.ops.indexing.index import take_along_axis
 
-#: Words of a state: MT19937's 624, the position, whether a normal number is left, and that.
-_STATE_WORDS = 628
-
 
 def packed(state: np.random.RandomState) -> np.ndarray:
     """The state of a generator as a vector of uint32."""

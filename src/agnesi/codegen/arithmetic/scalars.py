@@ -159,6 +159,23 @@ def _isinf(x: Lane) -> Lane:
     return x.abs().eq(math.inf)
 
 
+def _split(x: Lane) -> tuple[Lane, Lane]:
+    """Return the upper half of a number's digits, and the rest (Veltkamp 1968)."""
+    scaled = x * (2.0 ** ((x.mantissa + 2) // 2) + 1)
+    high = scaled - (scaled - x)
+    return high, x - high
+
+
+def _fma(x: Lane, y: Lane, z: Lane) -> Lane:
+    """``x * y + z`` of the exact product; its rounding error is computed where no instruction does
+    it (Dekker 1971), so far as nothing overflows.
+    """
+    if x.fused:
+        return mad(x, y, z)
+    product, (a, b), (c, d) = x * y, _split(x), _split(y)
+    return (product + z) + (((a * c - product) + a * d + b * c) + b * d)
+
+
 _Function = Callable[..., Lane]
 
 _FLOAT: dict[str, _Function] = {
@@ -187,7 +204,7 @@ _FLOAT: dict[str, _Function] = {
     "less_equal": Lane.__le__,
     "greater": Lane.__gt__,
     "greater_equal": Lane.__ge__,
-    "fma": mad,
+    "fma": _fma,
 }
 #: Names of functions in files of ``vmath``, which are loaded when one of theirs is first needed.
 _FILES = {

@@ -17,15 +17,6 @@ def low(b: Builder, value: Value, count: int) -> Value:
     return value if width(value.type) == count else b.shuffle(value, None, range(count))
 
 
-def with_low(b: Builder, value: Value, first: Value) -> Value:
-    """A vector with other first lanes."""
-    count, every = width(first.type), width(value.type)
-    if count == every:
-        return first
-    wide = b.shuffle(first, None, [k if k < count else 0 for k in range(every)])
-    return b.shuffle(wide, value, [k if k < count else every + k for k in range(every)])
-
-
 def horizontal(b: Builder, kind: str, dtype: str, total: Value) -> Value:
     """Reduce the lanes of a running reduction to one number."""
     type_ = scalars.register(dtype)

@@ -24,7 +24,7 @@ def overlap(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def _bounds(array: np.ndarray) -> tuple[int, int]:
-    """Where an array's memory begins and ends."""
+    """Return the begin and end of an array's memory."""
     if array.flags.c_contiguous:
         start = array.__array_interface__["data"][0]
         return start, start + array.nbytes
@@ -86,7 +86,7 @@ class Footprint:
         self._look()
 
     def show(self, arguments: Sequence[Any]) -> None:
-        """Let whoever watches see what is about to be written, some arguments among it."""
+        """Report what is about to be written, some arguments among it, to whoever watches."""
         for t in (*self.tensors[: self.count], *arguments):
             if isinstance(t, Tensor):
                 STATE.watch(t)

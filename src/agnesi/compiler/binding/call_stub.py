@@ -24,7 +24,7 @@ class Direct:
 
     @strict
     def call_directly(self, run: Callable[..., Any]) -> None:
-        """Let calls go to ``run`` at once.
+        """Make calls go to ``run`` at once.
 
         Parameters
         ----------

@@ -21,7 +21,9 @@ def library() -> Library:
 
 
 def _address(name: str) -> int | None:
-    """Where native code tells NumPy's library to work in the calling thread, or ends that."""
+    """Return the address by which native code makes NumPy's library work in the calling thread, or
+    ends that.
+    """
     found = counts()
     if found is None:
         return None

@@ -46,7 +46,7 @@ def _made(place: str) -> Backend:
 
 
 def register() -> None:
-    """Let the library find all backends by name; none is loaded yet."""
+    """Register all backends by name; none is loaded yet."""
     DEVICES[:] = {place.partition(".")[0] for place in _PLACES.values()} - {"cpu"}
     for name, place in _PLACES.items():
         BACKENDS[name] = functools.cache(functools.partial(_made, place))

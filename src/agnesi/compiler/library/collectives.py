@@ -42,7 +42,7 @@ def beside(name: str) -> Callable[..., int]:
 
 
 def install(number: int, group: ctypes.Structure | None) -> None:
-    """Let native code know the group of a number; None: there is none any more."""
+    """Register the group of a number with native code; None removes it."""
     place = native.native().address("groups") + 8 * number
     address = 0 if group is None else ctypes.addressof(group)
     ctypes.c_int64.from_address(place).value = address

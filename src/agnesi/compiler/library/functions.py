@@ -40,5 +40,5 @@ def begin(library: str, name: str) -> bool:
 
 
 def address(library: str, name: str) -> int:
-    """Where a function is, which is compiled when it is wanted first."""
+    """Return the address of a function, which is compiled when it is wanted first."""
     return _begun(library, name).code.address("run")

@@ -52,7 +52,9 @@ def begin(name: str) -> bool:
 
 
 def address(name: str) -> int | None:
-    """Where a function is, which is compiled when it is wanted first; None where it cannot run."""
+    """Return the address of a function, which is compiled when it is wanted first; None where it
+    cannot run.
+    """
     if not begin(name):
         return None
     return _code(name).address("main" if name.split(" ")[-2] == "0" else "shared")

@@ -69,7 +69,7 @@ class Sized(NamedTuple):
 
 
 def algorithms(compiled: Any) -> str:
-    """Which algorithms the convolutions of a version have; empty where there are none."""
+    """Return which algorithms the convolutions of a version have; empty where there are none."""
     module = sys.modules.get("agnesi.ops.convolution.conv_choice")  # there where one is used
     if module is None or not any(
             n.op is not None and n.op.name.startswith("conv") for n in compiled.graph.nodes):
@@ -240,7 +240,7 @@ def _place(buffer: Buffer, layout: Any) -> Place:
 
 
 def _owner(buffer: Buffer) -> str:
-    """Which buffer it is: temporaries in one place have one name."""
+    """Return the name of a buffer: temporaries in one place have one name."""
     text = repr(buffer)
     return (
         f"{text} {_what(buffer)}"

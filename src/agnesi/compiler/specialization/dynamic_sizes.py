@@ -65,8 +65,9 @@ def sizes_of(shapes: Sequence[Sequence[Size]]) -> Pattern:
 
 
 def births(shapes: Shapes, most: Sequence[int | None]) -> dict[int, int]:
-    """Which sizes of shapes data decides: the last arguments, without elements, are such with the
-    most that they may be, or others."""
+    """Return which sizes of shapes data decides: the last arguments, without elements, are such
+    with the most that they may be, or others.
+    """
     last = len(sizes_of(shapes)) - 2 * len(most)
     return {last + 2 * i: n for i, n in enumerate(most) if n is not None}
 
@@ -194,7 +195,8 @@ class Growing(Generic[V]):
         return pattern is not None and len(named_in(pattern, sizes)) == 1
 
     def _pattern(self, sizes: Sizes, spans: dict[str, Span]) -> tuple[Pattern | None, bool]:
-        """Which sizes are to be run-time values, by those seen so far, and whether that is sure.
+        """Return which sizes are to be run-time values, by those seen so far, and whether that is
+        sure.
 
         Sizes of 0 and 1 tell little of what others have in common; but before anything else was
         seen, they are worth a try.
@@ -295,7 +297,7 @@ def _is_tiny(size: int) -> bool:
 
 
 def _multiple(column: tuple[int, ...], of: tuple[int, ...]) -> int:
-    """How many times as large sizes always were as others; 0 where that changed."""
+    """Return how many times as large sizes always were as others; 0 where that changed."""
     times = column[-1] // of[-1]
     return times if all(a == times * b for a, b in zip(column, of, strict=True)) else 0
 

@@ -96,7 +96,7 @@ class Told:
         raise SizeWanted(outputs, handed, place, most)
 
     def _hand_on(self, node: Node, place: int) -> None:
-        """Let an argument, by its place from the end, stand for a node."""
+        """Make an argument, by its place from the end, stand for a node."""
         self.symbols[place], self.inputs[place] = symbol(node), node
         self.arguments[place] = replace(
             self.arguments[place], dtype=node.dtype.name, shape=node.shape)
@@ -178,7 +178,7 @@ class Computed:
 
 
 def behind(computed: Sequence[Computed]) -> int:
-    """How many arguments bring along what some compute."""
+    """Return how many arguments pass what some compute."""
     return len(computed) + sum(len(c.handed) for c in computed)
 
 

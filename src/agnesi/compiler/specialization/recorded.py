@@ -119,7 +119,9 @@ def _total(gs: Sequence[Tensor]) -> Tensor | None:
 
 
 def _nodes_of(version: Any, results: Sequence[Node]) -> list[set[Node]]:
-    """Where the gradients of parameters arrive; those that are changed may begin several times."""
+    """Return the nodes at which the gradients of parameters arrive; those that are changed may
+    begin several times.
+    """
     lent = set(map(id, version.lent))
     found = [set() if id(p) in lent else {current(p)} for p in version.parameters]
     several = lent | {id(p) for p in version.changed if p.requires_grad}
@@ -135,7 +137,7 @@ def _nodes_of(version: Any, results: Sequence[Node]) -> list[set[Node]]:
 
 @contextmanager
 def _holding(tensors: Sequence[Tensor], values: Sequence[Tensor]) -> Iterator[None]:
-    """Let tensors hold other values within this block, whatever is assigned to them in it."""
+    """Give tensors other values within this block, whatever is assigned to them in it."""
     if not is_tracing():
         with as_before([(weakref.ref(x), v.array) for x, v in zip(tensors, values, strict=True)]):
             yield

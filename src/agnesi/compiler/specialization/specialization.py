@@ -382,7 +382,7 @@ class Version:
         return "; ".join(f"{d} told {d.value}" for d in self.decisions)
 
     def eager_causes(self) -> list[str]:
-        """Why calls run eagerly though there is code; empty where they do not."""
+        """Return why calls run eagerly though there is code; empty where they do not."""
         found = []
         if self.reached:
             found.append("backward() leaves gradients at its arguments: give them with "
@@ -490,7 +490,7 @@ class Version:
         return all(p.holds() for p in self.places) and self.watch()
 
     def watch(self) -> bool:
-        """Let native code compare what the places hold now.
+        """Make native guards compare with what the places hold now.
 
         Returns
         -------

@@ -171,7 +171,7 @@ class Versions:
 
     def _compute(self, key: Any, taken: Sequence[Any], known: tuple[Computed, ...],
                  wanted: SizeWanted, chosen: dict[int, Computed]) -> None:
-        """Let a size that a value tells be computed before each call with such arguments."""
+        """Compute a size that depends on values before each call with such arguments."""
         if wanted.pattern is not None:  # it was asked for while sizes were open
             try:
                 self._version(taken, key[0], None, known)
@@ -264,7 +264,7 @@ class Versions:
         return None
 
     def _serve(self, key: Any, version: Version) -> Version:
-        """Let a version serve a key, which is the one used last from now on."""
+        """Take a version for a key, which is the one used last from now on."""
         if key in self._made:
             self._made[key] = self._made.pop(key)
         if len(self._served) >= _MAX_CACHED_SIGNATURES:
@@ -425,7 +425,7 @@ class Versions:
         return found
 
     def _look_at_numbers(self, error: BaseException) -> bool:
-        """Let Python decide by computed numbers from now on, for code failed that got others."""
+        """Let Python decide by computed numbers from now on: code failed for others."""
         deferral = self.deferral
         found = deferral.allowed and (deferral.used or isinstance(error, LookedAtError))
         deferral.allowed = deferral.allowed and not found
@@ -441,7 +441,7 @@ class Versions:
                  "argument, or keep it in a tensor that is changed in place", RuntimeWarning)
 
     def _cause(self, key: Any, known: Sequence[Version]) -> str:
-        """Why none of the versions made so far serves."""
+        """Return why none of the versions made so far serves."""
         if not self._seen:
             return "it was the first call"
         if any(v.outdated() for v in known):
@@ -483,7 +483,7 @@ class Versions:
 
 
 def _other_way(left: Version) -> str:
-    """Why there is another version: Python decides otherwise."""
+    """Return why there is another version: Python decides otherwise."""
     return f"Python decided otherwise than {left.way()}"
 
 

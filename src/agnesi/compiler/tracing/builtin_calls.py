@@ -48,7 +48,7 @@ class Replaced:
         self._functions: dict[int, tuple[FunctionType, CodeType]] = {}
 
     def replace(self, function: FunctionType) -> None:
-        """Let a function call what stands for builtins."""
+        """Make a function call the stand-ins of builtins."""
         own, names = function.__code__, function.__globals__
         found = {n: _value(names, n) for inner in codes(own) for n in inner.co_names}
         code = _kept(ByIdentity(own), frozenset(
@@ -122,7 +122,7 @@ def with_calls(code: CodeType, names: frozenset[tuple[str, int]]) -> CodeType:
 
 
 def _end(raw: bytearray, i: int) -> int:
-    """Where the next instruction begins."""
+    """Return the offset of the next instruction."""
     i += 2
     while i < len(raw) and raw[i] == _CACHE:
         i += 2

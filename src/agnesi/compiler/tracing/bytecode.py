@@ -80,7 +80,7 @@ def _is_append(instruction: dis.Instruction | None) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _appending(code: CodeType) -> frozenset[int]:
-    """Where code loads something to which it appends at once."""
+    """Return the instructions that load something to which the code appends at once."""
     found = list(dis.get_instructions(code))
     return frozenset(i.offset for i, then in pairwise(found) if _is_append(then))
 

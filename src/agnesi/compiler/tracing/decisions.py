@@ -270,7 +270,7 @@ def _holds(node: Node, kind: str, told: Any) -> Tensor:
 
 
 def _same(x: Tensor, told: np.ndarray) -> Tensor:
-    """Where numbers are the same: no number is like any other such, zeros have signs."""
+    """Return where numbers are the same: all NaNs are, and zeros have signs."""
     value = constant(told.astype(x.dtype), x.dtype)
     if x.dtype.kind != "f":
         return equal(x, value)

@@ -72,7 +72,7 @@ class Hidden:
         return Written(self.place, self.place.now())
 
     def undo(self) -> None:
-        """Let the place hold what it did before the trace."""
+        """Restore what the place held before the trace."""
         self.place.put(self.place.value)
 
 
@@ -129,7 +129,7 @@ class Effects:
         return any(isinstance(w.place, Contents) and w.place.counts for w in self.written)
 
     def places(self) -> list[Place]:
-        """Where it puts something, apart from arguments."""
+        """Return the places that it writes, apart from arguments."""
         return [w.place for w in self.written]
 
     def undo(self) -> None:

@@ -22,7 +22,9 @@ _HOOKED: dict[type, tuple[dict[int, bool], dict[str, Any]]] = {}
 
 
 def hook(kind: type, user: object) -> bool:
-    """Let a class tell, until ``unhook`` of the same user; False where it cannot."""
+    """Make a class report reads and writes, until ``unhook`` of the same user; False where it
+    cannot.
+    """
     if not kind.__flags__ & _HEAP or kind.__flags__ & _IMMUTABLE:
         return False
     with _LOCK:
@@ -41,7 +43,7 @@ def hook(kind: type, user: object) -> bool:
 
 
 def unhook(user: object) -> None:
-    """One trace less wants to be told; to be called again where it was interrupted."""
+    """End the reports for one trace; to be called again where it was interrupted."""
     with _LOCK:
         for kind, (users, before) in list(_HOOKED.items()):
             users.pop(id(user), None)

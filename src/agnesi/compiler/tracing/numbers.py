@@ -242,7 +242,7 @@ def _powered_by(self: Number, other: Any, modulo: Any = None) -> Any:
 
 
 def _rounded(self: Number, places: int | None = None) -> Number:
-    """As Python rounds: where the next halves are too near, it has to look at the number."""
+    """Round as Python does: where the next halves are too near, it has to look at the number."""
     if self.python_type is int and (places is None or (type(places) is int and places >= 0)):
         return self
     if places is None:

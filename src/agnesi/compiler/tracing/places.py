@@ -100,11 +100,11 @@ class Place:
         raise NotImplementedError
 
     def put(self, value: Any) -> None:
-        """Let it hold a value, or nothing where that is ``MISSING``; its class is not asked."""
+        """Store a value there, or nothing where that is ``MISSING``; its class is not asked."""
         raise TypeError
 
     def undo(self, before: Any) -> None:
-        """Let it hold what it did before a trace."""
+        """Restore what it held before a trace."""
         self.put(before)
 
     def holds(self) -> bool:

@@ -461,7 +461,7 @@ def _held(owner: Any, member: Any) -> Any:
 
 
 def _taking(value: Any) -> Callable[[Any], Any] | None:
-    """How to take the elements of a container; None for what is none."""
+    """Return how to take the elements of a container; None for what is none."""
     if isinstance(value, dict):
         return OrderedDict.items if isinstance(value, OrderedDict) else dict.items
     if isinstance(value, (list, tuple, set, frozenset, deque, bytearray)):

@@ -135,7 +135,7 @@ class Trace:
         return node
 
     def rebind(self, x: Tensor, node: Node, recorded: bool = True) -> None:
-        """Let a tensor stand for another value from now on."""
+        """Make a tensor stand for another value from now on."""
         if x.array is None:
             before: Any = x.node
             self.born.setdefault(id(x), (x, before))
@@ -158,12 +158,12 @@ class Trace:
         self.counts.setdefault(id(counter), (counter, counter[0]))
 
     def uncount(self) -> None:
-        """Let counters of changes be what they were: nothing was changed yet."""
+        """Restore the counters of changes: nothing was changed yet."""
         for counter, before in self.counts.values():
             counter[0] = before
 
     def lend(self, x: Tensor, value: Tensor) -> None:
-        """Let a tensor stand for a value that its memory does not hold, until ``take_back``."""
+        """Make a tensor stand for a value that its memory does not hold, until ``take_back``."""
         node = self.node_of(value)
         if x.requires_grad:
             node = Node(ALIAS, (node,), node.shape, node.dtype, False, True, node.where,
@@ -173,7 +173,7 @@ class Trace:
         self.nodes[id(x)] = node
 
     def take_back(self, x: Tensor) -> None:
-        """Let a tensor stand for its memory again, whatever was assigned to it since."""
+        """Make a tensor stand for its memory again, whatever was assigned to it since."""
         del self.leaves[id(x)], self.nodes[id(x)]
 
     def changed(self) -> list[tuple[Tensor, Node, Node]]:

@@ -102,6 +102,12 @@ def is_number(x: Tensor) -> bool:
     return x.array is not None and x.shape == () and not x.array.flags.writeable
 
 
+def floating(x: Any) -> Tensor:
+    """A tensor of floating or complex numbers: others become floats."""
+    x = as_tensor(x)
+    return cast(x, dtypes.floating(x.dtype))
+
+
 def of_default(x: Tensor) -> Tensor:
     """A Python number of the caller's as a tensor; floats get the default dtype."""
     if x.dtype.kind not in "fc":

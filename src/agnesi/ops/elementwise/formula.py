@@ -318,6 +318,19 @@ def scipys(name: str, rules: tuple[Rule | None, ...], home: str, summary: str = 
     return (unary if op.arity == 1 else binary)(op, summary, args, result)
 
 
+def scipy_rows(home: str) -> Callable[..., Function]:
+    """Return the function that declares the rows of a module that SciPy computes.
+
+    It takes a name, a summary, operands and result of the example, and a derivative rule for each
+    operand; for keywords see :func:`called`.
+    """
+    def documented(name: str, summary: str, args: str, result: str, *rules: Rule | None,
+                   **keywords: Any) -> Function:
+        return scipys(name, rules, home, summary, args, result, **keywords)
+
+    return documented
+
+
 def _special(function: Function) -> Function:
     """With an example that says where the function is found."""
     if function.__doc__:
@@ -364,3 +377,8 @@ def no_slope(name: str, operand: str, order: str = "") -> Any:
         raise GradientError(at(text))
 
     return rule
+
+
+def fixed(name: str, count: int) -> tuple[Any, ...]:
+    """The rules of so many parameters without a known derivative."""
+    return (no_slope(name, "its parameters"),) * count

@@ -25,7 +25,7 @@ from agnesi.ops.base.compare import (
     logical_not,
     not_equal,
 )
-from agnesi.ops.base.convert import as_tensor, cast, pair
+from agnesi.ops.base.convert import as_tensor, cast, floating, pair
 from agnesi.ops.base.elementwise import Binary, Elementwise, binary, with_methods
 from agnesi.ops.base.select import copysign, floor, nextafter, trunc, where
 from agnesi.ops.elementwise import bitwise
@@ -39,13 +39,8 @@ __all__ = [
 ]
 
 
-def _floating(x: Any) -> Tensor:
-    x = as_tensor(x)
-    return cast(x, dtypes.floating(x.dtype))
-
-
 def _real(x: Any, name: str) -> Tensor:
-    x = _floating(x)
+    x = floating(x)
     if x.dtype.kind == "c":
         raise DTypeError(f"{name} takes real numbers, not {typed(x)}")
     return x
@@ -149,7 +144,7 @@ def sinc(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     >>> ag.sinc(ag.tensor([0.0, 1.5])).round(4)
     tensor([ 1.    , -0.2122])
     """
-    t = multiply(_floating(x), math.pi)
+    t = multiply(floating(x), math.pi)
     near = less(magnitude(t), 1e-4)
     safe = where(near, as_tensor(1, t.dtype), t)
     return where(near, 1 - t * t / 6, sin(safe) / safe)

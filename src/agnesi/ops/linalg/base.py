@@ -177,6 +177,11 @@ def plus(a: Any, b: Any) -> Any:
     return b if a is None else a if b is None else arith.add(a, b)
 
 
+def skew(x: Tensor) -> Tensor:
+    """``x - adjoint(x)``."""
+    return arith.subtract(x, adjoint(x))
+
+
 def hermitian(x: Tensor) -> Tensor:
     """The part that is equal to its adjoint."""
     return arith.multiply(arith.add(x, adjoint(x)), 0.5)

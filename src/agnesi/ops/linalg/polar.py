@@ -22,7 +22,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import common
 from agnesi.ops.base.reduce import sum
-from agnesi.ops.linalg.base import MatrixOp, adjoint, hermitian, matrix, smaller, times
+from agnesi.ops.linalg.base import MatrixOp, adjoint, hermitian, matrix, skew, smaller, times
 from agnesi.ops.linalg.routines import callable_for
 from agnesi.ops.linalg.schur import SYLVESTER
 from agnesi.ops.linalg.solve import SOLVE
@@ -84,10 +84,6 @@ def _for_tall(a: Tensor, u: Tensor, rule: Any) -> Tensor:
     return adjoint(rule(u, hermitian(times(adjoint(u), adjoint(a)))))
 
 
-def _skew(x: Tensor) -> Tensor:
-    return arith.subtract(x, adjoint(x))
-
-
 def _beyond(x: Tensor, u: Tensor) -> Tensor | None:
     """Return the part of ``x`` outside of the span of the columns of ``u``, or None if they span
     all.
@@ -103,14 +99,14 @@ def _over(x: Tensor, p: Tensor) -> Tensor:
 
 def _along(t: Tensor, u: Tensor, p: Tensor) -> Tensor:
     """The change of ``u`` with that of the matrix."""
-    total = times(u, apply(SYLVESTER, p, p, _skew(times(adjoint(u), t))))
+    total = times(u, apply(SYLVESTER, p, p, skew(times(adjoint(u), t))))
     rest = _beyond(t, u)
     return total if rest is None else arith.add(total, _over(rest, p))
 
 
 def _back(g: Tensor, u: Tensor, p: Tensor) -> Tensor:
     """The adjoint of the same."""
-    total = times(u, _skew(apply(SYLVESTER, p, p, times(adjoint(u), g))))
+    total = times(u, skew(apply(SYLVESTER, p, p, times(adjoint(u), g))))
     rest = _beyond(g, u)
     return total if rest is None else arith.add(total, _over(rest, p))
 

@@ -24,7 +24,7 @@ from agnesi.ops.base.creation import zeros_like
 from agnesi.ops.base.select import where
 from agnesi.ops.indexing.diagonal import Diagonal, DiagonalMatrix, triu
 from agnesi.ops.indexing.join import concat
-from agnesi.ops.linalg.base import MatrixOp, adjoint, plus, times
+from agnesi.ops.linalg.base import MatrixOp, adjoint, plus, skew, times
 
 #: Gaps of so many units of the last place of the greatest number are rounding errors.
 _ROUNDING = 16
@@ -115,10 +115,6 @@ def _commutator(a: Tensor, b: Tensor) -> Tensor:
     return arith.subtract(times(a, b), times(b, a))
 
 
-def _skew(x: Tensor) -> Tensor:
-    return arith.subtract(x, adjoint(x))
-
-
 def _upper(x: Tensor, t: Tensor) -> Tensor:
     """Return the part of a matrix that is not below the diagonal blocks."""
     found = triu(x)
@@ -150,13 +146,13 @@ def _widths(t: Tensor) -> Tensor:
 def pushed(da: Tensor, t: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
     """Tangents of the triangle and of the basis."""
     m = times(adjoint(z), da, z)
-    turn = _skew(apply(Turn(False), t, m))
+    turn = skew(apply(Turn(False), t, m))
     left = arith.subtract(m, _commutator(turn, t))
     if t.dtype.kind == "f":
         own = _band(left, 0)
         by = arith.divide(arith.subtract(own[..., 1:], own[..., :-1]), _widths(t))
         by = _spread(where(_pairs(t), by, 0), -1, t)
-        turn = arith.add(turn, _skew(by))
+        turn = arith.add(turn, skew(by))
         left = arith.subtract(m, _commutator(turn, t))
     return _upper(left, t), times(z, turn)
 
@@ -176,5 +172,5 @@ def pulled(gt: Tensor | None, gz: Tensor | None, t: Tensor, z: Tensor) -> Tensor
         own = _spread(own, 0, t)
         direct = plus(direct, own)
         turn = arith.subtract(turn, _commutator(own, adjoint(t)))
-    inner = plus(direct, apply(Turn(True), t, _skew(turn)))
+    inner = plus(direct, apply(Turn(True), t, skew(turn)))
     return times(z, inner, adjoint(z))

@@ -17,7 +17,7 @@ from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.compare import not_equal
-from agnesi.ops.base.expand import broadcast_to, sum_to
+from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import matrix_transpose, moveaxis, reshape
 from agnesi.ops.indexing.diagonal import Diagonal
 from agnesi.ops.linalg.base import (
@@ -30,15 +30,13 @@ from agnesi.ops.linalg.base import (
     identity,
     matrix_pair,
     of_columns,
-    plus,
-    solution_of,
     square,
     stacked,
     times,
 )
 from agnesi.ops.linalg.lu import GETRF, Getrs
 from agnesi.ops.linalg.small import SmallInv, SmallSolve, many_small
-from agnesi.ops.linalg.triangular import SINGULAR, SolveTriangular, side_by_side
+from agnesi.ops.linalg.triangular import SINGULAR, Solution, SolveTriangular
 
 
 def _solved(a: Tensor, b: Tensor, transposed: bool, subject: str) -> Tensor:
@@ -52,17 +50,11 @@ def _solved(a: Tensor, b: Tensor, transposed: bool, subject: str) -> Tensor:
 
 
 @record
-class Solve(MatrixOp):
-    """``inv(a) @ b``, or with the transpose of ``a``.  Rules: Giles (2008), 2.3.1."""
+class Solve(Solution):
+    """``inv(a) @ b``, or with the transpose of ``a``."""
 
     transposed: bool = False
-    work = cubes(1)
     name = "solve"
-    keep_inputs = (0,)
-    keep_output = True
-
-    def infer(self, a: Any, b: Any) -> Any:
-        return solution_of(a, b)
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.linalg.solve(a.swapaxes(-1, -2) if self.transposed else a, b)
@@ -70,39 +62,9 @@ class Solve(MatrixOp):
     def decompose(self, a: Tensor, b: Tensor) -> Tensor:
         return _solved(*stacked(a, b), self.transposed, called(self.name, (a, as_given(b))))
 
-    def adjoint(self, a: Tensor, g: Tensor) -> Tensor:
-        """The solution of the adjoint system."""
-        other = Solve(not self.transposed)
-        if a.dtype.kind != "c":
-            return apply(other, a, g)
-        return arith.conj(apply(other, a, arith.conj(g)))
-
-    def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
-        grad = self.adjoint(a, g)
-        to_a = None
-        if a.requires_grad:
-            if self.transposed:
-                to_a = matrix_transpose(times(grad, adjoint(y)))
-            else:
-                to_a = times(grad, adjoint(y))
-            to_a = sum_to(arith.negative(to_a), a.shape)
-        return to_a, sum_to(grad, b.shape) if b.requires_grad else None
-
-    def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor) -> Any:
-        drive = ts[1]
-        if ts[0] is not None:
-            change = matrix_transpose(ts[0]) if self.transposed else ts[0]
-            drive = plus(drive, arith.negative(times(change, y)))
-        return apply(self, a, drive)
-
     def of_triangle(self, lower: bool, a: Tensor, b: Tensor) -> Tensor:
         """The same where ``a`` is triangular."""
         return apply(SolveTriangular(lower, self.transposed), a, b)
-
-    def batch(self, node: Any, xs: list[Tensor], rows: Any, length: Any) -> Tensor:
-        if rows[0] or len(xs[0].shape) != 2 or len(xs[1].shape) != 3:
-            return super().batch(node, xs, rows, length)
-        return side_by_side(lambda b: apply(self, xs[0], b), xs[1])
 
 
 @record

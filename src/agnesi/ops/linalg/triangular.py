@@ -40,25 +40,67 @@ from agnesi.ops.linalg.small import SmallTriangle, many_small
 SINGULAR = "Singular matrix"
 
 
+class Solution(MatrixOp):
+    """The base of solutions of ``a @ x = b``, or with the ``transposed`` of ``a``.
+
+    ``part`` is the part of a matrix that they read of ``a``.  Rules: Giles (2008), 2.2.3, 2.3.1.
+    """
+
+    transposed: bool
+    work = cubes(1)
+    keep_inputs = (0,)
+    keep_output = True
+
+    def part(self, a: Tensor) -> Tensor:
+        """The part that counts of a matrix, or of a change of it."""
+        return a
+
+    def infer(self, a: Any, b: Any) -> Any:
+        return solution_of(a, b)
+
+    def adjoint(self, a: Tensor, g: Tensor) -> Tensor:
+        """The solution of the adjoint system."""
+        other = replace(self, transposed=not self.transposed)
+        if a.dtype.kind != "c":
+            return apply(other, a, g)
+        return arith.conj(apply(other, a, arith.conj(g)))
+
+    def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
+        grad = self.adjoint(a, g)
+        to_a = None
+        if a.requires_grad:
+            to_a = arith.negative(times(grad, adjoint(y)))
+            to_a = matrix_transpose(to_a) if self.transposed else to_a
+            to_a = sum_to(self.part(to_a), a.shape)
+        return to_a, sum_to(grad, b.shape) if b.requires_grad else None
+
+    def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor) -> Any:
+        drive = ts[1]
+        if ts[0] is not None:
+            change = self.part(ts[0])
+            change = matrix_transpose(change) if self.transposed else change
+            drive = plus(drive, arith.negative(times(change, y)))
+        return apply(self, a, drive)
+
+    def batch(self, node: Any, xs: list[Tensor], rows: Any, length: Any) -> Tensor:
+        if rows[0] or len(xs[0].shape) != 2 or len(xs[1].shape) != 3:
+            return super().batch(node, xs, rows, length)
+        return side_by_side(lambda b: apply(self, xs[0], b), xs[1])
+
+
 @record
-class SolveTriangular(MatrixOp):
+class SolveTriangular(Solution):
     """``inv(t) @ b`` for the lower or upper triangle ``t`` of ``a``.
 
     ``transposed`` takes the triangle's transpose, ``unit`` ones for its diagonal; ``sure`` that
-    there is no zero on it.  Rules: Giles (2008), 2.2.3.
+    there is no zero on it.
     """
 
     low: bool
     transposed: bool = False
     unit: bool = False
     sure: bool = False
-    work = cubes(1)
     name = "solve_triangular"
-    keep_inputs = (0,)
-    keep_output = True
-
-    def infer(self, a: Any, b: Any) -> Any:
-        return solution_of(a, b)
 
     def perform(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if not (self.unit or self.sure) and not np.diagonal(a, 0, -2, -1).all():
@@ -75,39 +117,10 @@ class SolveTriangular(MatrixOp):
         kind = SmallTriangle if many_small(a, b.shape[-1]) else Trsm
         return apply(kind(self.low, self.transposed, self.unit), a, b)
 
-    def adjoint(self, a: Tensor, g: Tensor) -> Tensor:
-        """The solution of the adjoint system."""
-        other = replace(self, transposed=not self.transposed)
-        if a.dtype.kind != "c":
-            return apply(other, a, g)
-        return arith.conj(apply(other, a, arith.conj(g)))
-
-    def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor) -> tuple[Any, ...]:
-        grad = self.adjoint(a, g)
-        to_a = None
-        if a.requires_grad:
-            to_a = arith.negative(times(grad, adjoint(y)))
-            to_a = matrix_transpose(to_a) if self.transposed else to_a
-            to_a = sum_to(apply(self._triangle(), to_a), a.shape)
-        return to_a, sum_to(grad, b.shape) if b.requires_grad else None
-
-    def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor) -> Any:
-        drive = ts[1]
-        if ts[0] is not None:
-            change = apply(self._triangle(), ts[0])
-            change = matrix_transpose(change) if self.transposed else change
-            drive = plus(drive, arith.negative(times(change, y)))
-        return apply(self, a, drive)
-
-    def _triangle(self) -> Triangle:
+    def part(self, a: Tensor) -> Tensor:
         if self.unit:
-            return Triangle(-1 if self.low else 1, not self.low)
-        return Triangle(0, not self.low)
-
-    def batch(self, node: Any, xs: list[Tensor], rows: Any, length: Any) -> Tensor:
-        if rows[0] or len(xs[0].shape) != 2 or len(xs[1].shape) != 3:
-            return super().batch(node, xs, rows, length)
-        return side_by_side(lambda b: apply(self, xs[0], b), xs[1])
+            return apply(Triangle(-1 if self.low else 1, not self.low), a)
+        return apply(Triangle(0, not self.low), a)
 
 
 def side_by_side(solve: Any, b: Tensor) -> Tensor:

@@ -7,12 +7,11 @@ from typing import Any
 
 from agnesi.core.accepted import TensorLike
 from agnesi.core.public import public
-from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as magnitude
 from agnesi.ops.base.arith import negative, safe_divide, sqrt, square
 from agnesi.ops.base.compare import isinf
-from agnesi.ops.base.convert import as_tensor, cast, pair
+from agnesi.ops.base.convert import floating, pair
 from agnesi.ops.base.elementwise import Function
 from agnesi.ops.base.reduce import max as greatest
 from agnesi.ops.base.reduce import sum as total
@@ -170,11 +169,6 @@ def _all_axes(x: Tensor, axis: Any) -> Any:
     return tuple(range(x.ndim)) if axis is None else axis
 
 
-def _floating(x: Any) -> Tensor:
-    x = as_tensor(x)
-    return cast(x, dtypes.floating(x.dtype))
-
-
 @public
 def softmax(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """``exp(x)`` over its sum, over all axes by default.
@@ -210,7 +204,7 @@ def softmax(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) ->
     >>> ag.special.softmax(ag.tensor([[1.0, 1.0], [1.0, 1.0]]))[0]
     tensor([0.25, 0.25])
     """
-    x = _floating(x)
+    x = floating(x)
     return softmaxes.softmax(x, axis=_all_axes(x, axis))
 
 
@@ -249,7 +243,7 @@ def log_softmax(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None
     >>> ag.special.log_softmax(ag.tensor([0.0, 1000.0]))
     tensor([-1000.,     0.])
     """
-    x = _floating(x)
+    x = floating(x)
     return softmaxes.log_softmax(x, axis=_all_axes(x, axis))
 
 
@@ -293,7 +287,7 @@ def logsumexp(a: TensorLike, /, axis: Any = None, b: TensorLike | None = None,
     >>> ag.special.logsumexp(ag.tensor([1000.0, 1000.0]), b=ag.tensor([2.0, -1.0]))
     tensor(1000.)
     """
-    a = _floating(a)
+    a = floating(a)
     if b is None and not return_sign:
         return softmaxes.logsumexp(a, axis=_all_axes(a, axis), keepdims=keepdims)
     a, weights = pair(a, 1.0 if b is None else b)

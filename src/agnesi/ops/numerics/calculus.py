@@ -14,7 +14,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as magnitude
 from agnesi.ops.base.compare import greater, less, logical_and
-from agnesi.ops.base.convert import as_tensor, cast, pair
+from agnesi.ops.base.convert import as_tensor, cast, floating, pair
 from agnesi.ops.base.movement import moveaxis, reshape
 from agnesi.ops.base.reduce import sum as total
 from agnesi.ops.base.select import clip, where
@@ -25,11 +25,6 @@ from agnesi.ops.reductions.running import cumsum
 from agnesi.ops.sorting.sort import argsort, searchsorted
 
 __all__ = ["gradient", "interp", "trapezoid", "trapz", "unwrap"]
-
-
-def _floating(x: Any) -> Tensor:
-    x = as_tensor(x)
-    return cast(x, dtypes.floating(x.dtype))
 
 
 @public
@@ -72,7 +67,7 @@ def trapezoid(y: TensorLike, x: TensorLike | None = None, dx: float = 1.0, axis:
     >>> ag.trapezoid(ag.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
-    y = _floating(y)
+    y = floating(y)
     axis = shapes.axis_of(axis, y.ndim)
     width: Any = dx
     if x is not None:
@@ -126,7 +121,7 @@ def gradient(f: TensorLike, *varargs: Any, axis: Any = None, edge_order: int = 1
     >>> ag.gradient(ag.tensor([1.0, 2.0, 4.0, 7.0]))
     tensor([1. , 1.5, 2.5, 3. ])
     """
-    f = _floating(f)
+    f = floating(f)
     axes = shapes.axes_of(tuple(axis) if isinstance(axis, list) else axis, f.ndim)
     if edge_order not in (1, 2):
         raise ValueError(f"edge_order must be 1 or 2, not {edge_order}")
@@ -213,8 +208,8 @@ def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: Any = None, righ
     >>> ag.interp(ag.tensor([0.5, 5.0]), ag.tensor([0.0, 1.0]), ag.tensor([10.0, 20.0]))
     tensor([15., 20.])
     """
-    x, xp = pair(_floating(x), _floating(xp))
-    fp = _floating(fp)
+    x, xp = pair(floating(x), floating(xp))
+    fp = floating(fp)
     need_elements(xp.size)
     if xp.ndim != 1 or not shapes.fits(xp.shape, fp.shape) or xp.size == 0:
         raise ShapeError(f"samples must be two vectors of one size, not {xp.shape}, {fp.shape}")
@@ -284,7 +279,7 @@ def unwrap(p: TensorLike, discont: float | None = None, axis: int = -1, *,
     """
     p = as_tensor(p)
     whole = p.dtype.kind in "iu" and isinstance(period, int)
-    p = p if whole else _floating(p)
+    p = p if whole else floating(p)
     steps = diff(p, axis=axis)
     half = period / 2 if not whole else period // 2
     low = -half if not whole or period % 2 == 0 else -half - 1

@@ -17,7 +17,7 @@ from agnesi.core.valuedims import size_of
 from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.arith import conj, imag, real, sqrt
 from agnesi.ops.base.compare import isnan, logical_and, logical_not
-from agnesi.ops.base.convert import as_tensor, cast, pair
+from agnesi.ops.base.convert import as_tensor, cast, floating, pair
 from agnesi.ops.base.creation import filled
 from agnesi.ops.base.ensure import ensure
 from agnesi.ops.base.movement import atleast_2d, matrix_transpose, reshape
@@ -37,11 +37,6 @@ __all__ = [
     "average", "bincount", "corrcoef", "cov", "digitize", "histogram", "histogram2d",
     "histogram_bin_edges", "histogramdd", "ptp",
 ]
-
-
-def _floating(x: Any) -> Tensor:
-    x = as_tensor(x)
-    return cast(x, dtypes.floating(x.dtype))
 
 
 # -- averages and covariances -------------------------------------------------------------------
@@ -84,7 +79,7 @@ def average(x: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
     >>> ag.average(ag.tensor([1.0, 3.0]), weights=ag.tensor([3.0, 1.0]))
     tensor(1.5)
     """
-    x = _floating(x)
+    x = floating(x)
     if weights is None:
         result = mean(x, axis, keepdims=keepdims)
         count = shapes.count(x.shape, shapes.axes_of(axis, x.ndim))
@@ -226,7 +221,7 @@ def cov(m: TensorLike, y: TensorLike | None = None, rowvar: bool = True, bias: b
 
 
 def _variables(m: Any, rowvar: bool) -> Tensor:
-    x = _floating(m)
+    x = floating(m)
     if x.ndim > 2:
         raise ShapeError(f"observations are a vector or a matrix, not of shape {x.shape}")
     turned = x.ndim == 2 and not rowvar

@@ -382,11 +382,6 @@ def nanargmin(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = Fal
     return _position(argmin, x, np.inf, axis, keepdims)
 
 
-def _floating(x: Any) -> Tensor:
-    x = as_tensor(x)
-    return cast(x, dtypes.floating(x.dtype))
-
-
 def _numbers(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
     """How many elements are not NaN, in the dtype of their sums."""
     kind = dtypes.float32 if x.dtype in dtypes.HALVES else dtypes.real_of(x.dtype)

@@ -16,7 +16,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import conj
-from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.convert import cast, floating
 from agnesi.ops.base.creation import filled
 from agnesi.ops.indexing.join import concat, pad
 from agnesi.ops.signal.fourier import (
@@ -41,8 +41,7 @@ def _norm(norm: Any) -> str:
 
 def _floating(x: Any) -> Tensor:
     """A tensor of floating or complex numbers of at least single precision."""
-    x = as_tensor(x)
-    x = cast(x, dtypes.floating(x.dtype))
+    x = floating(x)
     return cast(x, dtypes.float32) if x.dtype.itemsize < 4 else x
 
 

@@ -31,8 +31,6 @@ _MAX_PRIME = 31
 _MAX_LENGTH = 1 << 24
 #: Elements that are transformed in one pass where there are as many rows as lanes.
 _MAX_BATCHED_LENGTH = 256
-#: Elements that are transformed in one pass elsewhere.
-_MAX_SINGLE_LENGTH = 64
 _ROWS, _LANES = 8, 4
 #: The longest columns that are transformed in one go, whatever lies between their numbers.
 _MAX_COLUMN_LENGTH = 4096

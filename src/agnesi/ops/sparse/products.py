@@ -80,6 +80,13 @@ class _Product(Op):
     """
 
     template = "sparse"
+    keep_inputs = (0, 1, 2, 3)
+
+    def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor, *pattern: Tensor) -> Any:
+        """The tangent of what is linear in the first two operands."""
+        left = None if ts[0] is None else apply(self, ts[0], b, *pattern)
+        right = None if ts[1] is None else apply(self, a, ts[1], *pattern)
+        return right if left is None else left if right is None else add(left, right)
 
     def batch(self, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Tensor:
         """The matrices of all examples along the diagonal of one."""
@@ -120,7 +127,6 @@ class RowProduct(_Product):
     """``y[i, j] = sum of data[k] * x[c, j]``: compressed rows times a matrix."""
 
     name = "csr_product"
-    keep_inputs = (0, 1, 2, 3)
 
     def infer(self, data: Any, x: Any, indices: Any, indptr: Any) -> Any:
         check_pattern(indices, indptr)
@@ -143,10 +149,6 @@ class RowProduct(_Product):
             None, None,
         )
 
-    def jvp(self, ts: Any, y: Tensor, data: Tensor, x: Tensor, indices: Tensor,
-            indptr: Tensor) -> Any:
-        return _both(self, ts, data, x, indices, indptr)
-
     def batch(self, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Tensor:
         found = side_by_side(self, node, xs, rows, length)
         return super().batch(node, xs, rows, length) if found is None else found
@@ -162,7 +164,6 @@ class ColumnProduct(_Product):
 
     columns: Any
     name = "csc_product"
-    keep_inputs = (0, 1, 2, 3)
 
     def infer(self, data: Any, x: Any, indices: Any, indptr: Any) -> Any:
         check_pattern(indices, indptr)
@@ -185,10 +186,6 @@ class ColumnProduct(_Product):
             None, None,
         )
 
-    def jvp(self, ts: Any, y: Tensor, data: Tensor, x: Tensor, indices: Tensor,
-            indptr: Tensor) -> Any:
-        return _both(self, ts, data, x, indices, indptr)
-
     def batch(self, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Tensor:
         found = side_by_side(self, node, xs, rows, length)
         return super().batch(node, xs, rows, length) if found is None else found
@@ -209,7 +206,6 @@ class SampledProduct(_Product):
     """``data[k] = sum over j of a[i, j] * b[c, j]``: a product where a pattern has entries."""
 
     name = "sampled_product"
-    keep_inputs = (0, 1, 2, 3)
 
     def infer(self, a: Any, b: Any, indices: Any, indptr: Any) -> Any:
         check_pattern(indices, indptr)
@@ -239,10 +235,6 @@ class SampledProduct(_Product):
             None, None,
         )
 
-    def jvp(self, ts: Any, y: Tensor, a: Tensor, b: Tensor, indices: Tensor,
-            indptr: Tensor) -> Any:
-        return _both(self, ts, a, b, indices, indptr)
-
     def joined(self, xs: list[Tensor], length: Any) -> list[Tensor]:
         a, b, indices, indptr = xs
         return [_flat(a), _flat(b), *joined_pattern(indices, indptr, b.shape[1], length)]
@@ -250,13 +242,6 @@ class SampledProduct(_Product):
 
 ROWS = RowProduct()
 SAMPLED = SampledProduct()
-
-
-def _both(op: Op, ts: Any, a: Tensor, b: Tensor, indices: Tensor, indptr: Tensor) -> Any:
-    """The tangent of what is linear in the first two operands."""
-    left = None if ts[0] is None else apply(op, ts[0], b, indices, indptr)
-    right = None if ts[1] is None else apply(op, a, ts[1], indices, indptr)
-    return right if left is None else left if right is None else add(left, right)
 
 
 def side_by_side(op: Op, node: Node, xs: list[Tensor], rows: list[bool],

@@ -13,9 +13,9 @@ import numpy as np
 
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import sign
-from agnesi.ops.base.elementwise import Elementwise, Function
+from agnesi.ops.base.elementwise import Function
 from agnesi.ops.base.select import where
-from agnesi.ops.elementwise.formula import binary, called, chebyshev, no_slope, row, unary
+from agnesi.ops.elementwise.formula import chebyshev, no_slope, row, scipy_rows, unary
 
 #: exp(-x) I0(x) on [0, 8] in x / 4 - 1; sqrt(x) exp(-x) I0(x) from there in 16 / x - 1.
 _I0_NEAR = (
@@ -172,34 +172,8 @@ K0E = row("k0e", _k(0, True), (lambda g, x, y: g * (y - k1e(x)),), __name__, sci
 K1E = row("k1e", _k(1, True), (lambda g, x, y: g * (y - k0e(x) - y / x),), __name__, scipy="k1e")
 
 
-def _called(name: str, *rules: Any) -> Elementwise:
-    return called(name, rules, __name__)
+_documented = scipy_rows(__name__)
 
-
-J0 = _called("j0", lambda g, x: -g * j1(x))
-J1 = _called("j1", lambda g, x: g * 0.5 * (j0(x) - jv(2.0, x)))
-Y0 = _called("y0", lambda g, x: -g * y1(x))
-Y1 = _called("y1", lambda g, x: g * 0.5 * (y0(x) - yv(2.0, x)))
-JV = _called(
-    "jv", no_slope("jv", "its order"), lambda g, a, b: g * 0.5 * (jv(a - 1, b) - jv(a + 1, b))
-)
-YV = _called(
-    "yv", no_slope("yv", "its order"), lambda g, a, b: g * 0.5 * (yv(a - 1, b) - yv(a + 1, b))
-)
-IV = _called(
-    "iv", no_slope("iv", "its order"), lambda g, a, b: g * 0.5 * (iv(a - 1, b) + iv(a + 1, b))
-)
-KV = _called(
-    "kv", no_slope("kv", "its order"), lambda g, a, b: g * -0.5 * (kv(a - 1, b) + kv(a + 1, b))
-)
-IVE = _called(
-    "ive", no_slope("ive", "its order"),
-    lambda g, a, b, y: g * (0.5 * (ive(a - 1, b) + ive(a + 1, b)) - sign(b) * y),
-)
-KVE = _called(
-    "kve", no_slope("kve", "its order"),
-    lambda g, a, b, y: g * (y - 0.5 * (kve(a - 1, b) + kve(a + 1, b))),
-)
 
 i0: Function = unary(I0, "Modified Bessel function of order 0.", "[0.0]", "[1.]")
 i1: Function = unary(I1, "Modified Bessel function of order 1.", "[0.0]", "[0.]")
@@ -213,19 +187,37 @@ k1: Function = unary(
 )
 k0e: Function = unary(K0E, "``exp(x) * k0(x)``.", "[0.0]", "[inf]")
 k1e: Function = unary(K1E, "``exp(x) * k1(x)``.", "[0.0]", "[inf]")
-j0: Function = unary(J0, "Bessel function of order 0.", "[0.0]", "[1.]")
-j1: Function = unary(J1, "Bessel function of order 1.", "[0.0]", "[0.]")
-y0: Function = unary(Y0, "Bessel function of the second kind of order 0.", "[0.0]", "[-inf]")
-y1: Function = unary(Y1, "Bessel function of the second kind of order 1.", "[0.0]", "[-inf]")
-jv: Function = binary(JV, "Bessel function of real order ``x1``.", "[0.0], [0.0]", "[1.]")
-yv: Function = binary(
-    YV, "Bessel function of the second kind of real order ``x1``.", "[0.0], [0.0]", "[-inf]"
-)
-iv: Function = binary(IV, "Modified Bessel function of real order ``x1``.", "[0.0], [0.0]", "[1.]")
-kv: Function = binary(
-    KV, "Modified Bessel function of the second kind of real order ``x1``.", "[0.0], [0.0]",
+j0: Function = _documented(
+    "j0", "Bessel function of order 0.", "[0.0]", "[1.]",
+    lambda g, x: -g * j1(x))
+j1: Function = _documented(
+    "j1", "Bessel function of order 1.", "[0.0]", "[0.]",
+    lambda g, x: g * 0.5 * (j0(x) - jv(2.0, x)))
+y0: Function = _documented(
+    "y0", "Bessel function of the second kind of order 0.", "[0.0]", "[-inf]",
+    lambda g, x: -g * y1(x))
+y1: Function = _documented(
+    "y1", "Bessel function of the second kind of order 1.", "[0.0]", "[-inf]",
+    lambda g, x: g * 0.5 * (y0(x) - yv(2.0, x)))
+jv: Function = _documented(
+    "jv", "Bessel function of real order ``x1``.", "[0.0], [0.0]", "[1.]",
+    no_slope("jv", "its order"), lambda g, a, b: g * 0.5 * (jv(a - 1, b) - jv(a + 1, b)))
+yv: Function = _documented(
+    "yv", "Bessel function of the second kind of real order ``x1``.", "[0.0], [0.0]", "[-inf]",
+    no_slope("yv", "its order"), lambda g, a, b: g * 0.5 * (yv(a - 1, b) - yv(a + 1, b)))
+iv: Function = _documented(
+    "iv", "Modified Bessel function of real order ``x1``.", "[0.0], [0.0]", "[1.]",
+    no_slope("iv", "its order"), lambda g, a, b: g * 0.5 * (iv(a - 1, b) + iv(a + 1, b)))
+kv: Function = _documented(
+    "kv", "Modified Bessel function of the second kind of real order ``x1``.", "[0.0], [0.0]",
     "[inf]",
-)
-ive: Function = binary(IVE, "``exp(-abs(x2)) * iv(x1, x2)``.", "[0.0], [0.0]", "[1.]")
-kve: Function = binary(KVE, "``exp(x2) * kv(x1, x2)``.", "[0.0], [0.0]", "[inf]")
+    no_slope("kv", "its order"), lambda g, a, b: g * -0.5 * (kv(a - 1, b) + kv(a + 1, b)))
+ive: Function = _documented(
+    "ive", "``exp(-abs(x2)) * iv(x1, x2)``.", "[0.0], [0.0]", "[1.]",
+    no_slope("ive", "its order"),
+    lambda g, a, b, y: g * (0.5 * (ive(a - 1, b) + ive(a + 1, b)) - sign(b) * y))
+kve: Function = _documented(
+    "kve", "``exp(x2) * kv(x1, x2)``.", "[0.0], [0.0]", "[inf]",
+    no_slope("kve", "its order"),
+    lambda g, a, b, y: g * (y - 0.5 * (kve(a - 1, b) + kve(a + 1, b))))
 jn = jv

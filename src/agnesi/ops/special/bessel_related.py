@@ -17,7 +17,7 @@ from agnesi.ops.base.elementwise import Function, Rule
 from agnesi.ops.base.select import maximum
 from agnesi.ops.elementwise.complexes import complex as complex_of
 from agnesi.ops.elementwise.explog import exp
-from agnesi.ops.elementwise.formula import no_slope, scipys
+from agnesi.ops.elementwise.formula import no_slope, scipy_rows, scipys
 from agnesi.ops.special.bessel import i0, iv, j0, jv, k0, kv, y0, yv
 
 __all__ = [
@@ -32,10 +32,7 @@ def _row(name: str, *rules: Rule | None, **keywords: Any) -> Function:
     return scipys(name, rules, __name__, **keywords)
 
 
-def _documented(
-    name: str, summary: str, args: str, result: str, *rules: Rule | None, **keywords: Any
-) -> Function:
-    return scipys(name, rules, __name__, summary, args, result, **keywords)
+_documented = scipy_rows(__name__)
 
 
 def _still(name: str) -> Rule:

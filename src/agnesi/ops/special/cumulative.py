@@ -11,10 +11,10 @@ import math
 
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import safe_divide, square
-from agnesi.ops.base.elementwise import Function, Rule
+from agnesi.ops.base.elementwise import Function
 from agnesi.ops.base.select import floor
 from agnesi.ops.elementwise.explog import exp, log, log1p
-from agnesi.ops.elementwise.formula import no_slope, scipys
+from agnesi.ops.elementwise.formula import fixed, scipy_rows, scipys
 from agnesi.ops.special.incomplete import (
     beta_density,
     betainc_da,
@@ -36,14 +36,7 @@ __all__ = [
 ]
 
 
-def _documented(
-    name: str, summary: str, args: str, result: str, *rules: Rule | None, types: str = ""
-) -> Function:
-    return scipys(name, rules, __name__, summary, args, result, types=types)
-
-
-def _still(name: str, count: int) -> tuple[Rule, ...]:
-    return (no_slope(name, "its parameters"),) * count
+_documented = scipy_rows(__name__)
 
 
 # -- binomial -----------------------------------------------------------------------------------
@@ -54,21 +47,21 @@ def _binomial(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
 
 bdtr: Function = _documented(
     "bdtr", "Binomial distribution: at most ``x1`` of ``x2`` of probability ``x3``.",
-    "[1.0], [2.0], [0.5]", "[0.75]", *_still("bdtr", 2), lambda g, a, b, c: -g * _binomial(a, b, c),
+    "[1.0], [2.0], [0.5]", "[0.75]", *fixed("bdtr", 2), lambda g, a, b, c: -g * _binomial(a, b, c),
     types="dld->d")
 bdtrc: Function = _documented(
-    "bdtrc", "``1 - bdtr(x1, x2, x3)``.", "[1.0], [2.0], [0.5]", "[0.25]", *_still("bdtrc", 2),
+    "bdtrc", "``1 - bdtr(x1, x2, x3)``.", "[1.0], [2.0], [0.5]", "[0.25]", *fixed("bdtrc", 2),
     lambda g, a, b, c: g * _binomial(a, b, c), types="dld->d")
 bdtri: Function = _documented(
     "bdtri", "Probability with which :func:`bdtr` of ``x1`` and ``x2`` is ``x3``.",
-    "[1.0], [2.0], [0.75]", "[0.5]", *_still("bdtri", 2),
+    "[1.0], [2.0], [0.75]", "[0.5]", *fixed("bdtri", 2),
     lambda g, a, b, y: -safe_divide(g, _binomial(a, b, y)), types="dld->d")
 bdtrik: Function = _documented(
     "bdtrik", "Number for which :func:`bdtr` is ``x1``, of ``x2`` of probability ``x3``.",
-    "[0.75], [2.0], [0.5]", "[1.]", *_still("bdtrik", 3))
+    "[0.75], [2.0], [0.5]", "[1.]", *fixed("bdtrik", 3))
 bdtrin: Function = _documented(
     "bdtrin", "Number of trials for which :func:`bdtr` of ``x1`` and probability ``x3`` is ``x2``.",
-    "[1.0], [0.75], [0.5]", "[2.]", *_still("bdtrin", 3))
+    "[1.0], [0.75], [0.5]", "[2.]", *fixed("bdtrin", 3))
 
 
 # -- negative binomial --------------------------------------------------------------------------
@@ -78,37 +71,37 @@ def _negative(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
 
 nbdtr: Function = _documented(
     "nbdtr", "Negative binomial distribution: at most ``x1`` failures before ``x2`` successes of "
-    "probability ``x3``.", "[1.0], [2.0], [0.5]", "[0.5]", *_still("nbdtr", 2),
+    "probability ``x3``.", "[1.0], [2.0], [0.5]", "[0.5]", *fixed("nbdtr", 2),
     lambda g, a, b, c: g * _negative(a, b, c))
 nbdtrc: Function = _documented(
-    "nbdtrc", "``1 - nbdtr(x1, x2, x3)``.", "[1.0], [2.0], [0.5]", "[0.5]", *_still("nbdtrc", 2),
+    "nbdtrc", "``1 - nbdtr(x1, x2, x3)``.", "[1.0], [2.0], [0.5]", "[0.5]", *fixed("nbdtrc", 2),
     lambda g, a, b, c: -g * _negative(a, b, c))
 nbdtri: Function = _documented(
     "nbdtri", "Probability with which :func:`nbdtr` of ``x1`` and ``x2`` is ``x3``.",
-    "[1.0], [2.0], [0.5]", "[0.5]", *_still("nbdtri", 2),
+    "[1.0], [2.0], [0.5]", "[0.5]", *fixed("nbdtri", 2),
     lambda g, a, b, y: safe_divide(g, _negative(a, b, y)))
 nbdtrik: Function = _documented(
     "nbdtrik", "Number of failures for which :func:`nbdtr` is ``x1``.", "[0.5], [2.0], [0.5]",
     "[1.]",
-    *_still("nbdtrik", 3))
+    *fixed("nbdtrik", 3))
 nbdtrin: Function = _documented(
     "nbdtrin", "Number of successes for which :func:`nbdtr` of ``x1`` is ``x2``.",
-    "[1.0], [0.5], [0.5]", "[2.]", *_still("nbdtrin", 3))
+    "[1.0], [0.5], [0.5]", "[2.]", *fixed("nbdtrin", 3))
 
 # -- Poisson ------------------------------------------------------------------------------------
 pdtr: Function = _documented(
     "pdtr", "Poisson distribution of mean ``x2``: at most ``x1``.", "[1.0], [2.0]", "[0.40600586]",
-    *_still("pdtr", 1), lambda g, a, b: -g * gamma_density(floor(a) + 1, b))
+    *fixed("pdtr", 1), lambda g, a, b: -g * gamma_density(floor(a) + 1, b))
 pdtrc: Function = _documented(
     "pdtrc", "``1 - pdtr(x1, x2)``.", "[1.0], [2.0]", "[0.59399414]",
-    *_still("pdtrc", 1), lambda g, a, b: g * gamma_density(floor(a) + 1, b))
+    *fixed("pdtrc", 1), lambda g, a, b: g * gamma_density(floor(a) + 1, b))
 pdtri: Function = _documented(
     "pdtri", "Mean for which :func:`pdtr` of ``x1`` is ``x2``.", "[1.0], [0.5]", "[1.678347]",
-    *_still("pdtri", 1), lambda g, a, y: -safe_divide(g, gamma_density(floor(a) + 1, y)))
+    *fixed("pdtri", 1), lambda g, a, y: -safe_divide(g, gamma_density(floor(a) + 1, y)))
 pdtrik: Function = _documented(
     "pdtrik", "Number for which :func:`pdtr` is ``x1``, with mean ``x2``.", "[0.5], [2.0]",
     "[1.3234887]",
-    *_still("pdtrik", 2))
+    *fixed("pdtrik", 2))
 
 
 # -- chi-squared --------------------------------------------------------------------------------
@@ -126,26 +119,26 @@ chdtrc: Function = _documented(
 chdtri: Function = _documented(
     "chdtri", "Where :func:`chdtrc` of ``x1`` degrees of freedom is ``x2``.", "[2.0], [0.5]",
     "[1.3862944]",
-    *_still("chdtri", 1), lambda g, a, y: -safe_divide(g, _chi(a, y)))
+    *fixed("chdtri", 1), lambda g, a, y: -safe_divide(g, _chi(a, y)))
 chdtriv: Function = _documented(
     "chdtriv", "Degrees of freedom for which :func:`chdtr` at ``x2`` is ``x1``.", "[0.5], [1.0]",
-    "[1.5971472]", *_still("chdtriv", 2))
+    "[1.5971472]", *fixed("chdtriv", 2))
 _ncx2_pdf: Function = scipys(
-    "_ncx2_pdf", _still("_ncx2_pdf", 3), __name__, own="ncx2_pdf")
+    "_ncx2_pdf", fixed("_ncx2_pdf", 3), __name__, own="ncx2_pdf")
 chndtr: Function = _documented(
     "chndtr", "Noncentral chi-squared distribution at ``x1``: ``x2`` degrees of freedom, "
     "noncentrality ``x3``.", "[1.0], [2.0], [1.0]", "[0.2671202]",
-    lambda g, a, b, c: g * _ncx2_pdf(a, b, c), *_still("chndtr", 1),
+    lambda g, a, b, c: g * _ncx2_pdf(a, b, c), *fixed("chndtr", 1),
     lambda g, a, b, c, y: g * 0.5 * (chndtr(a, b + 2, c) - y))
 chndtrix: Function = _documented(
     "chndtrix", "Where :func:`chndtr` is ``x1``.", "[0.5], [2.0], [1.0]", "[2.1770384]",
-    lambda g, b, c, y: safe_divide(g, _ncx2_pdf(y, b, c)), *_still("chndtrix", 2))
+    lambda g, b, c, y: safe_divide(g, _ncx2_pdf(y, b, c)), *fixed("chndtrix", 2))
 chndtridf: Function = _documented(
     "chndtridf", "Degrees of freedom for which :func:`chndtr` at ``x1`` is ``x2``.",
-    "[1.0], [0.3], [1.0]", "[1.8169887]", *_still("chndtridf", 3))
+    "[1.0], [0.3], [1.0]", "[1.8169887]", *fixed("chndtridf", 3))
 chndtrinc: Function = _documented(
     "chndtrinc", "Noncentrality for which :func:`chndtr` at ``x1`` is ``x3``.",
-    "[1.0], [2.0], [0.3]", "[0.70129716]", *_still("chndtrinc", 3))
+    "[1.0], [2.0], [0.3]", "[0.70129716]", *fixed("chndtrinc", 3))
 
 
 # -- F ------------------------------------------------------------------------------------------
@@ -157,34 +150,34 @@ def _f(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
 fdtr: Function = _documented(
     "fdtr", "F distribution of ``x1`` and ``x2`` degrees of freedom.", "[2.0], [2.0], [1.0]",
     "[0.5]",
-    *_still("fdtr", 2), lambda g, a, b, c: g * _f(a, b, c))
+    *fixed("fdtr", 2), lambda g, a, b, c: g * _f(a, b, c))
 fdtrc: Function = _documented(
     "fdtrc", "``1 - fdtr(x1, x2, x3)``.", "[2.0], [2.0], [1.0]", "[0.5]",
-    *_still("fdtrc", 2), lambda g, a, b, c: -g * _f(a, b, c))
+    *fixed("fdtrc", 2), lambda g, a, b, c: -g * _f(a, b, c))
 fdtri: Function = _documented(
     "fdtri", "Where :func:`fdtr` of ``x1`` and ``x2`` degrees of freedom is ``x3``.",
-    "[2.0], [2.0], [0.5]", "[1.]", *_still("fdtri", 2),
+    "[2.0], [2.0], [0.5]", "[1.]", *fixed("fdtri", 2),
     lambda g, a, b, y: safe_divide(g, _f(a, b, y)))
 fdtridfd: Function = _documented(
     "fdtridfd", "Degrees of freedom below, for which :func:`fdtr` at ``x3`` is ``x2``.",
-    "[2.0], [0.5], [1.1]", "[1.6080588]", *_still("fdtridfd", 3))
-_ncf_pdf: Function = scipys("_ncf_pdf", _still("_ncf_pdf", 4), __name__, own="ncf_pdf")
+    "[2.0], [0.5], [1.1]", "[1.6080588]", *fixed("fdtridfd", 3))
+_ncf_pdf: Function = scipys("_ncf_pdf", fixed("_ncf_pdf", 4), __name__, own="ncf_pdf")
 ncfdtr: Function = _documented(
     "ncfdtr", "Noncentral F distribution: degrees of freedom ``x1`` and ``x2``, noncentrality "
-    "``x3``.", "[2.0], [3.0], [1.0], [1.0]", "[0.41195467]", *_still("ncfdtr", 3),
+    "``x3``.", "[2.0], [3.0], [1.0], [1.0]", "[0.41195467]", *fixed("ncfdtr", 3),
     lambda g, a, b, c, d: g * _ncf_pdf(d, a, b, c))
 ncfdtri: Function = _documented(
     "ncfdtri", "Where :func:`ncfdtr` is ``x4``.", "[2.0], [3.0], [1.0], [0.5]", "[1.3711637]",
-    *_still("ncfdtri", 3), lambda g, a, b, c, y: safe_divide(g, _ncf_pdf(y, a, b, c)))
+    *fixed("ncfdtri", 3), lambda g, a, b, c, y: safe_divide(g, _ncf_pdf(y, a, b, c)))
 ncfdtridfd: Function = _documented(
     "ncfdtridfd", "Degrees of freedom below, for which :func:`ncfdtr` at ``x4`` is ``x2``.",
-    "[2.0], [0.4], [1.0], [1.0]", "[2.38912]", *_still("ncfdtridfd", 4), types="dddd->d")
+    "[2.0], [0.4], [1.0], [1.0]", "[2.38912]", *fixed("ncfdtridfd", 4), types="dddd->d")
 ncfdtridfn: Function = _documented(
     "ncfdtridfn", "Degrees of freedom above, for which :func:`ncfdtr` at ``x4`` is ``x1``.",
-    "[0.4], [2.0], [1.0], [1.0]", "[1.4169525]", *_still("ncfdtridfn", 4), types="dddd->d")
+    "[0.4], [2.0], [1.0], [1.0]", "[1.4169525]", *fixed("ncfdtridfn", 4), types="dddd->d")
 ncfdtrinc: Function = _documented(
     "ncfdtrinc", "Noncentrality for which :func:`ncfdtr` at ``x4`` is ``x3``.",
-    "[2.0], [3.0], [0.4], [1.0]", "[1.1118853]", *_still("ncfdtrinc", 4), types="dddd->d")
+    "[2.0], [3.0], [0.4], [1.0]", "[1.1118853]", *fixed("ncfdtrinc", 4), types="dddd->d")
 
 # -- gamma --------------------------------------------------------------------------------------
 gdtr: Function = _documented(
@@ -201,14 +194,14 @@ gdtrc: Function = _documented(
 gdtria: Function = _documented(
     "gdtria", "Rate for which :func:`gdtr` of shape ``x2`` at ``x3`` is ``x1``.",
     "[0.5], [1.0], [1.0]", "[0.6931472]",
-    lambda g, b, c, y: safe_divide(g, c * gamma_density(b, y * c)), *_still("gdtria", 1),
+    lambda g, b, c, y: safe_divide(g, c * gamma_density(b, y * c)), *fixed("gdtria", 1),
     lambda g, c, y: -g * y / c)
 gdtrib: Function = _documented(
     "gdtrib", "Shape for which :func:`gdtr` of rate ``x1`` at ``x3`` is ``x2``.",
-    "[1.0], [0.5], [1.0]", "[1.31425]", *_still("gdtrib", 3))
+    "[1.0], [0.5], [1.0]", "[1.31425]", *fixed("gdtrib", 3))
 gdtrix: Function = _documented(
     "gdtrix", "Where :func:`gdtr` of rate ``x1`` and shape ``x2`` is ``x3``.",
-    "[1.0], [1.0], [0.5]", "[0.6931472]", lambda g, a, y: -g * y / a, *_still("gdtrix", 1),
+    "[1.0], [1.0], [0.5]", "[0.6931472]", lambda g, a, y: -g * y / a, *fixed("gdtrix", 1),
     lambda g, a, b, y: safe_divide(g, a * gamma_density(b, a * y)))
 
 
@@ -236,28 +229,28 @@ def _student(a: Tensor, b: Tensor) -> Tensor:
 
 stdtr: Function = _documented(
     "stdtr", "Student's t distribution of ``x1`` degrees of freedom.", "[2.0], [0.0]", "[0.5]",
-    *_still("stdtr", 1), lambda g, a, b: g * _student(a, b))
+    *fixed("stdtr", 1), lambda g, a, b: g * _student(a, b))
 stdtrit: Function = _documented(
     "stdtrit", "Where :func:`stdtr` of ``x1`` degrees of freedom is ``x2``.", "[2.0], [0.75]",
     "[0.81649655]",
-    *_still("stdtrit", 1), lambda g, a, y: safe_divide(g, _student(a, y)))
+    *fixed("stdtrit", 1), lambda g, a, y: safe_divide(g, _student(a, y)))
 stdtridf: Function = _documented(
     "stdtridf", "Degrees of freedom for which :func:`stdtr` at ``x2`` is ``x1``.",
-    "[0.75], [0.8]", "[2.2310064]", *_still("stdtridf", 2))
-_nct_pdf: Function = scipys("_nct_pdf", _still("_nct_pdf", 3), __name__, own="nct_pdf")
+    "[0.75], [0.8]", "[2.2310064]", *fixed("stdtridf", 2))
+_nct_pdf: Function = scipys("_nct_pdf", fixed("_nct_pdf", 3), __name__, own="nct_pdf")
 nctdtr: Function = _documented(
     "nctdtr", "Noncentral t distribution: ``x1`` degrees of freedom, noncentrality ``x2``.",
     "[2.0], [1.0], [1.0]", "[0.4557458]",
-    *_still("nctdtr", 2), lambda g, a, b, c: g * _nct_pdf(c, a, b))
+    *fixed("nctdtr", 2), lambda g, a, b, c: g * _nct_pdf(c, a, b))
 nctdtrit: Function = _documented(
     "nctdtrit", "Where :func:`nctdtr` is ``x3``.", "[2.0], [1.0], [0.5]", "[1.1424179]",
-    *_still("nctdtrit", 2), lambda g, a, b, y: safe_divide(g, _nct_pdf(y, a, b)))
+    *fixed("nctdtrit", 2), lambda g, a, b, y: safe_divide(g, _nct_pdf(y, a, b)))
 nctdtridf: Function = _documented(
     "nctdtridf", "Degrees of freedom for which :func:`nctdtr` at ``x3`` is ``x1``.",
-    "[0.4], [1.0], [1.0]", "[0.7063652]", *_still("nctdtridf", 3), types="ddd->d")
+    "[0.4], [1.0], [1.0]", "[0.7063652]", *fixed("nctdtridf", 3), types="ddd->d")
 nctdtrinc: Function = _documented(
     "nctdtrinc", "Noncentrality for which :func:`nctdtr` at ``x3`` is ``x2``.",
-    "[2.0], [0.4], [1.0]", "[1.1570559]", *_still("nctdtrinc", 3), types="ddd->d")
+    "[2.0], [0.4], [1.0]", "[1.1570559]", *fixed("nctdtrinc", 3), types="ddd->d")
 
 # -- normal -------------------------------------------------------------------------------------
 nrdtrimn: Function = _documented(
@@ -276,8 +269,8 @@ ndtri_exp: Function = _documented(
     lambda g, y: g * exp(log_ndtr(y) + 0.5 * square(y)) * math.sqrt(2 * math.pi))
 
 # -- Kolmogorov and Smirnov ---------------------------------------------------------------------
-_kolmogp: Function = scipys("_kolmogp", _still("_kolmogp", 1), __name__, own="kolmogp")
-_smirnovp: Function = scipys("_smirnovp", _still("_smirnovp", 2), __name__, own="smirnovp")
+_kolmogp: Function = scipys("_kolmogp", fixed("_kolmogp", 1), __name__, own="kolmogp")
+_smirnovp: Function = scipys("_smirnovp", fixed("_smirnovp", 2), __name__, own="smirnovp")
 kolmogorov: Function = _documented(
     "kolmogorov", "Complement of Kolmogorov's limit distribution.", "[1.0]", "[0.26999968]",
     lambda g, x: g * _kolmogp(x))
@@ -286,10 +279,10 @@ kolmogi: Function = _documented(
     lambda g, y: safe_divide(g, _kolmogp(y)))
 smirnov: Function = _documented(
     "smirnov", "Complement of the distribution of ``x1`` samples' one-sided distance.",
-    "[3.0], [0.5]", "[0.16666667]", *_still("smirnov", 1), lambda g, a, b: g * _smirnovp(a, b))
+    "[3.0], [0.5]", "[0.16666667]", *fixed("smirnov", 1), lambda g, a, b: g * _smirnovp(a, b))
 smirnovi: Function = _documented(
     "smirnovi", "Where :func:`smirnov` of ``x1`` samples is ``x2``.", "[3.0], [0.5]", "[0.2971565]",
-    *_still("smirnovi", 1), lambda g, a, y: safe_divide(g, _smirnovp(a, y)))
+    *fixed("smirnovi", 1), lambda g, a, y: safe_divide(g, _smirnovp(a, y)))
 
 
 # -- Tukey's lambda -----------------------------------------------------------------------------
@@ -299,4 +292,4 @@ def _tukey(b: Tensor, y: Tensor) -> Tensor:
 
 tklmbda: Function = _documented(
     "tklmbda", "Tukey's distribution of shape ``x2`` at ``x1``.", "[0.0], [1.0]", "[0.5]",
-    lambda g, b, y: g * _tukey(b, y), *_still("tklmbda", 1))
+    lambda g, b, y: g * _tukey(b, y), *fixed("tklmbda", 1))

@@ -16,7 +16,7 @@ from agnesi.ops.base.arith import abs as magnitude
 from agnesi.ops.base.arith import sqrt, square
 from agnesi.ops.base.elementwise import Function, Rule
 from agnesi.ops.base.select import where
-from agnesi.ops.elementwise.formula import no_slope, scipys
+from agnesi.ops.elementwise.formula import no_slope, scipy_rows, scipys
 from agnesi.ops.elementwise.trig import cos, sin
 from agnesi.ops.special.integrals import ellipe, ellipk, slope_of_k
 
@@ -26,8 +26,7 @@ __all__ = [
 ]
 
 
-def _documented(name: str, summary: str, args: str, result: str, *rules: Rule | None) -> Function:
-    return scipys(name, rules, __name__, summary, args, result)
+_documented = scipy_rows(__name__)
 
 
 # -- Carlson's integrals ------------------------------------------------------------------------

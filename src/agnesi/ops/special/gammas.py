@@ -8,11 +8,10 @@ from typing import Any
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.calls import ufuncs
 from agnesi.core.public import public
-from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import remainder, safe_multiply
 from agnesi.ops.base.compare import less
-from agnesi.ops.base.convert import as_tensor, cast
+from agnesi.ops.base.convert import floating
 from agnesi.ops.base.elementwise import Elementwise, Function
 from agnesi.ops.base.select import round as nearest
 from agnesi.ops.base.select import where
@@ -239,7 +238,7 @@ def loggamma(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     >>> ag.special.loggamma(ag.tensor([1.0, -1.5]))
     tensor([ 0., nan])
     """
-    x = _floating(x)
+    x = floating(x)
     return where(less(x, 0), math.nan, lgamma(x))
 
 
@@ -276,7 +275,7 @@ def multigammaln(a: TensorLike, d: int, /, *, out: Tensor | None = None) -> Tens
     >>> ag.special.multigammaln(ag.tensor([2.0]), 1)
     tensor([0.])
     """
-    a = _floating(a)
+    a = floating(a)
     if d < 1:
         raise ValueError(f"d must be at least 1, not {d}")
     total = lgamma(a) + d * (d - 1) / 4 * math.log(math.pi)
@@ -316,11 +315,6 @@ def factorial(n: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     >>> ag.special.factorial(ag.tensor([0, 3, -1]))
     tensor([1., 6., 0.])
     """
-    n = _floating(n)
+    n = floating(n)
     negative = less(n, 0)
     return where(negative, 0, gamma(where(negative, 0, n) + 1))
-
-
-def _floating(x: Any) -> Tensor:
-    x = as_tensor(x)
-    return cast(x, dtypes.floating(x.dtype))

@@ -13,11 +13,11 @@ from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import safe_divide, square
 from agnesi.ops.base.convert import as_tensor, cast
-from agnesi.ops.base.elementwise import Function, Rule
+from agnesi.ops.base.elementwise import Function
 from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.complexes import complex as complex_of
 from agnesi.ops.elementwise.explog import exp, log
-from agnesi.ops.elementwise.formula import no_slope, scipys
+from agnesi.ops.elementwise.formula import fixed, scipy_rows, scipys
 from agnesi.ops.elementwise.hyperbolic import cosh, sinh
 from agnesi.ops.elementwise.trig import cos, sin
 
@@ -28,39 +28,32 @@ __all__ = [
 ]
 
 
-def _documented(
-    name: str, summary: str, args: str, result: str, *rules: Rule | None, **keywords: Any
-) -> Function:
-    return scipys(name, rules, __name__, summary, args, result, **keywords)
-
-
-def _still(name: str, count: int) -> tuple[Rule, ...]:
-    return (no_slope(name, "its parameters"),) * count
+_documented = scipy_rows(__name__)
 
 
 # -- hypergeometric functions -------------------------------------------------------------------
 hyp0f1: Function = _documented(
     "hyp0f1", "Confluent limit function 0F1 of parameter ``x1``.", "[1.0], [0.0]", "[1.]",
-    *_still("hyp0f1", 1), lambda g, a, b: g * hyp0f1(a + 1, b) / a)
+    *fixed("hyp0f1", 1), lambda g, a, b: g * hyp0f1(a + 1, b) / a)
 hyp1f1: Function = _documented(
     "hyp1f1", "Kummer's function 1F1 of parameters ``x1`` and ``x2``.", "[1.0], [2.0], [0.0]",
     "[1.]",
-    *_still("hyp1f1", 2), lambda g, a, b, c: g * a / b * hyp1f1(a + 1, b + 1, c))
+    *fixed("hyp1f1", 2), lambda g, a, b, c: g * a / b * hyp1f1(a + 1, b + 1, c))
 hyperu: Function = _documented(
     "hyperu", "Tricomi's function U of parameters ``x1`` and ``x2``.", "[1.0], [2.0], [1.0]",
     "[1.]",
-    *_still("hyperu", 2), lambda g, a, b, c: -g * a * hyperu(a + 1, b + 1, c))
+    *fixed("hyperu", 2), lambda g, a, b, c: -g * a * hyperu(a + 1, b + 1, c))
 hyp2f1: Function = _documented(
     "hyp2f1", "Gauss' function 2F1 of parameters ``x1``, ``x2`` and ``x3``.",
     "[1.0], [1.0], [2.0], [0.0]", "[1.]",
-    *_still("hyp2f1", 3), lambda g, a, b, c, d: g * a * b / c * hyp2f1(a + 1, b + 1, c + 1, d))
+    *fixed("hyp2f1", 3), lambda g, a, b, c, d: g * a * b / c * hyp2f1(a + 1, b + 1, c + 1, d))
 wright_bessel: Function = _documented(
     "wright_bessel", "Wright's generalized Bessel function of ``x1`` and ``x2``.",
     "[0.0], [1.0], [0.0]", "[1.]",
-    *_still("wright_bessel", 2), lambda g, a, b, c: g * wright_bessel(a, a + b, c))
+    *fixed("wright_bessel", 2), lambda g, a, b, c: g * wright_bessel(a, a + b, c))
 log_wright_bessel: Function = _documented(
     "log_wright_bessel", "Logarithm of :func:`wright_bessel`.", "[0.0], [1.0], [0.0]", "[-0.]",
-    *_still("log_wright_bessel", 2),
+    *fixed("log_wright_bessel", 2),
     lambda g, a, b, c, y: g * exp(log_wright_bessel(a, a + b, c) - y))
 
 # -- integrals ----------------------------------------------------------------------------------
@@ -76,7 +69,7 @@ dawsn: Function = _documented("dawsn", "Dawson's integral.", "[0.0]", "[0.]",
                         lambda g, x, y: g * (1 - 2 * x * y))
 expn: Function = _documented(
     "expn", "Generalized exponential integral of order ``x1``.", "[2.0], [0.0]", "[1.]",
-    *_still("expn", 1),
+    *fixed("expn", 1),
     lambda g, a, b: -g * where(a == 0, exp(-b) * (1 + b) / square(b),
                                expn(where(a == 0, 1.0, a) - 1, b)))
 spence: Function = _documented(

@@ -16,7 +16,7 @@ from agnesi.core.public import public
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import square
 from agnesi.ops.base.elementwise import Function, Rule
-from agnesi.ops.elementwise.formula import no_slope, scipys
+from agnesi.ops.elementwise.formula import fixed, scipys
 from agnesi.ops.elementwise.hyperbolic import cosh
 from agnesi.ops.elementwise.trig import cos
 
@@ -30,13 +30,9 @@ __all__ = [
 _DEGREE = math.pi / 180
 
 
-def _still(name: str, count: int) -> tuple[Rule, ...]:
-    return (no_slope(name, "its parameters"),) * count
-
-
 def _characteristic(name: str, summary: str, args: str, result: str) -> Function:
     count = args.count("[")
-    return scipys(name, _still(name, count), __name__, summary, args, result,
+    return scipys(name, fixed(name, count), __name__, summary, args, result,
                   types="d" * count + "->d")
 
 
@@ -125,7 +121,7 @@ def _mathieu(name: str, value_of: Function, text: str, *, degrees: bool) -> Pair
         return g * (pull if degrees else -pull) * value(a, b, c) * unit
 
     value, slope = _pair(name, (
-        (*_still(name, 2), lambda g, a, b, c: g * slope(a, b, c) * unit), (*_still(name, 2), bend)))
+        (*fixed(name, 2), lambda g, a, b, c: g * slope(a, b, c) * unit), (*fixed(name, 2), bend)))
 
     def function(m: TensorLike, q: TensorLike, x: TensorLike, /) -> tuple[Tensor, Tensor]:
         return value(m, q, x), slope(m, q, x)
@@ -164,7 +160,7 @@ def _spheroidal(name: str, value_of: Function, signs: tuple[int, int, int], text
         return g * _bend(signs, d, (value(a, b, c, d), y), a, c, value_of(a, b, c))
 
     value, slope = _pair(name, (
-        (*_still(name, 3), lambda g, a, b, c, d: g * slope(a, b, c, d)), (*_still(name, 3), bend)))
+        (*fixed(name, 3), lambda g, a, b, c, d: g * slope(a, b, c, d)), (*fixed(name, 3), bend)))
 
     def function(m: TensorLike, n: TensorLike, c: TensorLike, x: TensorLike, /
                  ) -> tuple[Tensor, Tensor]:
@@ -181,8 +177,8 @@ def _given(name: str, signs: tuple[int, int, int], text: str) -> Pair:
         return g * _bend(signs, e, (value(a, b, c, d, e), y), a, c, d)
 
     value, slope = _pair(name, (
-        (*_still(name, 4), lambda g, a, b, c, d, e: g * slope(a, b, c, d, e)),
-        (*_still(name, 4), bend)))
+        (*fixed(name, 4), lambda g, a, b, c, d, e: g * slope(a, b, c, d, e)),
+        (*fixed(name, 4), bend)))
 
     def function(m: TensorLike, n: TensorLike, c: TensorLike, cv: TensorLike, x: TensorLike, /
                  ) -> tuple[Tensor, Tensor]:

@@ -11,10 +11,18 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.arith import abs as magnitude
 from agnesi.ops.base.arith import safe_multiply, square
 from agnesi.ops.base.convert import as_tensor, cast, pair
-from agnesi.ops.base.elementwise import Function, Rule, flat
+from agnesi.ops.base.elementwise import Function, flat
 from agnesi.ops.base.select import floor, where
 from agnesi.ops.elementwise.explog import exp, log, log1p
-from agnesi.ops.elementwise.formula import binary, horner, no_slope, row, scipys, several, unary
+from agnesi.ops.elementwise.formula import (
+    binary,
+    horner,
+    no_slope,
+    row,
+    scipy_rows,
+    several,
+    unary,
+)
 from agnesi.ops.elementwise.trig import cos, sin
 from agnesi.ops.special.gammas import binom, factorial, gamma, poch
 from agnesi.ops.special.incomplete import (
@@ -32,8 +40,7 @@ __all__ = [
 ]
 
 
-def _documented(name: str, summary: str, args: str, result: str, *rules: Rule | None) -> Function:
-    return scipys(name, rules, __name__, summary, args, result)
+_documented = scipy_rows(__name__)
 
 
 # -- Box and Cox --------------------------------------------------------------------------------

@@ -18,8 +18,8 @@ BOOK = Book()
 rewriter = BOOK.rewriter
 #: Levels of sums that are looked into.
 _MAX_SUM_DEPTH = 16
-#: Nodes among which a scattered term is looked for.
-_MAX_SEARCHED_NODES = 64
+#: Terms among which a scattered one is looked for.
+_MAX_SEARCHED_TERMS = 64
 _LINEAR = frozenset(("add", "subtract", "negative", "divide", "multiply"))
 
 
@@ -62,7 +62,7 @@ class _Sum:
 
 def _has_scattered(node: Node) -> bool:
     """Return whether a sum has scattered terms, as far as a look tells that takes no time."""
-    stack, left = [node], _MAX_SEARCHED_NODES
+    stack, left = [node], _MAX_SEARCHED_TERMS
     while stack and left:
         node, left = stack.pop(), left - 1
         if _is(node, "scatter_add"):

@@ -29,7 +29,7 @@ from agnesi.schedule.clustering.node_facts import (
     weight,
 )
 from agnesi.schedule.clustering.scalar_programs import Cut, cut
-from agnesi.schedule.program import Program
+from agnesi.schedule.program import MAX_SEARCHED_NODES, Program
 
 #: Materialized values that are written out for each region of a piecewise value, at most.
 _MAX_REGION_ROOTS = 2
@@ -57,8 +57,6 @@ _MAX_CHEAP_EVALUATIONS = 4
 _MAX_RECOMPUTED_OPS = 4
 #: How many times smaller than such a value an operand of it must be to be at hand.
 _MIN_SIZE_RATIO = 8
-#: Nodes behind what is written into a value that are searched for that value.
-_MAX_SEARCHED_NODES = 500
 #: Instructions from which a large value with several uses is materialized.
 _LARGE_VALUE_INSTRUCTIONS = 15
 #: Uses up to which that holds.
@@ -304,7 +302,7 @@ class Clustering:
         stack, seen = [new], {id(new)}
         while stack:
             maker = stack.pop()
-            if not places.isdisjoint(map(id, maker.inputs)) or len(seen) > _MAX_SEARCHED_NODES:
+            if not places.isdisjoint(map(id, maker.inputs)) or len(seen) > MAX_SEARCHED_NODES:
                 self._must.add(id(new))
                 return
             facts = self._facts[id(maker)]

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from agnesi.core.ir.node import Node
-
-#: Nodes behind what is written that are searched for readers of the value.
-_MAX_SEARCHED_NODES = 500
+from agnesi.schedule.program import MAX_SEARCHED_NODES
 
 
 class Successors:
@@ -44,7 +42,7 @@ class Successors:
     def _before(self, new: Node) -> set[int]:
         """Return the ids of a value and of the nodes that it is computed from."""
         found, stack = {id(new)}, [new]
-        while stack and len(found) < _MAX_SEARCHED_NODES:
+        while stack and len(found) < MAX_SEARCHED_NODES:
             for operand in stack.pop().inputs:
                 if id(operand) not in found and operand.op is not None:
                     found.add(id(operand))

@@ -17,8 +17,6 @@ _LINE_BYTES = 64
 #: Lines that are read at a time.
 _LINES_AT_ONCE = 4
 _VECTOR = f"<{_LINE_BYTES // 4} x i32>"
-#: Bytes of a block, at least.
-MIN_BLOCK_BYTES = 4 * _LINE_BYTES
 
 
 def blocks_module(name: str, target: Target) -> str:

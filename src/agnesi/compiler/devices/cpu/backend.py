@@ -27,7 +27,9 @@ class Cpu:
 
     def emit(self, kernels: Sequence[Any], *, ahead: machine.Ahead,
              **keywords: Any) -> tuple[str, list[Any]]:
-        """One module: a function for each kind of kernel, and the body that runs them in order."""
+        """Emit one module: a function for each kind of kernel, and the body that runs them in
+        order.
+        """
         from agnesi.codegen.program import emit_program
 
         return emit_program(kernels, self.target, written=ahead.add, **keywords)
@@ -57,7 +59,7 @@ class Cpu:
         np.copyto(target, source)
 
     def synchronize(self) -> None:
-        """Nothing is left running behind a call."""
+        """Return at once: nothing runs behind a call."""
 
 
 def native() -> Cpu:

@@ -58,7 +58,7 @@ class Grid:
         return json.dumps({"module": str(module), "blocks": blocks}), []
 
     def begin(self, optimize: int) -> None:
-        """Nothing is compiled before all is written."""
+        """Return None: nothing is compiled before all is written."""
 
     def prepare(self, nbytes: int) -> None:
         """Memory is there at once."""
@@ -76,7 +76,7 @@ class Grid:
         return Array(self.memory, shape, dtype)
 
     def launch(self, run: Callable[[], None]) -> None:
-        """Let something run behind all that was launched before."""
+        """Run something behind all that was launched before."""
         self._waiting.append(run)
 
     def copy(self, source: Any, target: Any) -> None:
@@ -129,7 +129,7 @@ class Launcher:
         self._constants = [self._moved(c) for c in call.recipe.constants]
 
     def present(self) -> bool:
-        """Nothing can have moved."""
+        """Return that nothing has moved."""
         return True
 
     def _moved(self, array: np.ndarray) -> Array:

@@ -52,7 +52,7 @@ def _any(axes: Sequence[Axis]) -> Axis | None:
 
 
 def _place(b: Builder, table: Value, buffer: Buffer) -> Value:
-    """Where a buffer is."""
+    """Return the address of a buffer."""
     start = b.load("ptr", b.gep("ptr", table, i64(buffer.slot)))
     return b.gep("i8", start, i64(buffer.offset))
 
