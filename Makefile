@@ -41,7 +41,7 @@ PIP_FLAGS := -qq --disable-pip-version-check --no-input
 VENV := .venv
 BENCH := .venv-bench
 
-.PHONY: demo test test-quick test-all test-scalar lint bench peers names pictures conformance coverage fuzz fuzz-new \
+.PHONY: demo test test-quick test-all test-scalar lint bench peers names pictures conformance coverage pytensor fuzz fuzz-new \
 	growth hostile clean
 
 demo: $(VENV)/.ready
@@ -100,6 +100,10 @@ pictures: $(VENV)/.ready
 coverage: $(VENV)/.ready
 	$(VENV)/bin/python tools/names.py $(if $(LIST),--list)
 	$(VENV)/bin/python tools/theano_names.py $(if $(LIST),--list)
+
+# PyTensor's own tests through agnesi.compat.theano: make pytensor CHECKOUT=its sources.
+pytensor: $(VENV)/.ready
+	$(VENV)/bin/python tools/pytensor_tests.py $(CHECKOUT)
 
 $(VENV)/.ready: pyproject.toml
 	@$(call make_venv,$(VENV))

@@ -351,3 +351,42 @@ def test_names_are_there_or_explained():
         assert len(lacking) <= 0.03 * len(names), (title, lacking)
     assert tool.standing("Elemwise") == "explained" and tool.standing("exp") == "there"
     assert tool.standing("no_such_name") == "neither"
+
+
+@pytest.mark.parametrize("wide", ["int32", "int64", "uint32"])
+def test_integers_beside_short_floats_are_float64_as_in_theano(wide):
+    n, m = T.vector("n", dtype=wide), T.vector("m", dtype="int16")
+    for short, found in [("float32", "float64"), ("complex64", "complex128")]:
+        x = T.vector("x", dtype=short)
+        for y in (n + x, x * n, x / n, T.add(x, n), T.switch(n > 0, n, x)):
+            assert y.dtype == found
+        assert (m + x).dtype == (2 * x).dtype == (x + x).dtype == short
+    x = T.fvector("x")
+    f = theano.function([n, x], [n + x, T.grad((n * x).sum(), x)])
+    total, slope = f(np.array([2**24 + 1], wide), np.array([0.5], "float32"))
+    assert total.tolist() == [2**24 + 1.5] and slope.dtype == "float32"
+
+
+def test_means_are_summed_in_the_dtype_that_is_told():
+    x = T.matrix("x", dtype="int8")
+    a = np.array([[100, 100], [27, 3]], "int8")
+    for dtype, expected in [("int64", 57.5), ("float32", 57.5), ("int8", -26 / 4),
+                            ("complex64", 57.5), ("float16", 57.5), (None, 57.5)]:
+        y = x.mean(dtype=dtype)
+        assert y.dtype == ("float64" if dtype in ("int64", "int8", None) else dtype)
+        assert theano.function([x], y)(a) == expected
+    rows = theano.function([x], T.mean(x, axis=1, dtype="int64", keepdims=True))(a)
+    assert rows.tolist() == [[100.0], [15.0]]
+
+
+@pytest.mark.parametrize("name", ["linspace", "logspace", "geomspace"])
+def test_spaces_between_arrays_along_an_axis(name):
+    first, last = np.array([1.0, 2.0]), np.array([[3.0, 4.0], [5.0, 6.0]])
+    for start, stop, more in [
+            (1, 3, {}), (1, 3, {"num": 1}), (first, last, {"num": 5, "axis": 1}),
+            (first, 4, {"num": 6, "axis": -1, "endpoint": False}),
+            (1, 3, {"num": 7, "dtype": "int64"})]:
+        found = theano.function([], getattr(T, name)(start, stop, **more))()
+        np.testing.assert_allclose(found, getattr(np, name)(start, stop, **more), rtol=1e-12)
+    found, step = theano.function([], list(T.linspace(0, 1, 3, retstep=True)))()
+    assert found.tolist() == [0.0, 0.5, 1.0] and step == 0.5

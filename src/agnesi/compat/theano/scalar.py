@@ -18,3 +18,16 @@ def ScalarType(dtype: str) -> TensorType:  # noqa: N802 - a class there
 
 
 Scalar = ScalarType
+
+_TYPES = {name: ScalarType(name) for name in (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
+    "float32", "float64", "complex64", "complex128")}
+globals().update(_TYPES)
+all_types = tuple(_TYPES)
+int_types = tuple(t for n, t in _TYPES.items() if n.startswith("int"))
+uint_types = tuple(t for n, t in _TYPES.items() if n.startswith("uint"))
+float_types = tuple(t for n, t in _TYPES.items() if n.startswith("float"))
+complex_types = tuple(t for n, t in _TYPES.items() if n.startswith("complex"))
+integer_types = int_types + uint_types
+discrete_types = (_TYPES["bool"], *integer_types)
+continuous_types = float_types + complex_types

@@ -16,7 +16,7 @@ from agnesi.compiler.shared import Shared
 from agnesi.core.ir.dims import Dim
 from agnesi.core.support.config import config
 from agnesi.core.tensor import Tensor
-from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.convert import as_tensor, cast
 
 #: Variables by the node that they stand for: a node has one variable as long as it is in use.
 _VARIABLES: weakref.WeakValueDictionary[Any, Variable] = weakref.WeakValueDictionary()
@@ -38,6 +38,24 @@ def floats() -> Any:
     return config(default_float=config.symbolic_float)
 
 
+def alike(*operands: Any) -> Any:
+    """Operands with 32-bit and longer integers as float64 beside shorter floats, which do not hold
+    them: Theano's rule (and NumPy's), where agnesi's floats decide."""
+    kinds = [x.dtype for x in operands if isinstance(x, Tensor) and not x.weak]
+    if len(kinds) < 2 or not any(d in _SHORT for d in kinds) or not any(
+            d.kind in "iu" and d.itemsize > 2 for d in kinds):
+        return operands
+    return tuple(
+        cast(x, np.dtype("float64")) if isinstance(x, Tensor) and not x.weak
+        and x.dtype.kind in "iu" and x.dtype.itemsize > 2 else x for x in operands)
+
+
+#: Functions whose operands get one dtype.
+_PAIRED = frozenset((
+    "add", "subtract", "multiply", "divide", "true_divide", "floor_divide", "remainder", "mod",
+    "maximum", "minimum", "power", "pow", "switch", "where", "arctan2", "hypot"))
+#: Floats that do not hold all int32.
+_SHORT = tuple(map(np.dtype, ("float16", "float32", "complex64")))
 #: What is computed with sizes stays a size.
 _OF_SIZES = frozenset(f"__{name}__" for name in "add sub mul floordiv radd rsub rmul".split())
 
@@ -54,6 +72,7 @@ def _operator(name: str) -> Any:
             mine = self._value
         if isinstance(other, Dim) and isinstance(mine, Tensor):
             other = as_tensor(other)
+        mine, other = alike(mine, other)
         with floats():
             return wrapped(getattr(mine, name)(other))
 
@@ -355,10 +374,14 @@ def bare(x: Any) -> Any:
 
 def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of tensors as one of variables."""
+    paired = getattr(function, "__name__", "") in _PAIRED
+
     @functools.wraps(function, updated=())
     def call(*args: Any, **keywords: Any) -> Any:
+        given = bare(args)
         with floats():
-            found = function(*bare(args), **{k: bare(v) for k, v in keywords.items()})
+            found = function(*(alike(*given) if paired else given),
+                             **{k: bare(v) for k, v in keywords.items()})
         return wrapped(found)
 
     return call

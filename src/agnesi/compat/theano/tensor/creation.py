@@ -201,6 +201,53 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Va
     return lifted(F.arange)(*given, dtype=dtype)
 
 
+def _line(start: Any, stop: Any, num: Any, endpoint: bool) -> Any:
+    """Evenly spaced numbers along a new first axis, and the distance between neighbours."""
+    first, last = (F.astype(as_tensor_variable(v)._value, "float64") for v in (start, stop))
+    first, last = F.broadcast_arrays(first, last)
+    n, delta = bare(num), last - first
+    count = F.reshape(F.arange(n, dtype="float64"), (-1,) + (1,) * delta.ndim)
+    step = delta / F.maximum(n - 1 if endpoint else n, 1)
+    line = count * step + first
+    return (F.where(count == n - 1, last, line) if endpoint and not (
+        isinstance(n, int) and n == 1) else line), step
+
+
+def _placed(x: Any, axis: int, dtype: Any) -> Variable:
+    with floats():
+        return cast(wrapped(F.moveaxis(x, 0, axis)), config.symbolic_float if dtype is None
+                    else dtype)
+
+
+def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False,
+             dtype: Any = None, axis: int = 0) -> Any:
+    """Evenly spaced numbers from ``start`` to ``stop`` along a new axis."""
+    found, step = _line(start, stop, num, endpoint)
+    line = _placed(found, axis, dtype)
+    return (line, wrapped(step)) if retstep else line
+
+
+def logspace(start: Any, stop: Any, num: Any = 50, base: Any = 10.0, endpoint: bool = True,
+             dtype: Any = None, axis: int = 0) -> Variable:
+    """Numbers from ``base**start`` to ``base**stop``, evenly spaced in the exponent."""
+    found, _ = _line(start, stop, num, endpoint)
+    return _placed(F.power(F.asarray(bare(base), dtype="float64"), found), axis, dtype)
+
+
+def geomspace(start: Any, stop: Any, num: Any = 50, base: Any = 10.0, endpoint: bool = True,
+              dtype: Any = None, axis: int = 0) -> Variable:
+    """Numbers from ``start`` to ``stop`` with a constant ratio."""
+    first, last = (F.astype(as_tensor_variable(v)._value, "float64") for v in (start, stop))
+    turned = F.where((first < 0) & (last < 0), -1.0, 1.0)
+    found, _ = _line(wrapped(F.log10(first * turned)), wrapped(F.log10(last * turned)), num,
+                     endpoint)
+    place = F.reshape(F.arange(bare(num)), (-1,) + (1,) * (found.ndim - 1))
+    values = F.where(place == 0, first, F.power(10.0, found) * turned)
+    if endpoint:
+        values = F.where((place == bare(num) - 1) & (place > 0), last, values)
+    return _placed(values, axis, dtype)
+
+
 def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Variable:
     """A row for each class label, with 1 in the label's column."""
     y = as_tensor_variable(y)._value

@@ -39,11 +39,20 @@ def prod(input: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False
 
 def mean(input: Any, axis: Any = None, dtype: Any = None, op: bool = False,
          keepdims: bool = False, acc_dtype: Any = None) -> Variable:
-    """The mean over axes; of integers in ``config.floatX``."""
+    """The mean over axes, in float64 for integers; ``dtype`` is that in which is summed."""
     x = as_tensor_variable(input)
+    if dtype is not None:
+        total = cast(_reduced(F.sum, cast(x, dtype) if dtype != "bool" else x, axis, None,
+                              keepdims), dtype)
+        axes = range(x.ndim) if axis is None else (bare(axis),) if isinstance(axis, int) else axis
+        short = total.dtype in ("float16", "float32", "complex64")
+        count = cast(1, "float32" if short else "float64")
+        for a in axes:
+            count = count * cast(x.shape[a], count.dtype)
+        return cast(total / count, "float16") if total.dtype == "float16" else total / count
     if x.dtype == "bool" or x.dtype.startswith(("int", "uint")):
-        x = cast(x, dtype or "float64")
-    return _reduced(F.mean, x, axis, dtype, keepdims)
+        x = cast(x, "float64")
+    return _reduced(F.mean, x, axis, None, keepdims)
 
 
 def var(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False,
