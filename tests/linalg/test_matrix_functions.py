@@ -33,6 +33,7 @@ def matrices(n, dtype):
     return (a + 1j * RANDOM.normal(size=(n, n)) if dtype[0] == "c" else a).astype(dtype)
 
 
+@pytest.mark.native_plans
 @pytest.mark.share(6)
 @pytest.mark.filterwarnings("ignore:logm result")
 @pytest.mark.parametrize("name", ROOTS)
@@ -56,6 +57,7 @@ SPECIAL = np.stack([
 ])
 
 
+@pytest.mark.native_plans
 @pytest.mark.share(2)
 @pytest.mark.parametrize("name", ["sqrtm", "logm"])
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
@@ -88,6 +90,7 @@ def test_without_a_library():
             np.testing.assert_allclose(ag.jit(ours(name))(ag.tensor(x)).numpy(), expected, 1e-9)
 
 
+@pytest.mark.native_plans
 def test_second_derivatives_call_no_python():
     x = matrices(3, "float64")
     for name in ("sqrtm", "logm"):

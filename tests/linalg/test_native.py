@@ -14,6 +14,7 @@ from agnesi.core.support import tree
 L: Any = ag.linalg
 DTYPES = ("float32", "float64", "complex64", "complex128")
 WITHOUT = "generated code and NumPy"
+pytestmark = pytest.mark.native_plans
 RNG = np.random.default_rng(5)
 #: Functions of matrices, and what they are tried on: square, positive, or of any shape.
 FUNCTIONS: dict[str, tuple[str, Any]] = {

@@ -27,6 +27,7 @@ def test_every_reason_leaves_something_out():
             assert set(reasons) <= found
 
 
+@pytest.mark.native_plans
 def test_what_is_tried_is_told_apart():
     assert tool.compiles(tool.ag.sin, (tool.X,)) == "native"
     assert tool.compiles(tool.ag.sort, (tool.X,)) == "C"
