@@ -247,7 +247,7 @@ def _faults(f: Callable[..., Any], call: Call, chosen: list[tuple[Path, np.ndarr
     before = np.array(generator.state)
     case.values(xs)
     if not np.array_equal(before, generator.state):
-        return []  # random numbers: tests/random
+        return []  # random numbers: tests/ops/random
     return Derivatives(case, xs, symmetric).faults()
 
 

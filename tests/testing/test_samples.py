@@ -29,7 +29,7 @@ WITHOUT = {
     "cuts by sizes that must be known; tests/ops/base/test_movement.py": "chunk",
     "takes functions": "vectorize",
     "stops a program; tests/compiler": "ensure",
-    "draws random numbers; tests/api/test_torch_names.py, tests/random": """
+    "draws random numbers; tests/api/test_torch_names.py, tests/ops/random": """
         bernoulli binomial multinomial normal poisson rand_like randint_like randn_like randperm
     """,
     "tests/api/test_torch_names.py compares its frames with NumPy's": "istft stft",
@@ -40,10 +40,11 @@ WITHOUT = {
 }
 #: The same of linear algebra and Fourier transforms.
 WITHOUT_HERE = {
-    "makes a tensor out of numbers; tests/linalg/test_scipy_names.py, tests/fft/test_fft.py": """
+    "makes a tensor out of numbers; tests/ops/linalg/test_scipy_names.py, tests/ops/signal": """
         dft hadamard helmert hilbert invhilbert pascal invpascal fftfreq rfftfreq
     """,
-    "values decide the shape; tests/linalg/test_scipy_names.py": "null_space orth subspace_angles",
+    "values decide the shape; tests/ops/linalg/test_scipy_names.py":
+        "null_space orth subspace_angles",
     "tells of a library": "backend",
 }
 #: Special functions put together of others, which have samples; compared with SciPy's.
@@ -104,6 +105,6 @@ def test_linear_algebra_and_transforms_have_samples(known):
 
 
 def test_special_functions_have_samples(known):
-    tables = set(quadrature.__all__)  # of numbers; tests/special compares them with SciPy's
+    tables = set(quadrature.__all__)  # of numbers; tests/ops/special compares them with SciPy's
     found = lacking(ag.special, set(ag.special.__all__) - tables, known)
     assert found == sorted(set(MADE_OF_OTHERS.split()) & set(found))

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 
 import agnesi as ag
-from tests.sparse.samples import dense, matrix
+from tests.ops.sparse.samples import dense, matrix
 
 DTYPES = ("int32", "int64", "float32", "float64", "complex64", "complex128")
 

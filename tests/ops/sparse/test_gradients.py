@@ -7,7 +7,7 @@ import pytest
 
 import agnesi as ag
 from agnesi import symbolic as T
-from tests.sparse.samples import dense, matrix
+from tests.ops.sparse.samples import dense, matrix
 
 A = ag.sparse.csr(matrix(density=0.6))
 B = ag.sparse.csr(matrix((5, 4), density=0.6, seed=5))
