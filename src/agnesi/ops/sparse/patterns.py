@@ -206,7 +206,7 @@ class MaskedProduct(Op):
         first = csr_array((a, *patterns[:2]), shape=(len(patterns[1]) - 1, inner))
         whole = first @ csr_array((b, *patterns[2:4]), shape=(inner, self.columns))
         return Pick(self.columns).perform(
-            whole.array.astype(a.dtype, copy=False), whole.indices, whole.indptr, *patterns[4:]
+            whole.data.astype(a.dtype, copy=False), whole.indices, whole.indptr, *patterns[4:]
         )
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor, *patterns: Tensor) -> Any:
