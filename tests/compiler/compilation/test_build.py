@@ -55,7 +55,7 @@ def test_contents_count_and_not_times(library, tmp_path):
     path = library / "codegen/llvm/literals.py"
     before = path.stat()
     text = path.read_text()
-    path.write_text(text.replace("as LLVM reads them", "as LLVM reads then", 1))
+    path.write_text(text.replace("of LLVM IR", "on LLVM IR", 1))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert path.read_text() != text and path.stat().st_size == before.st_size
     second = run(library, cache)

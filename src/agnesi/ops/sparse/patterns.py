@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,9 @@ from agnesi.ops.sparse.products import (
     conjugate,
     side_by_side,
 )
+
+#: Of SciPy's compressed rows.
+_PARTS = attrgetter("data", "indices", "indptr")
 
 
 def is_known(*patterns: Tensor) -> bool:
@@ -205,9 +209,9 @@ class MaskedProduct(Op):
         inner = len(patterns[3]) - 1
         first = csr_array((a, *patterns[:2]), shape=(len(patterns[1]) - 1, inner))
         whole = first @ csr_array((b, *patterns[2:4]), shape=(inner, self.columns))
+        numbers, *pattern = _PARTS(whole)
         return Pick(self.columns).perform(
-            whole.data.astype(a.dtype, copy=False), whole.indices, whole.indptr, *patterns[4:]
-        )
+            numbers.astype(a.dtype, copy=False), *pattern, *patterns[4:])
 
     def vjp(self, g: Tensor, y: Tensor, a: Tensor, b: Tensor, *patterns: Tensor) -> Any:
         first, second, third = patterns[:2], patterns[2:4], patterns[4:]

@@ -21,7 +21,7 @@ class _Fields(ctypes.Structure):
     _fields_ = (
         ("nin", ctypes.c_int), ("nout", ctypes.c_int), ("nargs", ctypes.c_int),
         ("identity", ctypes.c_int), ("functions", ctypes.POINTER(ctypes.c_void_p)),
-        ("data", ctypes.POINTER(ctypes.c_void_p)), ("ntypes", ctypes.c_int),
+        ("contexts", ctypes.POINTER(ctypes.c_void_p)), ("ntypes", ctypes.c_int),
         ("reserved", ctypes.c_int), ("name", ctypes.c_char_p),
     )
 
@@ -71,7 +71,7 @@ def _loop(symbol: str) -> int | None:
 
 def _data(symbol: str) -> int | None:
     found = _fields(symbol)
-    return None if found is None else found[0].array[found[1]] or 0
+    return None if found is None else found[0].contexts[found[1]] or 0
 
 
 RESOLVERS["ufunc"] = _loop
