@@ -18,6 +18,7 @@ from tests.fuzz.steps import (
     idioms,
     masks,
     movement,
+    python,
     rearranged,
     reductions,
 )
@@ -25,9 +26,9 @@ from tests.fuzz.values import DTYPES, inputs
 
 #: Groups of steps, and how often those of each are tried.
 GROUPS = {
-    elementwise.MAKERS: 0.25, movement.MAKERS: 0.12, rearranged.MAKERS: 0.09,
+    elementwise.MAKERS: 0.22, movement.MAKERS: 0.12, rearranged.MAKERS: 0.09,
     reductions.MAKERS: 0.16, folded.MAKERS: 0.1, idioms.MAKERS: 0.07, control.LOOPS: 0.05,
-    called.MAKERS: 0.03,
+    called.MAKERS: 0.03, python.MAKERS: 0.03,
     control.CHANGES: 0.07, masks.MAKERS: 0.05, (control.several,): 0.01,
 }
 

@@ -175,6 +175,8 @@ class Pool(Draw):
         except REFUSED:
             return False
         exact = all(v.exact for v in reads)
+        for value in self.values:
+            value.data = space[value.name]
         for value, before in zip(self.values, kept, strict=True):
             if before is not None and not np.array_equal(value.data.numpy(), before):
                 value.exact = exact and small_whole(value)

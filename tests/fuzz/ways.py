@@ -95,6 +95,48 @@ def stateful(wrap):
     return [[ag.copy(r) for r in run(x)] for x in (args[0], *flipped(args[:1]))], states, count
 '''
 
+VIEWED = '''
+def viewed(wrap):
+    """The first argument is a view of a view of memory that each call changes."""
+    flat = ag.copy(ag.asarray(args[0])).reshape(-1)
+    inner = flat[: flat.size]
+    given, part = inner.reshape(ag.asarray(args[0]).shape), inner[1:][1:]
+
+    def step():
+        part[...] = ag.flip(ag.copy(part))
+        results = f(given, *args[1:])
+        inner[:1] = inner[-1:] * 1
+        flat[...] = ag.roll(flat, 1, 0)
+        return [*results, *map(ag.copy, (given, part, inner))]
+
+    run = wrap(step)
+    return [[ag.copy(r) for r in run()] for _ in range(2)], flat
+'''
+
+HELD = '''
+def held(wrap):
+    """A number is counted up in a thing that is no argument."""
+    import threading, types
+
+    def function():
+        pass
+
+    holders = (function, types.ModuleType("m"), threading.local(), types.SimpleNamespace(),
+               type("K", (), {}), type("K", (), {})())
+    holder = holders[f.__code__.co_nlocals % len(holders)]
+
+    def step():
+        holder.n += 1
+        return [*f(*args), holder.n, getattr(holder, "more", 0)]
+
+    run, out = wrap(step), []
+    for n in (0, 5):
+        holder.n = n
+        out += [[ag.copy(r) if isinstance(r, ag.Tensor) else r for r in run()], holder.n]
+    holder.more = 3
+    return out, run()[-1]
+'''
+
 LEADING = '''
 def by_size(run):
     out = []
@@ -232,6 +274,8 @@ WAYS = (
     Way("sizes of gradients", "by_size(ag.grad(cost, argnums))",
         "by_size(jit(ag.grad(cost, argnums)))", LEADING, gradients=True),
     Way("state", "stateful(lambda step: step)", "stateful(jit)", STATE),
+    Way("views of state", "viewed(lambda step: step)", "viewed(jit)", VIEWED),
+    Way("held", "held(lambda step: step)", "held(jit)", HELD, writes=False, weight=0.5),
     Way("pickle", "jit(f)(*args)", "pickled(jit(f), args)(*args)", bits=True, weight=0.5),
     Way("threads", "on(1, jit(f))", "on(2, jit(f))", THREADED, bits=True, weight=0.5),
     Way("threads of gradients", "on(1, jit(ag.grad(cost, argnums)))",

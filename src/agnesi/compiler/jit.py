@@ -19,8 +19,8 @@ from agnesi.compiler.reports.report import Inspectable
 from agnesi.compiler.specialization.recorded import recorded
 from agnesi.compiler.specialization.specialization import Version
 from agnesi.compiler.specialization.table import Versions
-from agnesi.compiler.tracing.decisions import OtherWayError
-from agnesi.compiler.tracing.reads import OnlyEagerError
+from agnesi.compiler.tracing.decisions import INSTEAD, OtherWayError
+from agnesi.compiler.tracing.reads import OnceEagerError, OnlyEagerError
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
 from agnesi.core.placed import PlacedTensor
@@ -134,6 +134,14 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         except OtherWayError:
             self.versions.disagree()
             return self.function(*args, **keywords)
+        except OnceEagerError:
+            return self.function(*args, **keywords)
+        except Exception as error:
+            if not self.versions.failed(error):
+                raise
+            version, leaves = None, ()
+        if version is None:
+            return self._unlike_trace(self.function(*args, **keywords))
         tangled = version.tangled(leaves)
         self.tangled_calls += tangled
         if (version.changes_record(leaves) or tangled or version.passing
@@ -148,6 +156,11 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         elif version.noted:
             self._noted, self._used = version, None
             self.call_directly(self._unless_recording(self.ask_others))
+        return result
+
+    def _unlike_trace(self, result: Any) -> Any:
+        """A result of the function, whose trace raised an error: it needs values."""
+        self.versions.give_up("its trace raised an error that it does not raise on values", INSTEAD)
         return result
 
     def _recorded(self, *args: Any, **keywords: Any) -> Any:
@@ -233,6 +246,9 @@ class Jit(Direct, Inspectable, Generic[P, R]):
             return version
         except OnlyEagerError as reason:
             raise TraceError(at(f"{self.name} cannot be compiled, for {reason}")) from None
+        except OnceEagerError:
+            raise TraceError(at(f"{self.name} fills caches of functions: call it once before"
+                                )) from None
 
     @strict
     def c_function(self, *args: Any, form: str = "pointers") -> CFunction:

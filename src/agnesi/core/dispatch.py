@@ -50,7 +50,7 @@ from agnesi.core.support.errors import (
     user_where,
 )
 from agnesi.core.tensor import Tensor, keep, symbol, wrap
-from agnesi.core.views import let_go, looking_through, root, share
+from agnesi.core.views import element_place, let_go, looking_through, root, share
 
 _new = Tensor.__new__
 _new_node = Node.__new__
@@ -233,7 +233,6 @@ def _refresh(x: Tensor) -> None:
         with switched(trace=None):  # the trace's end will not tell the record outside
             for t in live:
                 _look_again(t)
-        stale = stale[len(live) - 1:]
     for t in stale:
         _look_again(t)
 
@@ -421,6 +420,9 @@ def assign(target: Tensor, value: Tensor, *, checked: bool = False, state: bool 
             f"the value has shape {value.shape}, the target changed in place has {target.shape}"
         )
     traced = MODE.get().trace is not None
+    place = element_place(target)
+    if place is not None:
+        assign(apply(place.op, place.base), value, checked=checked, state=state)
     if target._view is not None:
         let_go(target)
     if target.array is None and not state:

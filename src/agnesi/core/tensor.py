@@ -86,7 +86,8 @@ class Tensor(metaclass=_Listed):
     #: Whether its elements are in the memory of a device (``core/placed.py``).
     _placed = False
     __slots__ = (
-        "__weakref__", "_grad", "_name", "_version", "_view", "array", "node", "requires_grad",
+        "__weakref__", "_element", "_grad", "_name", "_version", "_view", "array", "node",
+        "requires_grad",
     )
 
     array: np.ndarray | None
@@ -94,6 +95,7 @@ class Tensor(metaclass=_Listed):
     requires_grad: bool
     _grad: Any
     _view: Any
+    _element: Any  # where an element was taken from; missing elsewhere
     _version: list[Any] | None  # the number of the last change, then weak references to views
     _name: str | None
 

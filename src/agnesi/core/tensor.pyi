@@ -27,6 +27,7 @@ class Tensor:
     _lazy: builtins.bool
     _placed: builtins.bool
     _view: Any
+    _element: Any
     _version: list[Any] | None
     _name: str | None
     @property

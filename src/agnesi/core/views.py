@@ -42,6 +42,29 @@ def share(t: Tensor, op: Op, base: Tensor) -> None:
         _register(counter, t)
 
 
+def taken(t: Tensor) -> Tensor:
+    """A view of one element as a number of its own: what is written to its base later does not show
+    in it, as in NumPy. It knows its place, for methods that write there."""
+    view = t._view
+    if view is not None:
+        family: Any = t._version
+        t._element, t._view, t._version = view, None, None
+        if t.array is not None:
+            family.pop()
+            t.array = t.array.copy()
+    return t
+
+
+def place_of(t: Tensor) -> View | None:
+    """How a tensor looks into another, or where it was taken from as an element."""
+    return t._view or element_place(t)
+
+
+def element_place(t: Tensor) -> View | None:
+    """Where an element was taken from."""
+    return getattr(t, "_element", None)
+
+
 def _alias(view: np.ndarray, base: np.ndarray) -> bool:
     """Return whether two arrays may lie in the same memory."""
     owner = view.base

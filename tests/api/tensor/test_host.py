@@ -148,7 +148,7 @@ def test_arrays_of_the_other_byte_order_are_converted():
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 @pytest.mark.parametrize("look", [
     lambda x: x[1:3], lambda x: x[::-2], lambda x: x.T, lambda x: x.reshape(2, 6),
-    lambda x: x[0, 1], lambda x: x.detach(), lambda x: x[:, 1:][1],
+    lambda x: x[0, 1, ...], lambda x: x.detach(), lambda x: x[:, 1:][1],
 ])  # fmt: skip
 @pytest.mark.parametrize("turned", [False, True])
 def test_copies_of_views_look_into_the_copy(look, copied, turned):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
-import time
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -192,10 +192,10 @@ def test_errors_leave_nothing_behind():
     with pytest.raises(KeyError, match="mine"):
         f(ag.ones(2))
     assert STATE.trace is None and STATE.recording
-    assert w.tolist() == [1, 1] and w.grad is None
+    assert w.tolist() == [2, 2] and w.grad.tolist() == [1, 1]  # as eagerly
     assert not f.specialisations
     fail[0] = False
-    assert f(ag.ones(2)).tolist() == [3, 3] and w.tolist() == [2, 2]
+    assert f(ag.ones(2)).tolist() == [4, 4] and w.tolist() == [3, 3]
 
 
 def test_values_that_escape_are_refused_later():
@@ -302,7 +302,7 @@ def test_compare_mode_runs_both_ways_once():
 def test_compare_mode_finds_differences():
     @ag.jit(mode="compare")
     def f(x):
-        return x * (time.perf_counter_ns() % 1000)
+        return x * int.from_bytes(os.urandom(4), "little")
 
     with pytest.raises(AssertionError, match="result 0 of f differs"):
         f(ag.ones(2))

@@ -270,6 +270,25 @@ def test_state_seen_through_views():
     assert seen[0] == seen[1]
 
 
+def test_views_of_views_see_what_was_written_to_the_first_tensor():
+    seen = []
+    for compile_ in (lambda f: f, ag.jit):
+        flat = ag.zeros(6)
+        inner = flat[:4]
+        w, b, other = inner.view(2, 2), flat[4:], inner[1:][1:]
+
+        def f(x, flat=flat, w=w, b=b, other=other):
+            w.add_(x)
+            b[0] += 1
+            flat.mul_(0.5)
+            return w @ b, w * 1, other * 1
+
+        run = compile_(f)
+        seen.append([ag.concat([t.reshape(-1) for t in run(ag.ones((2, 2)))]).tolist()
+                     for _ in range(2)])
+    assert seen[0] == seen[1]
+
+
 def test_two_tensors_on_one_memory():
     seen = []
     for compile_ in (False, True):

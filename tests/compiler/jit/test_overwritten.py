@@ -40,9 +40,9 @@ def result(x):
 
 def view(x):
     y = x * 2
-    z = y[0] * y[1]
+    z = y[:1] * y[1:2]
     add(y)
-    return z
+    return z.sum()
 
 
 def base_of_a_view(x):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import numbers
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 
@@ -81,3 +85,77 @@ def test_numbers_that_all_examples_share(function, dtype):
         found = way(function, (None, 0))(0.5, x)
         assert found.dtype == expected.dtype
         np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-3)
+
+
+#: What code asks of an argument before it uses it, and what it makes of a number of Python's.
+ASKED = {
+    "isinstance": lambda x, s: x * 2 if isinstance(s, (int, float)) else x,
+    "isinstance of an abstract class": lambda x, s: x * 2 if isinstance(s, numbers.Real) else x,
+    "a tensor": lambda x, s: x * 2 if isinstance(s, ag.Tensor) else x,
+    "type": lambda x, s: x * 2 if type(s) is float else x,
+    "class": lambda x, s: x * 2 if s.__class__ is float else x,
+    "hasattr": lambda x, s: x * 2 if hasattr(s, "shape") else x,
+    "length": lambda x, s: x * 2 if hasattr(s, "__len__") else x,
+    "getattr": lambda x, s: x * 2 if getattr(s, "ndim", None) is None else x,
+    "isscalar": lambda x, s: x * 2 if np.isscalar(s) else x,
+    "iterable": lambda x, s: x * 2 if isinstance(s, Iterable) else x,
+    "match": lambda x, s: _matched(x, s),
+    "single dispatch": lambda x, s: _dispatched(s) * x,
+    "own method": lambda x, s: x * 2 if s.is_integer() else x,
+    "key": lambda x, s: x * {2.0: 5.0, 0.1: 7.0}.get(s, 1.0),
+    "member": lambda x, s: x * 2 if s in {2.0, 3.0} else x,
+    "text": lambda x, s: (x * len(f"{s:.3f}"), str(s), f"{s!r}"),
+    "text and a size": lambda x, s: (ag.arange(0, s, 0.5), len(str(s))),
+    "returned": lambda x, s: (x, s, s * 2, [s / 3], {"s": -s}, s > 1, round(s, 1), s // 1, s**2),
+    "chosen": lambda x, s: (-s if s > 1 else s, max(s, 1.0), min([s, 3]), sum([s, s]), s and 3),
+    "complex": lambda x, s: (complex(s, 1), s * 1j),
+    "numpy": lambda x, s: (np.sin(s), np.array([s, s]), x * np.float32(s)),
+    "sorted": lambda x, s: sorted([s, 3.0, 1.0]),
+    "quotient in a body": lambda x, s: ag.scan(lambda c, v: (c + v / s * (1 / s), c), x[0], x),
+    "dropout": lambda x, s: ag.nn.functional.dropout(x, s * 0.0),
+}
+
+
+def _matched(x, s):
+    match s:
+        case int():
+            return x * 7
+        case float():
+            return x * 2
+    return x
+
+
+@functools.singledispatch
+def _dispatched(s):
+    return 1.0
+
+
+_dispatched.register(float, lambda s: 3.0)
+
+
+def _exactly(value):
+    """Types and values."""
+    if isinstance(value, (list, tuple)):
+        return type(value), [*map(_exactly, value)]
+    if isinstance(value, dict):
+        return [(k, _exactly(v)) for k, v in value.items()]
+    found = np.asarray(value)
+    return type(value), found.dtype, found.tolist()
+
+
+@pytest.mark.share(2)
+@pytest.mark.parametrize("name", ASKED)
+def test_arguments_are_python_s_numbers(name):
+    function, compiled = ASKED[name], ag.jit(ASKED[name])
+    x = ag.tensor([1.0, 2.0])
+    for s in (2.0, 0.1, 2.0, 3.5):
+        assert _exactly(compiled(x, s)) == _exactly(function(x, s))
+
+
+def test_an_argument_of_which_text_is_made_does_not_fix_others():
+    f = ag.jit(lambda x, rate, s: (x * rate, str(s)))
+    for rate in (0.1, 0.2, 0.3):
+        assert f(ag.ones(1), rate, 1.5)[1] == "1.5"
+    assert f.explain().count("because") <= 2
+    with pytest.raises(ZeroDivisionError):
+        ag.jit(lambda x, s: x * (1 / s))(ag.ones(1), 0.0)

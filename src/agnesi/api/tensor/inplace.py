@@ -14,6 +14,7 @@ from agnesi.core.support import dtypes
 from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor
+from agnesi.core.views import element_place
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import SCALARS, as_tensor, cast
 from agnesi.ops.base.elementwise import TABLE, silently
@@ -54,12 +55,13 @@ def update(name: str, function: Method, shown: str) -> Method:
     operator = not shown.isidentifier()
 
     def method(self: Tensor, *others: Any, **keywords: Any) -> Tensor:
-        if operator and (MODE.get().fixed
+        element = element_place(self) is not None
+        if operator and (element or MODE.get().fixed
                          or (self.array is None and not self._placed
                              and (self.weak or is_declaring()))):
             result: Tensor = function(self, *others, **keywords)
             return result  # numbers and expressions never change: it is the name that does
-        if writer is not None and not keywords and self.dtype.kind in kinds:
+        if writer is not None and not element and not keywords and self.dtype.kind in kinds:
             operands = _direct(self, others)
             if operands is not None and _run(writer, operands):
                 touch(self)

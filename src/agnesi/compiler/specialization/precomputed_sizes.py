@@ -147,6 +147,7 @@ class Computed:
         #: Whether tensors that it reads are made anew in each trace, and so known by their values.
         self.fresh = False
         self.places = [i for i, a in enumerate(arguments) if a.kind != "identity"]
+        self.statics = [a.object if a.kind == "identity" else None for a in arguments]
         count = 1 + len(self.handed)
         self.compiled = Compiled(
             arguments, graph, count, [], result="tuple" if self.handed else "single",
@@ -164,7 +165,7 @@ class Computed:
         """An argument without elements whose size is the value now, and what is handed on; None
         where Python decides otherwise before it asks for that."""
         self.compiled.follow()
-        values = list(leaves)
+        values = list(self.statics)
         for i in self.places:
             values[i] = plain(leaves[i])
         made = self.compiled.run(*values)

@@ -27,12 +27,12 @@ from agnesi.compiler.specialization.dynamic_sizes import (
 )
 from agnesi.compiler.specialization.precomputed_sizes import Computed, Told
 from agnesi.compiler.specialization.recorded import as_they_are, pullback_of, recorded
-from agnesi.compiler.tracing.chance import states, warn_of_draws
+from agnesi.compiler.tracing.chance import refuse_draws, states
 from agnesi.compiler.tracing.closing import closed, flowing, is_its_own, trains
 from agnesi.compiler.tracing.decisions import Decision, Decisions, OtherWayError
 from agnesi.compiler.tracing.effects import Effects, Hidden, refuse_symbols, undone
 from agnesi.compiler.tracing.leaves import argument_of, memory_of, plain, requires_grad, symbol_of
-from agnesi.compiler.tracing.numbers import Number
+from agnesi.compiler.tracing.numbers import Number, note_failure
 from agnesi.compiler.tracing.places import Place
 from agnesi.compiler.tracing.reads import Reads, taking
 from agnesi.compiler.tracing.trace import Trace, tracing
@@ -84,8 +84,7 @@ class Version:
         #: Places whose values come behind the arguments.
         self.hidden = hidden
         self.arrays = [i for i, s in enumerate(symbols) if isinstance(s, Tensor)]
-        self.statics = [None if isinstance(s, Tensor) else v
-                        for s, v in zip(symbols, leaves, strict=True)]
+        self.statics = [None if isinstance(s, Tensor) else s for s in symbols]
         inputs = [symbols[i].node for i in self.arrays]
         trace = Trace((s for s in symbols if isinstance(s, Tensor)), owner.name)
         trace.exclude = owner.settings.unstable
@@ -169,9 +168,9 @@ class Version:
     def _settle(self, graph: FunctionGraph) -> None:
         """Make sure that the graph holds for all sizes, and that no size leaves it as a number."""
         check(graph)
-        for value in self.outputs:
+        for value in (*self.outputs, *self.effects.sizes):
             if isinstance(value, Extent):
-                raise UnknownSizeError(f"the size {value} is returned as a number")
+                raise UnknownSizeError(f"the size {value} is returned or kept as a number")
 
     def _run(self, symbols: Sequence[Any]) -> Reads:
         """Run the function on symbols; what it does besides is taken down, and undone."""
@@ -190,14 +189,16 @@ class Version:
             reads.settle()
             refuse_symbols(reads)
             self.effects = Effects(reads, hidden, self.argument_tree, symbols, given)
+            self.effects.refuse_new(self.outputs, reads)
             self.effects.undo()
         except BaseException as error:
-            undone(reads, error)
+            undone(reads)
+            note_failure(error, self.owner.versions, symbols)
             raise
         finally:
             for h in hidden:
                 h.undo()
-        warn_of_draws(self.owner.name, drawn)
+        refuse_draws(drawn)
         self.tensors = [v for v in self.outputs if isinstance(v, Tensor)]
         #: Results that are numbers of Python's.
         self.numbers = {id(v) for v in self.tensors if type(v) is Number}

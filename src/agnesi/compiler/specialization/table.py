@@ -20,10 +20,11 @@ from agnesi.compiler.specialization.dynamic_sizes import (
 from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeWanted, behind
 from agnesi.compiler.specialization.specialization import Version
 from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision, Deferral
-from agnesi.compiler.tracing.leaves import Handed, is_small, requires_grad
+from agnesi.compiler.tracing.leaves import Constant, Handed, is_small, requires_grad
 from agnesi.compiler.tracing.numbers import LookedAtError
 from agnesi.compiler.tracing.places import Attribute, Cell, Name, Place, Slot
-from agnesi.compiler.tracing.reads import OnlyEagerError, tells
+from agnesi.compiler.tracing.reads import OnlyEagerError
+from agnesi.compiler.tracing.things import tells
 from agnesi.compiler.tracing.trace import TRACING
 from agnesi.core.support.config import STATE, config
 from agnesi.core.support.errors import warn
@@ -73,8 +74,12 @@ class Versions:
         self.dynamic: dict[Tree, set[int]] = {}
         self._integers: dict[tuple[Tree, int], set[int]] = {}
         self.deferral = Deferral()
+        #: The last error of the user's function in a trace, which was undone.
+        self.failure: BaseException | None = None
         self._changed: dict[Any, int] = {}
         self._steering: set[Any] = set()
+        #: Floats among the arguments that Python looks at, by their places in a nest.
+        self._looked_at: frozenset[tuple[Tree, int]] = frozenset()
         self._made: dict[Any, list[Version]] = {}
         self._families: dict[Any, Family[Version]] = {}
         self._served: dict[Any, Version] = {}
@@ -104,9 +109,10 @@ class Versions:
         """
         chosen: dict[int, Computed] = {}
         before: Any = None
+        looked_at = self._looked_at
         while True:
             with TRACING.lock:
-                taken: Sequence[Any] = [*leaves, *(p.now() for p in self.hidden.values())]
+                taken: Sequence[Any] = self._taken(leaves, tree)
                 found = self._found(taken, tree, (), left)
                 if found is not None:
                     return found
@@ -120,12 +126,18 @@ class Versions:
                 self._compute(key, taken, computed, wanted, chosen)
             except (Exception, LookedAtError) as error:
                 now = self.hidden, self.dynamic, set(self._steering)
-                if self._demote():
+                if isinstance(error, LookedAtError) and self._take_as_constants(
+                        error, leaves, tree):
+                    pass
+                elif self._demote():
                     before = now
-                elif not self._look_at_numbers(error):
+                elif not (self._take_as_constants(error, leaves, tree)
+                          or self._look_at_numbers(error)):
+                    self._looked_at = looked_at
                     if before is not None:  # it fails with constants, too
                         self.hidden, self.dynamic, self._steering = before
                     raise
+                chosen.clear()
 
     def _found(self, taken: Sequence[Any], tree: Tree, computed: tuple[Computed, ...],
                left: Sequence[Version]) -> tuple[Version, Sequence[Any]] | None:
@@ -223,7 +235,7 @@ class Versions:
             return True
         if not self._turns:
             return False
-        taken = [*leaves, *(p.now() for p in self.hidden.values())]
+        taken = self._taken(leaves, tree)
         key = self._key(taken, tree)
         return self._turns.get(key, 0) >= _MAX_RECOMPILES and self._serving(key, taken) is None
 
@@ -233,6 +245,12 @@ class Versions:
         self.ready = []
         self.owner.call_directly(self.owner.dispatch)
         warn(f"{self.owner.name} runs eagerly, for {why}. {instead}", RuntimeWarning)
+
+    def failed(self, error: Exception) -> bool:
+        """Return whether the user's function raised an error: it does so when it runs eagerly, too,
+        after all that it changes."""
+        found, self.failure = self.failure, None
+        return found is error
 
     def disagree(self) -> None:
         """Note a call whose values the interpreter and compiled code did not agree about."""
@@ -424,6 +442,22 @@ class Versions:
         self.hidden, self.dynamic = {}, {}
         return found
 
+    def _taken(self, leaves: Sequence[Any], tree: Tree) -> list[Any]:
+        """Leaves, with floats that Python looks at as constants, and what is hidden behind them."""
+        found = list(leaves)
+        for where, i in self._looked_at:
+            if where == tree and type(found[i]) is float:
+                found[i] = Constant(found[i])
+        return [*found, *(p.now() for p in self.hidden.values())]
+
+    def _take_as_constants(self, error: BaseException, leaves: Sequence[Any], tree: Tree) -> bool:
+        """Let Python have the values of floats from now on, for code failed that got others."""
+        places = error.places if isinstance(error, LookedAtError) else range(len(leaves))
+        found = {(tree, i) for i in places if i < len(leaves) and type(leaves[i]) is float}
+        new = not found <= self._looked_at
+        self._looked_at |= found
+        return new
+
     def _look_at_numbers(self, error: BaseException) -> bool:
         """Let Python decide by computed numbers from now on: code failed for others."""
         deferral = self.deferral
@@ -511,6 +545,8 @@ def kind_of(value: Any) -> Any:
         return ("float",)
     if type(value) is Handed:
         return ("handed",)
+    if type(value) is Constant:
+        return ("static", exact(value.value))
     try:
         hash(value)
     except TypeError:

@@ -47,6 +47,25 @@ def attributes_of(code: CodeType) -> frozenset[str]:
     return frozenset(found)
 
 
+@functools.lru_cache(maxsize=4096)
+def assigned_in(code: CodeType) -> frozenset[str]:
+    """Names of attributes that code may give to things: those that it assigns, and texts."""
+    found: set[str] = set()
+    for inner in codes(code):
+        found.update(i.argval for i in dis.get_instructions(inner) if i.opname == "STORE_ATTR")
+        found.update(c for c in inner.co_consts if type(c) is str and c.isidentifier())
+    return frozenset(found)
+
+
+@functools.lru_cache(maxsize=4096)
+def imports_of(code: CodeType) -> tuple[str, ...]:
+    """Modules that code imports when it runs, with a dot for each level of those that are relative.
+    """
+    found = list(dis.get_instructions(code))
+    return tuple("." * found[n - 2].argval + i.argval for n, i in enumerate(found)
+                 if i.opname == "IMPORT_NAME")
+
+
 def appends_only(code: CodeType, name: str) -> bool:
     """Return whether code, and that of functions made in it, appends to a variable and does nothing
     else with it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from agnesi.core.support.errors import warn
+from agnesi.compiler.tracing.reads import OnlyEagerError
 
 #: Where generators are in their tables that nobody has drawn from.
 _FRESH = {"numpy.random": (623, 624), "random": (624,)}
@@ -16,19 +16,32 @@ def states() -> dict[str, Any]:
     found: dict[str, Any] = {}
     numpys, pythons = sys.modules.get("numpy.random"), sys.modules.get("random")
     if numpys is not None:
-        kind, keys, *rest = numpys.get_state()
-        found["numpy.random"] = rest, kind, keys.tobytes()
+        found["numpy.random"] = numpys.get_state()
     if pythons is not None:
-        version, words, *rest = pythons.getstate()
-        found["random"] = [words[-1], *rest], version, words
+        found["random"] = pythons.getstate()
     return found
 
 
-def warn_of_draws(name: str, before: dict[str, Any]) -> None:
-    """Say that a traced function drew numbers, which all calls have in common."""
+def refuse_draws(before: dict[str, Any]) -> None:
+    """Raise where a traced function drew numbers, which all calls would have in common; they are
+    still to be drawn then."""
     for module, state in states().items():
-        fresh = module not in before and state[0][0] in _FRESH[module]
-        if state != before.get(module) and not fresh:
-            warn(f"{name} draws from the generator of {module} while it is compiled: the numbers "
-                 "are drawn once, and are the same in all calls. Draw with ag.random, or give "
-                 "them as arguments", RuntimeWarning)
+        then = before.get(module)
+        if then is None and _compared(module, state)[0][0] in _FRESH[module]:
+            continue
+        if then is not None and _compared(module, then) == _compared(module, state):
+            continue
+        if then is not None:
+            found = sys.modules[module]
+            (found.set_state if module == "numpy.random" else found.setstate)(then)
+        raise OnlyEagerError(f"it draws from the generator of {module}",
+                             "Draw with ag.random, or give the numbers as arguments")
+
+
+def _compared(module: str, state: Any) -> Any:
+    """A state with its place in the table first."""
+    if module == "numpy.random":
+        kind, keys, *rest = state
+        return rest, kind, keys.tobytes()
+    version, words, *rest = state
+    return [words[-1], *rest], version, words

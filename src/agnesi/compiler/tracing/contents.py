@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.places import Place, describe_value, same
+from agnesi.compiler.tracing.places import MISSING, Place, describe_value, same
 from agnesi.runtime.watched import Entries, Items
 from agnesi.runtime.watched_contents import container_words, elements_words
+
+#: Objects that are nothing but their attributes.
+NAMESPACES = (SimpleNamespace, threading.local)
 
 
 class Contents(Place):
@@ -31,7 +36,7 @@ class Contents(Place):
 
     def put(self, value: Any) -> None:
         container = self.container
-        if isinstance(container, SimpleNamespace):
+        if isinstance(container, NAMESPACES):
             container = vars(container)
         kind: Any = next(k for k in _CONTAINERS if isinstance(container, k))
         if kind in (list, bytearray):
@@ -48,6 +53,8 @@ class Contents(Place):
         container = self.container
         if isinstance(container, list):
             return [Items(container, self.value)]
+        if isinstance(container, threading.local):
+            return ()  # each thread has its own
         if isinstance(container, SimpleNamespace):
             container = vars(container)  # always the same one
         if isinstance(container, dict) and not isinstance(container, OrderedDict):
@@ -117,6 +124,50 @@ class Elements(Place):
 
     def change(self) -> str:
         return f"{self.path}, an array, holds other elements"
+
+
+class Raw(Place):
+    """The bytes of an ``array.array``, a memoryview or a thing of ``ctypes``, whose memory is not
+    held meanwhile."""
+
+    __slots__ = ("buffer",)
+
+    def __init__(self, path: str, buffer: Any) -> None:
+        self.buffer = buffer
+        super().__init__(path, self.now())
+
+    def now(self) -> Any:
+        with memoryview(self.buffer) as view:
+            return view.format, view.shape, view.tobytes()
+
+    def put(self, value: Any) -> None:
+        _, _, found = value
+        if type(self.buffer).__module__ == "array":
+            del self.buffer[:]
+            self.buffer.frombytes(found)
+        else:
+            with memoryview(self.buffer).cast("B") as view:
+                view[:] = found
+
+    def change(self) -> str:
+        return f"{self.path} holds other elements"
+
+
+class Context(Place):
+    """The value of a context variable."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, path: str, variable: ContextVar[Any]) -> None:
+        self.variable = variable
+        super().__init__(path, self.now())
+
+    def now(self) -> Any:
+        return self.variable.get(MISSING)
+
+    def put(self, value: Any) -> None:
+        if value is not MISSING:
+            self.variable.set(value)
 
 
 class Kept(Place):

@@ -7,14 +7,24 @@ they are further results of the code, and those that stand for Python's numbers 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
+
+import numpy as np
 
 from agnesi.compiler.tracing.contents import Answer, Appended, Contents
 from agnesi.compiler.tracing.places import MISSING, Definition, Function, Kind, Place, same
-from agnesi.compiler.tracing.reads import Reads, tells
+from agnesi.compiler.tracing.reads import Reads
+from agnesi.compiler.tracing.things import tells
+from agnesi.core.ir.extents import Extent
 from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.tree import Tree, flatten
 from agnesi.core.tensor import Tensor
+
+#: Types of Python whose objects never change.
+_LASTING = frozenset((bool, int, float, complex, str, bytes, type(None), range, slice, frozenset,
+                      type(Ellipsis), type(NotImplemented), ModuleType, BuiltinFunctionType))
 
 
 class _Result:
@@ -120,8 +130,23 @@ class Effects:
             w.leaves = list(map(_put_down, w.leaves))
         self.arguments = {i: _put_down(v) for i, v in self.arguments.items()}
 
+    def refuse_new(self, results: Iterable[Any], reads: Reads) -> None:
+        """Note a result that each call has to make anew."""
+        for value in results:
+            if not (self.obstacle or isinstance(value, (Tensor, Extent)) or reads.knows(value)
+                    or _is_lasting(value)):
+                self.obstacle = f"it returns a new {type(value).__name__}"
+
     def __bool__(self) -> bool:
         return bool(self.written or self.arguments or self.obstacle)
+
+    @property
+    def sizes(self) -> list[Extent]:
+        """The sizes that are put somewhere as numbers, or as keys."""
+        found = [v for w in self.written for v in w.leaves]
+        found += [k for w in self.written if w.tree is not None
+                  for t in w.tree.walk() if type(t.extra) is tuple for k in t.extra]
+        return [v for v in (*found, *self.arguments.values()) if isinstance(v, Extent)]
 
     @property
     def reshapes(self) -> bool:
@@ -147,15 +172,13 @@ class Effects:
             _put(self.tree, given, i, new)
 
 
-def undone(reads: Reads, error: BaseException) -> None:
+def undone(reads: Reads) -> None:
     """After a trace that failed: leave no symbols anywhere, and nothing that tracing did."""
-    ours = type(error).__module__.startswith("agnesi.")
     for array in reads.arrays.values():
-        if ours and not array.holds():
+        if not array.holds():
             array.undo(array.value)
     for w in _written([*reads.places.values(), *reads.given.values()]):
-        if ours or w.symbols:
-            w.place.undo(w.before)
+        w.place.undo(w.before)
 
 
 def refuse_symbols(reads: Reads) -> None:
@@ -185,6 +208,16 @@ def _written(places: Iterable[Place]) -> Iterator[Written]:
                 yield Written(place, now[len(place.value):])
         elif now is not place.value and not same(now, place.value):
             yield Written(place, now)
+
+
+def _is_lasting(value: Any) -> bool:
+    """Return whether a thing does not change, or is the same in all calls: a module's or class's.
+    """
+    kind = type(value)
+    if kind is FunctionType:
+        return value.__closure__ is None
+    return kind in _LASTING or isinstance(value, (type, Enum, np.generic, np.dtype)) or (
+        kind.__module__.partition(".")[0] in ("agnesi", "datetime", "decimal", "fractions"))
 
 
 def _is_symbol(value: Any) -> bool:

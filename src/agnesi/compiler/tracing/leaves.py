@@ -21,17 +21,27 @@ class Handed:
         self.array, self.dtype = array, array.dtype
 
 
+class Constant:
+    """A float argument that Python looks at: code is made for its value."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+
 def symbol_of(value: Any, i: int, shape: Any, hidden: bool = False) -> Any:
     """Return the symbol that the function sees as an argument of this shape while it is traced."""
     if type(value) is Handed:  # another node stands for it when the trace is over
         return stand_in((), value.dtype)
+    if type(value) is Constant:
+        return value.value
     if isinstance(value, (Tensor, np.ndarray, np.generic)):
         name = value.name if isinstance(value, Tensor) else None
         return stand_in(shape, dtypes.as_dtype(value.dtype), requires_grad=requires_grad(value),
                         name=name or f"argument {i}")
     if type(value) is float:
-        number = stand_in((), dtypes.float64, weak=True, name=f"argument {i}")
-        return standing_for(number.node) if hidden else number
+        return standing_for(stand_in((), dtypes.float64, weak=True, name=f"argument {i}").node)
     if hidden and type(value) is int and is_small(value):
         return standing_for(stand_in((), dtypes.int64, weak=True, name=f"argument {i}").node)
     return value
@@ -45,6 +55,8 @@ def argument_of(value: Any, shape: Any, hidden: bool = False) -> Any:
         return Arg("array", value.dtype.name, shape)
     if type(value) is float:
         return Arg("float")
+    if type(value) is Constant:
+        return Arg("identity", object=value.value)
     if hidden and type(value) is int and is_small(value):
         return Arg("int")
     return Arg("identity", object=value)

@@ -4,14 +4,18 @@
 a comparison decides (a specialization for each outcome, not for each value), and one that is put
 somewhere or returned is a result, which arrives there as Python's own. Whoever looks at the value
 itself (``math.erf``, an index) decides by it. What Python does with numbers and this does not
-raises ``LookedAtError``: the function is traced again with numbers of Python's.
+raises ``LookedAtError``: the function is traced again with numbers of Python's.  Arguments that are
+floats are such numbers, too; one that is looked at is static.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,10 +23,10 @@ import numpy as np
 from agnesi.compiler.tracing.builtin_calls import STAND_INS, Module
 from agnesi.compiler.tracing.reads import OnlyEagerError
 from agnesi.core.dispatch import apply
-from agnesi.core.ir.node import Node
+from agnesi.core.ir.node import Node, toposort
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import switched
-from agnesi.core.support.errors import location, user_where
+from agnesi.core.support.errors import TraceError, location, raised_by_us, user_where
 from agnesi.core.support.tracing import current_trace
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import sqrt
@@ -35,7 +39,7 @@ from agnesi.ops.elementwise.hyperbolic import tanh
 from agnesi.ops.elementwise.trig import cos, sin
 
 _new = Tensor.__new__
-_SLOTS = tuple(n for n in vars(Tensor)["__slots__"] if n != "__weakref__")
+_SLOTS = tuple(n for n in vars(Tensor)["__slots__"] if n not in ("__weakref__", "_element"))
 _PLAIN = (int, float, bool)
 #: Beyond, ``math.exp`` raises.
 _LARGEST_EXPONENT = 709.0
@@ -48,14 +52,47 @@ _TWO_ROUNDINGS = 2.0 ** -51
 _MOST_PLACES = 22
 TEXT_INSTEAD = ("Return the number, or append it to a list, and make the text outside; ag.print "
                 "prints from compiled code")
+OUTSIDE = "Do that outside, and give what it tells as an argument"
+
+
+_LIBRARY = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "")
+#: Attributes of tensors that Python's numbers have not, apart from those that NumPy asks for.
+_TENSORS_OWN = frozenset(n for n in dir(Tensor) if n[0] != "_" and not hasattr(float, n)) | {
+    "__len__", "__iter__", "__getitem__", "__contains__"}
 
 
 class LookedAtError(BaseException):
-    """Code does with a computed number what only Python can: it needs the value."""
+    """Code does with a computed number what only Python can: it needs the value.
+
+    ``places`` are those of the arguments from which the ``numbers`` are computed.
+    """
+
+    def __init__(self, *numbers: Any) -> None:
+        super().__init__()
+        self.numbers = numbers
+        self.places: list[int] = []
+
+    def locate(self, symbols: Sequence[Any]) -> None:
+        """Find the arguments among symbols that stand for all of them."""
+        nodes = [n.node for n in self.numbers if isinstance(n, Number) and n.node is not None]
+        behind = set(toposort(nodes))
+        self.places = [i for i, s in enumerate(symbols)
+                       if isinstance(s, Number) and s.node in behind]
+
+
+def note_failure(error: BaseException, versions: Any, symbols: Sequence[Any]) -> None:
+    """Note why a trace ended: which arguments Python looked at, or an error of the user's code."""
+    if isinstance(error, LookedAtError):
+        error.locate(symbols)
+    elif not raised_by_us(error):
+        versions.failure = error
 
 
 class Number(Tensor):
-    """A Python int or float that is known when the compiled code runs."""
+    """A Python int or float that is known when the compiled code runs.
+
+    Code of the user's and of other libraries finds the class and the attributes of Python's number.
+    """
 
     __slots__ = ()
 
@@ -64,13 +101,22 @@ class Number(Tensor):
         """The type that ``type`` gives for the number."""
         return float if self.dtype.kind == "f" else int
 
+    def __getattribute__(self, name: str) -> Any:
+        asked = name == "__class__" or name in _TENSORS_OWN
+        if asked and not sys._getframe(1).f_code.co_filename.startswith(_LIBRARY):
+            kind: Any = self.python_type
+            if name == "__class__":
+                return kind
+            raise AttributeError(f"'{kind.__name__}' object has no attribute {name!r}")
+        return object.__getattribute__(self, name)
+
     def check_range(self, dtype: np.dtype) -> None:
         """Let Python look at a whole number that an array's dtype may not hold: it may raise."""
         if self.python_type is int and dtype.kind in "iu" and dtype != dtypes.int64:
             ends = np.iinfo(dtype)
             highest = min(int(ends.max), _LARGEST_WHOLE - 1)
             if not (self >= int(ends.min) and self <= highest):
-                raise LookedAtError
+                raise LookedAtError(self)
 
     def __format__(self, spec: str) -> str:
         return self._text()
@@ -81,19 +127,20 @@ class Number(Tensor):
     __str__ = __repr__
 
     def _text(self) -> NoReturn:
-        """Text is made outside of compiled code: of whole numbers, which are few, for each."""
-        if self.python_type is int:
-            raise LookedAtError
+        """Text is made outside of compiled code: of whole numbers and of arguments, which are few,
+        for each."""
+        if self.python_type is int or (self.node is not None and self.node.op is None):
+            raise LookedAtError(self)
         raise OnlyEagerError("Python makes text of a computed number at "
                              f"{location(user_where(3))}", TEXT_INSTEAD)
 
     def _look(self, *args: Any, **keywords: Any) -> NoReturn:
-        raise LookedAtError
+        raise LookedAtError(self)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *xs: Any, **keywords: Any) -> Any:
         ask = _IN_MATH.get(ufunc.__name__)
         if ufunc not in (np.isnan, np.isinf, np.isfinite) or keywords or ask is None:
-            raise LookedAtError
+            raise LookedAtError(*xs)
         return np.bool_(ask(*xs))
 
     __hash__ = __array__ = __array_function__ = _look
@@ -140,12 +187,12 @@ def _arithmetic(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
 
     def method(self: Number, other: Any) -> Any:
         if not isinstance(other, (Tensor, *_PLAIN)):
-            return _foreign(other)
+            return _foreign(self, other)
         a, b = (other, self) if reflected else (self, other)
         if not _is_number(other):
             self.check_range(other.dtype)  # type: ignore[union-attr]
             return apply_(_plainly(a), _plainly(b))
-        if divides and b == 0:
+        if divides and _is_zero(b):
             raise ZeroDivisionError("division by zero")
         kinds = {float if isinstance(v, Tensor) and v.dtype.kind == "f" else type(v)
                  for v in (a, b)}
@@ -159,11 +206,19 @@ def _arithmetic(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
     return method
 
 
-def _foreign(other: Any) -> Any:
+def _foreign(x: Number, other: Any) -> Any:
     """The answer to an operand that is no number of Python's nor a tensor."""
     if isinstance(other, complex) or type(other).__module__ == "numpy":
-        raise LookedAtError
+        raise LookedAtError(x)
     return NotImplemented
+
+
+def _is_zero(x: Any) -> bool:
+    """Return whether Python refuses to divide by it; not in bodies, where nothing decides."""
+    try:
+        return bool(x == 0)
+    except TraceError:
+        return False
 
 
 def _comparison(name: str) -> Callable[[Any, Any], Any]:
@@ -171,7 +226,7 @@ def _comparison(name: str) -> Callable[[Any, Any], Any]:
 
     def method(self: Number, other: Any) -> Any:
         if not isinstance(other, (Tensor, *_PLAIN)):
-            return _foreign(other)
+            return _foreign(self, other)
         found = compare(_plainly(self), _plainly(other))
         return bool(found) if _is_number(other) else found
 
@@ -201,7 +256,7 @@ for _name in ("neg", "pos", "abs"):
 def _computed(x: Any, dtype: Any, holds: Callable[[Any], Any] = isfinite) -> Number:
     """A number where it is one that Python gives, too; Python raises its error elsewhere."""
     if not holds(x):
-        raise LookedAtError
+        raise LookedAtError(x)
     return number_of(x, dtype)
 
 
@@ -214,7 +269,7 @@ def _power(a: Any, b: Any) -> Any:
     if whole:
         return _whole_power(a, b)
     if not (type(b) in _PLAIN and b >= 0 and b == int(b)) and not a > 0:
-        raise LookedAtError  # an error, or a complex number
+        raise LookedAtError(a, b)  # an error, or a complex number
     with switched(recording=False):
         x, y = (cast(_plainly(number_of(v, dtypes.float64)), dtypes.float64)
                 if isinstance(v, Tensor) else float(v) for v in (a, b))
@@ -224,21 +279,21 @@ def _power(a: Any, b: Any) -> Any:
 def _whole_power(a: Any, b: Any) -> Number:
     """A power of whole numbers that int64 holds."""
     if type(b) is not int or b < 1 or not abs(a) <= int((_LARGEST_WHOLE - 1) ** (1 / b)):
-        raise LookedAtError
+        raise LookedAtError(a, b)
     with switched(recording=False):
         return number_of(operator.pow(_plainly(a), b), dtypes.int64)
 
 
 def _powered(self: Number, other: Any, modulo: Any = None) -> Any:
     if modulo is not None:
-        raise LookedAtError
-    return _power(self, other) if isinstance(other, (Tensor, *_PLAIN)) else _foreign(other)
+        raise LookedAtError(self)
+    return _power(self, other) if isinstance(other, (Tensor, *_PLAIN)) else _foreign(self, other)
 
 
 def _powered_by(self: Number, other: Any, modulo: Any = None) -> Any:
     if modulo is not None:
-        raise LookedAtError
-    return _power(other, self) if isinstance(other, (Tensor, *_PLAIN)) else _foreign(other)
+        raise LookedAtError(self)
+    return _power(other, self) if isinstance(other, (Tensor, *_PLAIN)) else _foreign(self, other)
 
 
 def _rounded(self: Number, places: int | None = None) -> Number:
@@ -248,13 +303,13 @@ def _rounded(self: Number, places: int | None = None) -> Number:
     if places is None:
         return _to_whole(round_)(self)
     if type(places) is not int or not 0 <= places <= _MOST_PLACES or self.python_type is int:
-        raise LookedAtError
+        raise LookedAtError(self)
     with switched(recording=False):
         scale = 10.0 ** places
         y = cast(_plainly(self), dtypes.float64) * scale
         near = abs(abs(y - floor(y)) - 0.5) <= abs(y) * _TWO_ROUNDINGS
         if not logical_and(abs(y) < _LARGEST_EXACT, logical_not(near)):
-            raise LookedAtError
+            raise LookedAtError(self)
         return number_of(round_(y) / scale, dtypes.float64)
 
 
@@ -323,6 +378,25 @@ def _print(*args: Any, **keywords: Any) -> None:
     print(*args, **keywords)
 
 
+def _outside(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A function whose answer is another one in each call."""
+
+    def stand_in(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **keywords: Any) -> NoReturn:
+            raise OnlyEagerError(f"it {what} at {location(user_where(2))}", OUTSIDE)
+
+        return call
+
+    return stand_in
+
+
+def _identity(value: Any, /) -> int:
+    if isinstance(value, Tensor) and value.array is None:
+        raise OnlyEagerError(f"it asks for the identity of a tensor at {location(user_where(2))}",
+                             OUTSIDE)
+    return id(value)
+
+
 def _asked(function: Callable[..., Any], test: Callable[[Any], Any]) -> Callable[[Any], bool]:
     """A question about a number, whose answer decides."""
     def ask(x: Any, /) -> Any:
@@ -338,7 +412,7 @@ def _within(function: Callable[..., Any], computed: Callable[[Any], Any],
         if not isinstance(x, Number) or others:
             return function(x, *others)
         if not holds(x):
-            raise LookedAtError
+            raise LookedAtError(x)
         y = number_of(x, dtypes.float64)
         with switched(recording=False):
             return number_of(computed(cast(_plainly(y), dtypes.float64)), dtypes.float64)
@@ -355,7 +429,13 @@ _IN_MATH: dict[str, Callable[..., Any]] = {
     "cos": _within(math.cos, cos, isfinite), "sin": _within(math.sin, sin, isfinite),
     "tanh": _within(math.tanh, tanh, lambda x: True),
 }
+_CLOCKS = {name: _outside("reads the clock")(getattr(time, name)) for name in (
+    "time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns",
+    "process_time", "process_time_ns", "localtime", "gmtime", "ctime", "asctime", "strftime")}
 STAND_INS.update({id(f): found for f, found in (
     (float, _converted(float, "float()")), (int, _converted(int, "int()")),
     (isinstance, _isinstance), (type, _type), (print, _print), (math, Module(math, _IN_MATH)),
+    (id, _identity), (open, _outside("opens a file")(open)),
+    (input, _outside("waits for input")(input)),
+    (time, Module(time, _CLOCKS)), *((getattr(time, name), f) for name, f in _CLOCKS.items()),
     *((getattr(math, name), f) for name, f in _IN_MATH.items()))})

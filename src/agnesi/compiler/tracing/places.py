@@ -251,13 +251,14 @@ class Kind(Place):
 class Definition(Place):
     """A class: its methods, and what was read of it."""
 
-    __slots__ = ("absent", "names", "parts")
+    __slots__ = ("absent", "names", "order", "parts")
 
     def __init__(self, path: str, kind: type) -> None:
         super().__init__(path, kind)
         self.names: dict[tuple[type, str], Any] = {}
         #: Names that were looked for and that no class has.
         self.absent: set[str] = set()
+        self.order = kind.__mro__
         self.parts = [part for part in kind.__mro__ if not _is_builtin(part)]
         for part in self.parts:
             self.names.update({
@@ -290,7 +291,7 @@ class Definition(Place):
                 type.__setattr__(part, name, self.names[found])
 
     def holds(self) -> bool:
-        return self._changed() is None
+        return self.value.__mro__ == self.order and self._changed() is None
 
     def _changed(self) -> tuple[type, str] | None:
         for (part, name), value in self.names.items():
@@ -309,6 +310,8 @@ class Definition(Place):
         return [] if tag is None else [tag]
 
     def change(self) -> str:
+        if self.value.__mro__ != self.order:
+            return f"{self.path} has other bases"
         part, name = self._changed() or (self.value, "")
         before, now = self.names.get((part, name), MISSING), vars(part).get(name, MISSING)
         return f"{part.__name__}.{name} was {describe_value(before)}, now {describe_value(now)}"

@@ -11,12 +11,13 @@ from __future__ import annotations
 import functools
 import os
 import sys
-import sysconfig
 import weakref
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from types import CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
+from contextvars import ContextVar
+from importlib.util import resolve_name
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,21 @@ from agnesi.compiler.tracing.builtin_calls import Replaced, own_code
 from agnesi.compiler.tracing.bytecode import (
     appends_only,
     appends_to,
+    assigned_in,
     attributes_of,
     codes,
     globals_of,
+    imports_of,
 )
-from agnesi.compiler.tracing.contents import Answer, Appended, Contents, Elements, Kept
+from agnesi.compiler.tracing.contents import (
+    Answer,
+    Appended,
+    Contents,
+    Context,
+    Elements,
+    Kept,
+    Raw,
+)
 from agnesi.compiler.tracing.places import (
     MISSING,
     Attribute,
@@ -45,6 +56,19 @@ from agnesi.compiler.tracing.places import (
     attributes,
     same,
 )
+from agnesi.compiler.tracing.things import (
+    HOLDERS,
+    RAW,
+    SCALARS,
+    described,
+    generators,
+    inside,
+    is_library,
+    is_users,
+    of_library,
+    taking_elements,
+    tells,
+)
 from agnesi.core.support.config import ENVIRONMENT_NAMES, environment, switched
 from agnesi.core.support.tree import flatten
 from agnesi.core.support.undo import Block
@@ -52,20 +76,11 @@ from agnesi.core.tensor import Tensor
 
 #: Letters of the name of a thing.
 _MAX_NAME_LETTERS = 200
-_SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), np.generic, np.dtype,
-            Tensor, np.ndarray)
 #: Exact types of values that are nothing but themselves: there is nothing to look into.
 _ATOMS = frozenset((int, float, complex, str, bytes, bool, type(None), np.dtype, Tensor))
 #: Bytes of arrays whose elements are compared.
 _MAX_COMPARED_BYTES = 1 << 12
 _MEMBER = type(vars(Tensor)["array"])
-#: Packages whose objects hold nothing that users change between calls.
-_LIBRARIES = frozenset(sys.stdlib_module_names) - {"argparse", "collections", "__main__"} | {
-    "agnesi", "llvmlite", "numpy", "scipy"}
-_OWN_OBJECTS = ("agnesi.nn", "agnesi.optim")
-_FOLDERS = tuple(os.path.join(folder, "") for folder in (
-    os.path.dirname(os.path.dirname(os.path.dirname(__file__))), os.path.dirname(np.__file__),
-    sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
 
 
 class OnlyEagerError(BaseException):
@@ -77,6 +92,10 @@ class OnlyEagerError(BaseException):
     def __init__(self, why: str, instead: str = "Give what it takes as an argument") -> None:
         super().__init__(why)
         self.instead = instead
+
+
+class OnceEagerError(BaseException):
+    """This call has to run eagerly, for it fills what later calls find: a trace of those fits."""
 
 
 class taking(Block):  # noqa: N801 - used as a function
@@ -123,6 +142,11 @@ class Reads:
         #: Classes that code reads itself, and names of attributes in code.
         self._classes: dict[type, str] = {}
         self._names: set[str] = set()
+        #: Attributes of functions and modules, with what they are of; names that code assigns.
+        self._open: dict[int, tuple[dict[str, Any], str]] = {}
+        self._assigned: set[str] = set()
+        #: Functions that keep their results, and what they tell of that at first.
+        self._caches: dict[int, tuple[Any, Any]] = {}
         #: What is still to be looked into; None while nothing is.
         self._waiting: list[tuple[Any, str]] | None = None
 
@@ -146,14 +170,17 @@ class Reads:
 
     def _look(self, value: Any, path: str) -> None:
         """Look into a thing itself, if that is new."""
-        if isinstance(value, _SCALARS) or id(value) in self._met:
+        atom = isinstance(value, SCALARS)
+        if atom or id(value) in self._met:
             self._look_into(value, path)
-            return
+            if not atom or not tells(type(value)) or id(value) in self._met:
+                return
         if isinstance(value, Iterator) and not tells(type(value)):
-            raise OnlyEagerError(f"it takes elements from {path}, {_one(value)}, which a trace "
-                                 "would use up")
-        if isinstance(value, _generators()):
-            raise OnlyEagerError(f"it draws from {path}, {_one(value)} that is not of ag.random")
+            raise OnlyEagerError(f"it takes elements from {path}, {described(value)}, which a "
+                                 "trace would use up")
+        if isinstance(value, generators()):
+            raise OnlyEagerError(f"it draws from {path}, {described(value)} that is not of "
+                                 "ag.random")
         self._met[id(value)] = value
         self._paths[id(value)] = path
         if isinstance(value, FunctionType):
@@ -168,15 +195,37 @@ class Reads:
             self.meet(vars(value).get("function"), path)
         elif isinstance(value, weakref.ref):
             self.meet(value(), path)
-        elif isinstance(value, memoryview) or type(value).__module__ == "array":
-            self.meet(np.asarray(value), path)
+        elif isinstance(value, RAW) or type(value).__module__ == "array":
+            self._add((id(value), "contents"), lambda: Raw(path, value))
+        elif isinstance(value, ContextVar):
+            self.meet(self._add((id(value), "value"), lambda: Context(path, value)).value, path)
         elif type(value).__module__ == "logging" and hasattr(value, "getEffectiveLevel"):
             self._add((id(value), "level"), lambda: Answer(path, lambda: _level(value), tuple))
         elif isinstance(value, type):
             self._class(value, path)
-        elif not isinstance(value, ModuleType):
+        elif isinstance(value, ModuleType):
+            if not of_library(value):
+                self._owned(vars(value), path)
+        else:
+            if isinstance(value, functools._lru_cache_wrapper):
+                self._caches[id(value)] = value, value.cache_info()
             self._container(value, path)
             self._object(value, path)
+
+    def _owned(self, owned: dict[str, Any], path: str) -> None:
+        """The attributes of a function or module: those that code names."""
+        self._open[id(owned)] = owned, path
+        for name in list(self._names):
+            self._of_owned(owned, path, name)
+
+    def _of_owned(self, owned: dict[str, Any], path: str, name: str) -> None:
+        value = owned.get(name, MISSING)
+        if value is MISSING and name not in self._assigned:
+            return
+        path = f"{path}.{name}"
+        self._add((id(owned), name), lambda: Name(path, owned, name, value))
+        if value is not MISSING:
+            self.meet(value, path)
 
     def _add(self, key: Any, place: Callable[[], Place]) -> Place:
         found = self.places.get(key)
@@ -188,12 +237,12 @@ class Reads:
 
     def _container(self, value: Any, path: str) -> None:
         """All that a container holds."""
-        take = _taking(value)
+        take = taking_elements(value)
         if take is None:
             return
         if not isinstance(value, (tuple, frozenset)):
             self._add((id(value), "contents"), lambda: Contents(path, value, take))
-        for i, (key, inner) in enumerate(_inside(value)):
+        for i, (key, inner) in enumerate(inside(value)):
             self.meet(inner, f"{path}[{i if key is None else key!r}]")
 
     def _grow(self, value: Any, path: str, asked: Callable[[], bool]) -> bool:
@@ -252,6 +301,8 @@ class Reads:
                 self.meet(inner, f"{part.__name__}.{name}")
             for name in list(self._names):
                 self._of_class(kind, name)
+            for name, method in list(vars(type(kind)).items() if is_users(type(kind)) else ()):
+                self.meet(getattr(method, "fget", method), f"{type(kind).__name__}.{name}")
 
     def _of_class(self, kind: type, name: str) -> None:
         """An attribute that code may read of a class."""
@@ -262,10 +313,15 @@ class Reads:
                 self.meet(vars(part)[name], f"{self._classes[kind]}.{name}")
                 break
 
-    def _learn(self, names: Iterable[str]) -> None:
-        """Code names these attributes, which may be those of classes."""
-        new = set(names) - self._names
+    def _learn(self, code: CodeType) -> None:
+        """Code names attributes, which may be those of classes, functions and modules."""
+        assigned = assigned_in(code) - self._assigned
+        self._assigned |= assigned
+        new = (set(attributes_of(code)) - self._names) | assigned
         self._names |= new
+        for owned, path in list(self._open.values()):
+            for name in new:
+                self._of_owned(owned, path, name)
         for kind in list(self._classes):
             for name in new:
                 self._of_class(kind, name)
@@ -273,14 +329,16 @@ class Reads:
     # -- what functions name ----------------------------------------------------------------
     def _function(self, function: FunctionType, path: str) -> None:
         code = own_code(function)
-        library = _is_library(code.co_filename)
+        library = is_library(code.co_filename)
         if not library:
-            self._learn(attributes_of(code))
+            self._learn(code)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             # What libraries keep for themselves may change; what users gave them counts.
             place = Cell(name, cell) if library else self._add(
                 ("cell", id(cell)), lambda n=name, c=cell: Cell(n, c))  # type: ignore
             self._environment(place.value, code)
+            if library and type(place.value).__module__ in HOLDERS:
+                continue
             asked = functools.partial(appends_only, code, name)
             if library or not self._grow(place.value, name, asked):
                 self.meet(place.value, name)
@@ -288,6 +346,7 @@ class Reads:
         if library:
             return
         self._add(("function", id(function)), lambda: Function(path, function))
+        self._owned(vars(function), path)
         self.replaced.replace(function)
         for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self.meet(value, f"a default of {path}")
@@ -295,13 +354,14 @@ class Reads:
         for inner in codes(code):
             for name in globals_of(inner):
                 self._name(function.__globals__, name, inner)
+            self._imported(function.__globals__, inner)
         if "globals" in code.co_names:
             for name in attributes_of(code) & function.__globals__.keys():
                 self._name(function.__globals__, name, code)
 
     def _name(self, names: dict[str, Any], name: str, code: CodeType) -> None:
         value = names.get(name, MISSING)
-        if isinstance(value, ModuleType) and _is_library(getattr(value, "__file__", None) or ""):
+        if isinstance(value, ModuleType) and is_library(getattr(value, "__file__", None) or ""):
             self._environment(value, code)
             return
         self._add((id(names), name), lambda: Name(name, names, name, value))
@@ -315,15 +375,32 @@ class Reads:
         if module is os and not ENVIRONMENT_NAMES.isdisjoint(code.co_names):
             self.meet(environment(), "the environment")
 
-    def _module(self, module: ModuleType, path: str, code: CodeType) -> None:
-        """Read the attributes of a module that code may use."""
-        for name in code.co_names:
-            value = vars(module).get(name, MISSING)
-            if value is MISSING or isinstance(value, ModuleType):
+    def _imported(self, names: dict[str, Any], code: CodeType) -> None:
+        """What code reads of modules that it imports when it runs."""
+        for name in imports_of(code):
+            try:
+                found = sys.modules.get(resolve_name(name, names.get("__package__") or ""))
+            except ImportError:
                 continue
-            self._add((id(vars(module)), name),
-                      lambda n=name, v=value: Name(f"{path}.{n}", vars(module), n, v))  # type: ignore
-            self.meet(value, f"{path}.{name}")
+            if found is not None and not of_library(found):
+                self._module(found, found.__name__, code)
+
+    def _module(self, module: ModuleType, path: str, code: CodeType) -> None:
+        """Read the attributes of a module that code may use, and those of modules in it."""
+        held = vars(module)
+        for name in {*code.co_names, *assigned_in(code)}:
+            value = held.get(name, MISSING)
+            if value is MISSING and name not in assigned_in(code):
+                continue
+            key = id(held), name
+            if isinstance(value, ModuleType):
+                if key in self._told or of_library(value):
+                    continue
+                self._told.add(key)
+                self._module(value, f"{path}.{name}", code)
+            self._add(key, lambda n=name, v=value: Name(f"{path}.{n}", held, n, v))  # type: ignore
+            if value is not MISSING:
+                self.meet(value, f"{path}.{name}")
 
     # -- what objects tell ------------------------------------------------------------------
     def attribute(self, owner: Any, name: str, plainly: Callable[[Any, str], Any]) -> Any:
@@ -382,6 +459,7 @@ class Reads:
     def settle(self) -> None:
         """Forget what was read of objects that the function made itself; note results that
         functions keep.  What was assigned and is what it was before counts as read."""
+        self._refill()
         for key, place in self.given.items():
             if place.holds():
                 self._add(key, lambda p=place: p)  # type: ignore
@@ -392,6 +470,15 @@ class Reads:
             unknown = owner is not None and id(owner) not in self._paths
             if unknown and (holds_symbol(place.value) or not place.holds()):
                 del self.places[key]
+
+    def _refill(self) -> None:
+        """Empty caches that were empty and have kept what exists in the trace only."""
+        missed = [(f, then) for f, then in self._caches.values()
+                  if f.cache_info().misses > then.misses]
+        if missed and not any(then.currsize for _, then in missed):
+            for function, _ in missed:
+                function.cache_clear()
+            raise OnceEagerError
 
     def knows(self, value: Any) -> bool:
         """Return whether an object was there before the trace."""
@@ -435,19 +522,6 @@ def _level(logger: Any) -> tuple[Any, ...]:
     return logger.getEffectiveLevel(), logger.disabled, logger.manager.disable
 
 
-def _generators() -> tuple[type, ...]:
-    """Classes of other libraries' generators of random numbers, as far as they are loaded."""
-    found = [(sys.modules.get("numpy.random"), ("Generator", "RandomState")),
-             (sys.modules.get("random"), ("Random",))]
-    return tuple(getattr(m, name) for m, names in found if m is not None for name in names)
-
-
-def _one(value: Any) -> str:
-    """The class of a value, with its article."""
-    name = type(value).__name__
-    return f"an {name}" if name[0] in "aeiou" else f"a {name}"
-
-
 def holds_symbol(value: Any) -> bool:
     """Return whether a value, or an entry of a container, exists in the trace only."""
     return any(isinstance(v, Tensor) and v.array is None for v in flatten(value)[0])
@@ -458,37 +532,3 @@ def _held(owner: Any, member: Any) -> Any:
         return member.__get__(owner)
     except AttributeError:
         return MISSING
-
-
-def _taking(value: Any) -> Callable[[Any], Any] | None:
-    """Return how to take the elements of a container; None for what is none."""
-    if isinstance(value, dict):
-        return OrderedDict.items if isinstance(value, OrderedDict) else dict.items
-    if isinstance(value, (list, tuple, set, frozenset, deque, bytearray)):
-        return iter
-    if isinstance(value, SimpleNamespace):
-        return lambda namespace: vars(namespace).items()
-    return None
-
-
-def _inside(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Keys, if they say more than numbers, and elements."""
-    if isinstance(value, SimpleNamespace):
-        value = vars(value)
-    if isinstance(value, dict):
-        yield from list(value.items())
-    elif not isinstance(value, bytearray):
-        yield from ((None, v) for v in list(value))
-
-
-def tells(kind: type) -> bool:
-    """Return whether a class is the user's, or one of ours whose objects users build."""
-    module = kind.__module__ if isinstance(kind.__module__, str) else ""
-    return not issubclass(kind, (BaseException, type, Tensor)) and (
-        module.startswith(_OWN_OBJECTS) or module.partition(".")[0] not in _LIBRARIES)
-
-
-@functools.cache
-def _is_library(file: str) -> bool:
-    """Return whether a file is not the user's."""
-    return file.startswith(_FOLDERS)

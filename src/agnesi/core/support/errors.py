@@ -114,6 +114,14 @@ def ours(file: str) -> bool:
     return found
 
 
+def raised_by_us(error: BaseException) -> bool:
+    """Return whether an error comes from this package, and not from code that it called."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is None or ours(trace.tb_frame.f_code.co_filename)
+
+
 def user_where(depth: int = 2) -> Where:
     """Code object and instruction of the innermost caller outside of this package, and whom."""
     frame: Any = sys._getframe(depth)

@@ -17,6 +17,7 @@ from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor
+from agnesi.core.views import taken
 from agnesi.ops.base.convert import as_tensor, common
 from agnesi.ops.base.creation import made
 from agnesi.ops.base.elements import Index, Window
@@ -44,7 +45,9 @@ def getitem(x: Tensor, key: Any, /) -> Tensor:
     Returns
     -------
     Tensor
-        A view for a basic key (integers, slices, None, Ellipsis); new memory otherwise.
+        A view for a basic key (integers, slices, None, Ellipsis); new memory otherwise.  A single
+        element is a number, as in NumPy: writing to ``x`` later does not change it, ``y = x[0];
+        y += 1`` makes another one; methods such as ``x[0].add_(1)`` write into ``x``.
 
     Examples
     --------
@@ -54,6 +57,17 @@ def getitem(x: Tensor, key: Any, /) -> Tensor:
     tensor([[2, 0],
             [5, 3]])
     """
+    y = _selected(x, key)
+    return taken(y) if not y.shape and x.shape and _names_element(key) else y
+
+
+def _names_element(key: Any) -> bool:
+    """Return whether a key of an element has nothing else than a number for each axis."""
+    return not any(e is Ellipsis or e is None for e in (key if type(key) is tuple else (key,)))
+
+
+def _selected(x: Tensor, key: Any) -> Tensor:
+    """What a key selects, as a view where that can be."""
     simple = plain(key, x.ndim)
     if simple is not None:
         return apply(Slice(simple), x)

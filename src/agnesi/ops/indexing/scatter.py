@@ -17,6 +17,7 @@ from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
+from agnesi.core.views import element_place, place_of
 from agnesi.ops.base import expand
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import filled, made
@@ -154,7 +155,7 @@ def _directly(x: Tensor, key: Any, value: Any) -> bool:
     data, recording = x.array, MODE.get().recording
     if data is None or MODE.get().trace is not None or (recording and x.requires_grad):
         return False
-    if MODE.get().watch is not None:
+    if MODE.get().watch is not None or element_place(x) is not None:
         return False
     if type(value) is Tensor:
         if value.array is None or value.array.dtype != data.dtype:
@@ -319,8 +320,9 @@ class Place:
         self.steps: list[tuple[Any, tuple[Tensor, ...], Tensor]] = []
         while not self.steps or getattr(self._op(part), "partial", False):
             node: Any = part.node
-            if part._view is not None:
-                self.steps.append((part._view.op, (), part._view.base))
+            place = place_of(part)
+            if place is not None:
+                self.steps.append((place.op, (), place.base))
             elif isinstance(self._op(part), Index):
                 self.steps.append(
                     (node.op, tuple(map(symbol, node.inputs[1:])), symbol(node.inputs[0])))
@@ -336,8 +338,9 @@ class Place:
     @staticmethod
     def _op(part: Tensor) -> Any:
         """The operation that took a tensor from another one."""
-        if part._view is not None:
-            return part._view.op
+        place = place_of(part)
+        if place is not None:
+            return place.op
         return part.node.op if part.array is None and part.node is not None else None
 
     def replaced(self, new: Tensor) -> Tensor:

@@ -1,0 +1,90 @@
+"""Which things a trace meets: the user's and libraries', containers, generators of numbers."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import sys
+import sysconfig
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.tracing.contents import NAMESPACES
+from agnesi.core.tensor import Tensor
+
+SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), np.generic, np.dtype,
+            Tensor, np.ndarray)
+#: Types of things that are nothing but memory.
+RAW = (memoryview, ctypes.Array, ctypes._SimpleCData, ctypes.Structure)
+#: Modules whose objects users fill, and libraries for themselves.
+HOLDERS = ("configparser", "queue", "weakref")
+#: Packages whose objects hold nothing that users change between calls.
+_LIBRARIES = frozenset(sys.stdlib_module_names) - {
+    "argparse", "collections", "__main__", *HOLDERS} | {
+    "agnesi", "llvmlite", "numpy", "scipy"}
+_OWN_OBJECTS = ("agnesi.nn", "agnesi.optim")
+_FOLDERS = tuple(os.path.join(folder, "") for folder in (
+    os.path.dirname(os.path.dirname(os.path.dirname(__file__))), os.path.dirname(np.__file__),
+    sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
+
+
+def generators() -> tuple[type, ...]:
+    """Classes of other libraries' generators of random numbers, as far as they are loaded."""
+    found = [(sys.modules.get("numpy.random"), ("Generator", "RandomState")),
+             (sys.modules.get("random"), ("Random",))]
+    return tuple(getattr(m, name) for m, names in found if m is not None for name in names)
+
+
+def described(value: Any) -> str:
+    """The class of a value, with its article."""
+    name = type(value).__name__
+    return f"an {name}" if name[0] in "aeiou" else f"a {name}"
+
+
+def taking_elements(value: Any) -> Callable[[Any], Any] | None:
+    """How to take the elements of a container; None for what is none."""
+    if isinstance(value, dict):
+        return OrderedDict.items if isinstance(value, OrderedDict) else dict.items
+    if isinstance(value, (list, tuple, set, frozenset, deque, bytearray)):
+        return iter
+    if isinstance(value, NAMESPACES):
+        return lambda namespace: vars(namespace).items()
+    return None
+
+
+def inside(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Keys, if they say more than numbers, and elements."""
+    if isinstance(value, NAMESPACES):
+        value = vars(value)
+    if isinstance(value, dict):
+        yield from list(value.items())
+    elif not isinstance(value, bytearray):
+        yield from ((None, v) for v in list(value))
+
+
+def tells(kind: type) -> bool:
+    """Return whether a class is the user's, or one of ours whose objects users build."""
+    return not issubclass(kind, (BaseException, type, Tensor)) and is_users(kind)
+
+
+def is_users(kind: type) -> bool:
+    """Return whether a class, perhaps one of exceptions or of classes, is the user's."""
+    module = kind.__module__ if isinstance(kind.__module__, str) else ""
+    return module.startswith(_OWN_OBJECTS) or module.partition(".")[0] not in _LIBRARIES
+
+
+def of_library(module: ModuleType) -> bool:
+    """Return whether a module is Python's or a library's."""
+    return module.__name__.partition(".")[0] in _LIBRARIES or is_library(
+        getattr(module, "__file__", None) or "")
+
+
+@functools.cache
+def is_library(file: str) -> bool:
+    """Return whether a file is not the user's."""
+    return file.startswith(_FOLDERS)

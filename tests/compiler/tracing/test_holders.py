@@ -1,0 +1,294 @@
+"""What jitted code reads and changes in things other than modules, lists and dicts: as eagerly."""
+
+from __future__ import annotations
+
+import array
+import collections
+import contextvars
+import ctypes
+import functools
+import queue
+import random
+import sys
+import threading
+import types
+import warnings
+import weakref
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+#: A program is run eagerly and compiled: ``J`` compiles or not, what it yields is compared.
+PROGRAMS = {}
+
+
+def program(function):
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+@program
+def attributes_of_a_function(J):
+    def helper(x):
+        if not hasattr(helper, "cache"):
+            helper.cache, helper.calls = {}, 0
+        helper.calls += 1
+        helper.cache.setdefault("k", 10.0)
+        return x * helper.cache["k"] + helper.calls
+
+    f = J(lambda x: helper(x) + helper(x))
+    yield from (f(ag.ones(1)) for _ in range(3))
+    helper.cache["k"], helper.calls = 3.0, 20
+    yield f(ag.ones(1)), helper.calls, helper.cache
+    del helper.cache
+    yield f(ag.ones(1)), helper.calls, helper.cache
+
+
+@program
+def counting_decorator(J):
+    def counted(f):
+        @functools.wraps(f)
+        def wrapper(x):
+            wrapper.calls += 1
+            return f(x)
+
+        wrapper.calls = 0
+        return wrapper
+
+    @counted
+    def double(x):
+        return x * 2
+
+    f = J(double)
+    for _ in range(3):
+        yield f(ag.ones(1)), double.calls
+
+
+@program
+def modules(J):
+    m, inner = types.ModuleType("its_settings"), types.ModuleType("its_settings.inner")
+    m.K, m.parts, m.inner, inner.RATE = 2.0, [1.0], inner, 0.5
+    sys.modules.update({m.__name__: m, inner.__name__: inner})
+
+    def imports(x):
+        import its_settings.inner as i
+        from its_settings import K
+
+        return x * K + i.RATE
+
+    fs = [J(lambda x: x * m.K + m.parts[0]), J(lambda x: x * getattr(m, "extra", 1.0)),
+          J(lambda x: x * m.inner.RATE), J(imports)]
+    for change in (int, lambda: setattr(m, "K", 5.0), lambda: m.parts.append(m.parts.pop() + 2),
+                   lambda: setattr(m, "extra", 3.0), lambda: setattr(inner, "RATE", 9.0)):
+        change()
+        yield [f(ag.ones(1)) for f in fs]
+
+
+@program
+def variables_of_contexts_and_threads(J):
+    variable, local = contextvars.ContextVar("k", default=1.0), threading.local()
+    local.k = 2.0
+
+    def f(x):
+        local.k += 1
+        variable.set(variable.get() + 2)
+        return x * variable.get() + local.k
+
+    f = J(f)
+    for _ in range(3):
+        yield f(ag.ones(1)), local.k, variable.get()
+    local.k = 20.0
+    variable.set(7.0)
+    yield f(ag.ones(1))
+
+
+@program
+def other_bases(J):
+    class A:
+        def go(self, x):
+            return x + 1
+
+    class B(A):
+        def go(self, x):
+            return super().go(x) * 2
+
+    class C(A):
+        def go(self, x):
+            return super().go(x) * 3
+
+    class D(B, C):
+        pass
+
+    d = D()
+    f = J(d.go)
+    yield f(ag.ones(1))
+    D.__bases__ = C, B
+    yield f(ag.ones(1))
+
+
+@program
+def metaclasses(J):
+    class Meta(type):
+        known = None
+
+        def __getattr__(cls, name):
+            return Meta.known[name]
+
+        @property
+        def rate(cls):
+            return cls._rate * 2
+
+    class M(metaclass=Meta):
+        _rate = 1.0
+
+    Meta.known = {"alpha": 2.0}
+    f = J(lambda x: x * M.alpha + M.rate)
+    yield f(ag.ones(1))
+    Meta.known["alpha"] = 5.0
+    yield f(ag.ones(1))
+    M._rate = 4.0
+    yield f(ag.ones(1))
+
+
+@program
+def results_that_are_kept(J):
+    made = []
+
+    @functools.lru_cache
+    def weights(n):
+        made.append(n)
+        return ag.arange(n) * 1.0
+
+    f = J(lambda x: (x * weights(x.shape[0])).sum() + len(made))
+    for n in (3, 3, 3):
+        yield f(ag.ones(n)), made, weights(3)
+
+
+@program
+def sizes_as_keys(J):
+    class Basis:
+        def __init__(self):
+            self.known, self.last = {}, None
+
+        def __call__(self, x):
+            n = x.shape[0]
+            self.known[n, "of"] = self.last = n
+            return x / n
+
+    basis = Basis()
+    f = J(lambda x: basis(x))
+    for n in (2, 3, 4, 2):
+        yield f(ag.ones(n)), sorted(basis.known), type(basis.last), basis.last
+
+
+@program
+def foreign_holders(J):
+    number, numbers = ctypes.c_double(2.0), array.array("d", [1.0, 2.0])
+    cells, key = (ctypes.c_int * 2)(3, 4), types.new_class("Key")()
+    weak = weakref.WeakKeyDictionary({key: 6.0})
+    waiting = queue.Queue()
+    for i in range(5):
+        waiting.put(i)
+
+    def f(x):
+        numbers[1] += 1
+        return x * number.value + numbers[1] + cells[1] + weak[key] + waiting.get()
+
+    f = J(f)
+    for change in (int, lambda: setattr(number, "value", 9.0), lambda: cells.__setitem__(1, 8),
+                   lambda: numbers.append(5.0), lambda: weak.update({key: 1.0})):
+        change()
+        yield f(ag.ones(1)), list(numbers), waiting.qsize()
+
+
+@program
+def attributes_of_numbers_and_arrays(J):
+    class Length(float):
+        unit = "m"
+
+    class Data(np.ndarray):
+        info = 1
+
+    v, a = Length(2.0), np.ones(1).view(Data)
+    f = J(lambda x: (x * v if v.unit == "m" else x) + a * a.info)
+    yield f(ag.ones(1))
+    v.unit = "km"
+    yield f(ag.ones(1))
+    a.info = 5
+    yield f(ag.ones(1))
+
+
+@program
+def draws(J):
+    random.seed(1)
+    np.random.seed(1)
+    f = J(lambda x: x * random.random() + random.choice([1, 2, 3]))
+    g = J(lambda x: x * np.random.rand())
+    for _ in range(3):
+        yield f(ag.ones(1)), g(ag.ones(1))
+    yield random.random(), np.random.rand()
+
+
+@program
+def new_things(J):
+    class Report:
+        def __init__(self, n):
+            self.n, self.items = n, []
+
+    f, g = J(lambda x: Report(3)), J(lambda x: collections.deque([1]))
+    for _ in range(2):
+        found = f(ag.ones(1))
+        found.items.append(len(found.items))
+        queue_ = g(ag.ones(1))
+        queue_.append(2)
+        yield found.items, list(queue_)
+    known = Report(1)
+    h = J(lambda x: (known, x * 2))
+    yield h(ag.ones(1))[0] is known, h(ag.ones(1))[1]
+
+
+@program
+def errors_in_the_middle(J):
+    total, seen, counts = ag.zeros(2), [], {"n": 0}
+
+    def f(x, fails):
+        total[0] += x.sum()
+        counts["n"] += 1
+        seen.append(counts["n"])
+        if fails:
+            raise KeyError("stop")
+        total[1] += 1
+        return total * 1
+
+    f = J(f)
+    for fails in (False, True, False, True):
+        try:
+            yield f(ag.ones(2), fails), total, seen, counts
+        except KeyError:
+            yield "stopped", total, seen, counts
+
+
+@program
+def files_and_identities(J):
+    x = ag.ones(1)
+    names = {id(x): 2.0}
+    f = J(lambda x: x * names.get(id(x), 1.0))
+    yield f(x), f(ag.ones(1))
+
+
+def _plain(value):
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    return value.tolist() if isinstance(value, (ag.Tensor, np.ndarray)) else value
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_as_eagerly(name):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*runs eagerly")
+        eager, compiled = (list(map(_plain, PROGRAMS[name](J))) for J in (lambda f: f, ag.jit))
+    assert compiled == eager
