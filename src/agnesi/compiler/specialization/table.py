@@ -74,8 +74,8 @@ class Versions:
         self.dynamic: dict[Tree, set[int]] = {}
         self._integers: dict[tuple[Tree, int], set[int]] = {}
         self.deferral = Deferral()
-        #: The last error of the user's function in a trace, which was undone.
-        self.failure: BaseException | None = None
+        #: Which error the user's function raised in a trace, which was undone.
+        self.failure = 0
         self._changed: dict[Any, int] = {}
         self._steering: set[Any] = set()
         #: Floats among the arguments that Python looks at, by their places in a nest.
@@ -110,6 +110,7 @@ class Versions:
         chosen: dict[int, Computed] = {}
         before: Any = None
         looked_at = self._looked_at
+        self.failure = 0
         while True:
             with TRACING.lock:
                 taken: Sequence[Any] = self._taken(leaves, tree)
@@ -249,8 +250,8 @@ class Versions:
     def failed(self, error: Exception) -> bool:
         """Return whether the user's function raised an error: it does so when it runs eagerly, too,
         after all that it changes."""
-        found, self.failure = self.failure, None
-        return found is error
+        found, self.failure = self.failure, 0
+        return found == id(error)
 
     def disagree(self) -> None:
         """Note a call whose values the interpreter and compiled code did not agree about."""

@@ -84,8 +84,8 @@ def note_failure(error: BaseException, versions: Any, symbols: Sequence[Any]) ->
     """Note why a trace ended: which arguments Python looked at, or an error of the user's code."""
     if isinstance(error, LookedAtError):
         error.locate(symbols)
-    elif not raised_by_us(error):
-        versions.failure = error
+    elif isinstance(error, Exception) and not raised_by_us(error):
+        versions.failure = id(error)  # not itself, which would keep all frames
 
 
 class Number(Tensor):
