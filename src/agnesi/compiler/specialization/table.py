@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any
-
-import numpy as np
 
 from agnesi.compiler.specialization.dynamic_sizes import (
     Family,
@@ -18,17 +16,22 @@ from agnesi.compiler.specialization.dynamic_sizes import (
     sizes_of,
 )
 from agnesi.compiler.specialization.precomputed_sizes import Computed, SizeWanted, behind
+from agnesi.compiler.specialization.signatures import (
+    but_sizes,
+    describe_kind,
+    kind_with,
+    kinds_of,
+)
 from agnesi.compiler.specialization.specialization import Version
 from agnesi.compiler.tracing.decisions import INSTEAD, MAX_BRANCHES, Decision, Deferral
-from agnesi.compiler.tracing.leaves import Constant, Handed, is_small, requires_grad
+from agnesi.compiler.tracing.leaves import Constant, is_small
 from agnesi.compiler.tracing.numbers import LookedAtError
 from agnesi.compiler.tracing.places import Attribute, Cell, Name, Place, Slot
 from agnesi.compiler.tracing.reads import OnlyEagerError
-from agnesi.compiler.tracing.things import tells
 from agnesi.compiler.tracing.trace import TRACING
 from agnesi.core.support.config import STATE, config
 from agnesi.core.support.errors import warn
-from agnesi.core.support.tree import Tree, exact
+from agnesi.core.support.tree import Tree
 from agnesi.core.tensor import Tensor
 
 #: Versions for one signature: they differ in the state that they were traced for, such as the
@@ -173,7 +176,7 @@ class Versions:
     def _known(self, key: Any, taken: Sequence[Any]) -> list[Computed]:
         """Return the function that computes the next size from arguments, or None."""
         found = self._computed.get(key)
-        open_ = () if found is not None else self._counting.get(_but_sizes(key), ())
+        open_ = () if found is not None else self._counting.get(but_sizes(key), ())
         if not open_:
             return found or []
         sizes = sizes_of(shapes_of(taken))
@@ -208,7 +211,7 @@ class Versions:
         for later in [p for p in chosen if p > place]:
             del chosen[later]
         before = taken[: len(taken) - behind(known[place:])]
-        self._families.setdefault(_but_sizes(key), Family()).learn(shapes_of(taken))
+        self._families.setdefault(but_sizes(key), Family()).learn(shapes_of(taken))
         chosen[place] = self._computing(self._key(before, key[0], known[:place]), wanted)
 
     def _computing(self, key: Any, wanted: SizeWanted) -> Computed:
@@ -222,8 +225,8 @@ class Versions:
         made = wanted.made or wanted.make()
         others.append(made)
         if made.pattern is not None:
-            self._counting.setdefault(_but_sizes(key), []).append(made)
-        kinds = self._sizes.setdefault(_but_sizes(key), [])
+            self._counting.setdefault(but_sizes(key), []).append(made)
+        kinds = self._sizes.setdefault(but_sizes(key), [])
         made.number = next((i for i, c in enumerate(kinds) if c.computes(
             wanted.inputs, wanted.outputs, False)), len(kinds))
         if made.number == len(kinds):
@@ -271,7 +274,7 @@ class Versions:
         found = self._served.get(key)
         if found is not None and found not in left and found.valid():
             return self._serve(key, found)
-        family = self._families.get(_but_sizes(key), Family())
+        family = self._families.get(but_sizes(key), Family())
         shapes, known = shapes_of(leaves), self._made.get(key, [])
         for holds in (Version.valid, Version.adopts):
             def serves(v: Version, holds: Any = holds) -> bool:
@@ -300,8 +303,8 @@ class Versions:
         self._served.pop(key, None)
         self._turns.pop(key, None)
         self.ready = [v for v in self.ready if v not in gone]
-        rest = _but_sizes(key)
-        if all(_but_sizes(k) != rest for k in self._made):
+        rest = but_sizes(key)
+        if all(but_sizes(k) != rest for k in self._made):
             self._families.pop(rest, None)
         self.owner.release([v.compiled for v in gone])
         self._let_go += 1
@@ -324,7 +327,7 @@ class Versions:
         if not counts or max(counts) < 2:
             return "the structure of the arguments keeps changing"
         i = counts.index(max(counts))
-        before, now = (_describe_kind(row[i]) for row in rows[-2:])
+        before, now = (describe_kind(row[i]) for row in rows[-2:])
         return f"argument {i} keeps changing, it was {before}, now {now}"
 
     # -- new ones ---------------------------------------------------------------------------
@@ -332,7 +335,7 @@ class Versions:
               left: Sequence[Version] = ()) -> Version:
         """A new version for a key."""
         tree, kinds, *_ = key
-        shapes, family = shapes_of(leaves), self._families.setdefault(_but_sizes(key), Family())
+        shapes, family = shapes_of(leaves), self._families.setdefault(but_sizes(key), Family())
         known = self._made.get(key, [])
         cause = self._cause(key, known) if not left else _other_way(left[-1])
 
@@ -351,7 +354,7 @@ class Versions:
         if grown is not None:
             pattern, made = grown
             self._served.clear()
-            kinds = tuple(map(_kind_with, kinds, in_shapes(pattern, shapes)))
+            kinds = tuple(map(kind_with, kinds, in_shapes(pattern, shapes)))
             cause += f"; {describe_pattern(pattern)}"
         else:
             made = make()
@@ -366,8 +369,8 @@ class Versions:
         self._seen = [*self._seen[1 - MAX_SPECIALIZATIONS :], key]
         cause += "".join(f"; it runs eagerly, for {why}" for why in made.eager_causes())
         self._note_obstacle(made)
-        self._note_ways(_but_sizes(key), made)
-        self.owner._note(made.compiled, ", ".join(map(_describe_kind, kinds)), cause, made.seconds,
+        self._note_ways(but_sizes(key), made)
+        self.owner._note(made.compiled, ", ".join(map(describe_kind, kinds)), cause, made.seconds,
                          made.decisions)
         return self._serve(key, made)
 
@@ -401,7 +404,7 @@ class Versions:
 
     def _key(self, leaves: Sequence[Any], tree: Tree, computed: Sequence[Computed] = ()) -> Any:
         """Return the key of a specialization: all but what it reads besides its arguments."""
-        kinds = tuple(_kinds(leaves, tree.leaves, self.dynamic.get(tree, ())))
+        kinds = tuple(kinds_of(leaves, tree.leaves, self.dynamic.get(tree, ())))
         return (tree, kinds, STATE.recording, config.default_float,
                 tuple([c.number for c in computed]))
 
@@ -507,7 +510,7 @@ class Versions:
         _, known_kinds, known_recording, known_default, _ = min(
             alike, key=lambda k: sum(a != b for a, b in zip(k[1], kinds, strict=True)))
         changed = [
-            f"argument {i} was {_describe_kind(a)}, now {_describe_kind(b)}"
+            f"argument {i} was {describe_kind(a)}, now {describe_kind(b)}"
             for i, (a, b) in enumerate(zip(known_kinds, kinds, strict=True)) if a != b
         ]
         if recording != known_recording:
@@ -527,57 +530,3 @@ def _can_vary(place: Place, now: Any) -> bool:
     if not isinstance(place, (Attribute, Slot, Name, Cell)) or type(now) is not type(place.value):
         return False
     return type(now) in (float, int) or (isinstance(now, Tensor) and now.array is not None)
-
-
-def _kinds(leaves: Sequence[Any], count: int, dynamic: Collection[int]) -> Iterator[Any]:
-    """The kinds of arguments, and of what is hidden behind them."""
-    for i, v in enumerate(leaves):
-        number = type(v) is int and (i >= count or i in dynamic) and is_small(v)
-        yield ("int",) if number else kind_of(v)
-
-
-def kind_of(value: Any) -> Any:
-    """Return what code depends on of an argument: dtype and shape of arrays, the value of anything
-    static.
-    """
-    if isinstance(value, (Tensor, np.ndarray, np.generic)):
-        return ("array", value.dtype, value.shape, requires_grad(value))
-    if type(value) is float:
-        return ("float",)
-    if type(value) is Handed:
-        return ("handed",)
-    if type(value) is Constant:
-        return ("static", exact(value.value))
-    try:
-        hash(value)
-    except TypeError:
-        return ("object", id(value))
-    if tells(type(value)):  # equal objects of the user's may hold different things
-        return ("object", id(value))
-    return ("static", exact(value))
-
-
-def _but_sizes(key: Any) -> Any:
-    """The same for all sizes."""
-    return key[0], tuple(map(_kind_but_sizes, key[1])), *key[2:]
-
-
-def _kind_but_sizes(kind: Any) -> Any:
-    """A kind without an array's sizes."""
-    return _kind_with(kind, (-1,) * len(kind[2]) if kind[0] == "array" else ())
-
-
-def _kind_with(kind: Any, shape: Any) -> Any:
-    """A kind with another shape."""
-    return (*kind[:2], shape, kind[3]) if kind[0] == "array" else kind
-
-
-def _describe_kind(kind: Any) -> str:
-    if kind[0] == "array":
-        return f"{kind[1]}{list(kind[2])}" + (" requiring grad" if kind[3] else "")
-    if kind[0] != "static":
-        return kind[0]
-    of, *parts = kind[1]
-    if of is complex:
-        return f"{complex(*(1.0 if p[1] == 'nan' else p[1][0] for p in parts))!r}"
-    return f"{parts[0]!r}"

@@ -1,0 +1,68 @@
+"""Signatures: what code depends on of the arguments of a call, as keys of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from agnesi.compiler.tracing.leaves import Constant, Handed, is_small, requires_grad
+from agnesi.compiler.tracing.things import tells
+from agnesi.core.support.tree import exact
+from agnesi.core.tensor import Tensor
+
+
+def kinds_of(leaves: Sequence[Any], count: int, dynamic: Collection[int]) -> Iterator[Any]:
+    """The kinds of arguments, and of what is hidden behind them."""
+    for i, v in enumerate(leaves):
+        number = type(v) is int and (i >= count or i in dynamic) and is_small(v)
+        yield ("int",) if number else kind_of(v)
+
+
+def kind_of(value: Any) -> Any:
+    """Return what code depends on of an argument: dtype and shape of arrays, the value of anything
+    static.
+    """
+    if isinstance(value, (Tensor, np.ndarray, np.generic)):
+        return ("array", value.dtype, value.shape, requires_grad(value))
+    if type(value) is float:
+        return ("float",)
+    if type(value) is Handed:
+        return ("handed",)
+    if type(value) is Constant:
+        return ("static", exact(value.value))
+    try:
+        hash(value)
+    except TypeError:
+        return ("object", id(value))
+    if tells(type(value)):  # equal objects of the user's may hold different things
+        return ("object", id(value))
+    return ("static", exact(value))
+
+
+def but_sizes(key: Any) -> Any:
+    """The same for all sizes."""
+    return key[0], tuple(map(_kind_but_sizes, key[1])), *key[2:]
+
+
+def _kind_but_sizes(kind: Any) -> Any:
+    """A kind without an array's sizes."""
+    return kind_with(kind, (-1,) * len(kind[2]) if kind[0] == "array" else ())
+
+
+def kind_with(kind: Any, shape: Any) -> Any:
+    """A kind with another shape."""
+    return (*kind[:2], shape, kind[3]) if kind[0] == "array" else kind
+
+
+def describe_kind(kind: Any) -> str:
+    """A kind in words, for the user."""
+    if kind[0] == "array":
+        return f"{kind[1]}{list(kind[2])}" + (" requiring grad" if kind[3] else "")
+    if kind[0] != "static":
+        return kind[0]
+    of, *parts = kind[1]
+    if of is complex:
+        return f"{complex(*(1.0 if p[1] == 'nan' else p[1][0] for p in parts))!r}"
+    return f"{parts[0]!r}"
