@@ -117,7 +117,8 @@ def backprop(
 
     ``seeds`` maps result nodes to their cotangents; gradients stop at the nodes in ``constants``.
     """
-    if all(g.array is not None for g in seeds.values() if type(g) is Tensor):
+    if not is_tracing() and all(
+            g.array is not None for g in seeds.values() if type(g) is Tensor):
         return _backprop(seeds, wrt, constants, sparse)
     with switched(line=STATE.line or user_where()):
         return _backprop(seeds, wrt, constants, sparse)

@@ -98,7 +98,7 @@ def _noted(op: Any, operands: tuple[Tensor, ...], nodes: tuple[Node, ...], shape
     t = symbol(Node(op, nodes, shape, dtype, False, flows, where))
     trace = mode.trace
     if trace is not None:
-        if op.lie is not None:
+        if trace.laid or [x for x in operands if x.array is not None]:
             note_memory_order(t, op, operands)
         if flows:
             trace.reads.kept[t.node] = *operands, t
