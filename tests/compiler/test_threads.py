@@ -75,6 +75,7 @@ def test_asking_for_threads_and_the_setting_agree():
         ag.set_num_threads(before)
 
 
+@pytest.mark.native_plans
 @pytest.mark.parametrize("name", ["elementwise", "double", "sums of rows", "softmax", "layer norm",
                                   "product", "transposed product", "step"])
 def test_the_kernels_are_parallel(name):

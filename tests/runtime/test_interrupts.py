@@ -74,6 +74,7 @@ def test_a_reduction_over_many_pairs(threads):
     stop(run, ag.ones(300_000), after=0.5)
 
 
+@pytest.mark.native_plans
 def test_many_kernels_one_after_the_other(threads):
     """None of which is long."""
 

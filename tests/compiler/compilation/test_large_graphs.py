@@ -181,6 +181,7 @@ def test_presets_agree(preset):
     np.testing.assert_allclose(compiled(x).numpy(), expected, rtol=1e-5)
 
 
+@pytest.mark.native_plans
 def test_fast_compile_makes_less_code():
     rng = np.random.default_rng(2)
     a, b = (ag.tensor(rng.standard_normal(s).astype("float32")) for s in ((60, 784), (784, 500)))

@@ -67,6 +67,7 @@ def test_one_that_was_not_called_yet():
     np.testing.assert_array_equal(through(f)([1.0, 1.0]), [0.0, 0.0])
 
 
+@pytest.mark.native_plans
 def test_another_processor_schedules_again():
     with ag.config(cache=False):
         f, _ = counting()

@@ -31,6 +31,7 @@ def both(name):
     return told(run, ag.tensor(np.array(points)))
 
 
+@pytest.mark.native_plans
 @pytest.mark.share(2)
 @pytest.mark.parametrize("name", sorted(EXCEPTIONS))
 def test_what_is_off_is_told(name):

@@ -95,6 +95,7 @@ def test_loops_sizes_and_states_are_as_on_the_native_target():
                 np.testing.assert_allclose(got.numpy(), want.numpy())
 
 
+@pytest.mark.native_plans
 def test_the_target_belongs_to_the_key():
     backends = [BACKENDS[name]() for name in ("native", "scalar")]
     assert len({b.key() for b in backends}) == 2

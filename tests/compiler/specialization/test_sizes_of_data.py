@@ -94,6 +94,7 @@ def test_bodies_select_from_outside(body: str) -> None:
                 np.testing.assert_allclose(a, b, rtol=1e-12, strict=True)
 
 
+@pytest.mark.native_plans
 def test_one_version_for_all_sizes() -> None:
     for program in (VECTORS["mask"], VECTORS["sort"], PLACES["nonzero"], VECTORS["unique"],
                     VECTORS["joined"]):
@@ -104,6 +105,7 @@ def test_one_version_for_all_sizes() -> None:
     assert ag.jit(lambda x: x[x > 0].sum())(ag.tensor(V)) == V[V > 0].sum()
 
 
+@pytest.mark.native_plans
 def test_operands_of_other_sizes_take_no_new_code(monkeypatch: pytest.MonkeyPatch) -> None:
     made, compile_ = [], Compiled.__post_init__
     monkeypatch.setattr(Compiled, "__post_init__", lambda self: (made.append(self), compile_(self)))

@@ -12,6 +12,7 @@ import pytest
 import agnesi as ag
 from agnesi.core.support.roots import roots
 
+pytestmark = pytest.mark.native_plans
 RNG = np.random.default_rng(3)
 #: Powers of two, other small factors, large prime factors, one number.
 SIZES = (1, 2, 5, 6, 31, 37, 60, 256, 509, 1000, 4096)
