@@ -42,7 +42,7 @@ class _Step:
 
 def _computed(function: Callable[..., Any], args: Sequence[Any], shape: Any = (),
               dtype: Any = None) -> Tensor:
-    """What a function gives of objects and tensors: a tensor of a dtype, or a handle."""
+    """Return a function's result for objects and tensors: a tensor of a dtype, or a handle."""
     step = _Step(function, [isinstance(a, ObjectVariable) for a in args], dtype is None)
     xs = [a._handle if isinstance(a, ObjectVariable) else a for a in args]
     kind = int64 if dtype is None else dtype

@@ -32,7 +32,7 @@ class ObjectVariable:
         self._handle = handle
 
     def _accept(self, value: Any, label: str) -> Any:
-        """What a call gives for it, or TypeError."""
+        """Return the value of a call; raise TypeError where it does not fit."""
         return value
 
 

@@ -288,7 +288,9 @@ def declared(function: Any) -> dict[str, tuple[Rule, ...]]:
 
 
 def _refusal(rules: tuple[Rule, ...] | None, value: Any) -> tuple[str, type[Exception]] | None:
-    """What a value must be instead, and the kind of the error; None where it is right."""
+    """Return the requirement that a value does not meet, and the kind of the error; None where it
+    is right.
+    """
     reasons = []
     for rule in rules or ():
         if rule.fits(value):

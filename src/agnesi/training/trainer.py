@@ -38,7 +38,7 @@ def _made(part: Any, method: str) -> bool:
 
 
 def _all_made(parts: Iterable[Any], method: str, such: str) -> str:
-    """What must be made, of parts of which one has no such method."""
+    """Return the requirement on parts of which one has no such method; empty where all have it."""
     wrong = next((part for part in parts if not _made(part, method)), None)
     return "" if wrong is None else f"objects such as {such} in the place of {typed(wrong)}"
 

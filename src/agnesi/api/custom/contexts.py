@@ -21,7 +21,8 @@ from agnesi.ops.control.loop import applied
 
 
 class FunctionCtx:
-    """What ``forward`` of a :class:`Function` keeps for ``backward``; any attribute may be set.
+    """The values that ``forward`` of a :class:`Function` keeps for ``backward``; any attribute may
+    be set.
 
     Attributes
     ----------
@@ -189,7 +190,7 @@ class _Call:
         self.kept = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf, Tensor)]
 
     def results(self) -> Any:
-        """What ``forward`` returned, with a record."""
+        """Return the results of ``forward``, with a record."""
         if not self.flowing:
             return self.found[0] if self.single else tuple(self.found)
         inputs = [a for a in self.args if isinstance(a, Tensor)]

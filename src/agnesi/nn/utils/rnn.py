@@ -24,7 +24,7 @@ from agnesi.ops.neural.sequences import unpad_sequence as unpad_sequence
 
 
 class _Steps(NamedTuple):
-    """What packed sequences consist of."""
+    """The parts of packed sequences."""
 
     data: Tensor
     batch_sizes: Tensor

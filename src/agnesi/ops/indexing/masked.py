@@ -66,7 +66,7 @@ class Part:
     weights: Tensor | None = None
 
     def beside_view(self, x: Tensor) -> Tensor:
-        """What has the mask's shape, in the view's axes."""
+        """Return a value of the mask's shape in the view's axes."""
         return reshape(x, ((1,) * self.before + self.mask.shape + (1,) * self.after))
 
     @property
