@@ -316,7 +316,8 @@ def test_gradients(call, error, text):
 
 MODULES = [
     (lambda: ag.nn.Linear(4, 8).load_state_dict(ag.nn.Linear(4, 7).state_dict()), ValueError,
-     "weight has shape (8, 4), the state has (7, 4)"),
+     "load_state_dict: weight has shape (8, 4), the state has (7, 4): give the state of a model of "
+     "the same sizes"),
     (lambda: ag.nn.Conv2d(3, 4, 3, groups=2), ValueError,
      "Conv2d: 3 and 4 channels must be multiples of groups=2"),
     (lambda: ag.nn.Dropout(1.5), ValueError, "Dropout: p must be in [0, 1], not 1.5"),

@@ -86,20 +86,20 @@ CASES = [
      "BatchNorm1d: momentum must be in [0, 1] or None, not 2"),
     (lambda: nn.Dropout(ag.ones(3)), TypeError, "Dropout: p must be a number, not float32[3]; make "
      "it first, and then call it: Dropout(...)(x)"),
-    (lambda: nn.Conv2d(1, 2, (3, 2.5)), ValueError, "Conv2d: kernel_size must be integers, and not "
-     "2.5 among them, not (3, 2.5)"),
+    (lambda: nn.Conv2d(1, 2, (3, 2.5)), ValueError, "Conv2d: kernel_size must be an integer in the "
+     "place of 2.5, not (3, 2.5)"),
     (lambda: nn.Conv2d(1, 2, 3, stride=0), ValueError,
      "Conv2d: stride must be at least 1, not 0"),
     (lambda: nn.GELU("erf"), ValueError, "GELU: approximate must be 'none' or 'tanh', not 'erf'"),
     (lambda: nn.Transformer(4, 2, activation="silu"), ValueError,
      "Transformer: activation must be 'relu', 'gelu' or a function, not 'silu'"),
     (lambda: optim.Adam([W], betas=0.9), TypeError, "Adam: betas must be two numbers, not 0.9"),
-    (lambda: optim.Adam([W], betas=(0.9, 1.0)), ValueError, "Adam: betas must be two numbers, in "
-     "[0, 1) in the place of 1.0, not (0.9, 1.0)"),
+    (lambda: optim.Adam([W], betas=(0.9, 1.0)), ValueError, "Adam: betas must be two numbers, with "
+     "one in [0, 1) in the place of 1.0, not (0.9, 1.0)"),
     (lambda: optim.lr_scheduler.StepLR(OPTIMIZER, 2, gamma="a"), TypeError,
      "StepLR: gamma must be a number, not 'a'"),
     (lambda: optim.lr_scheduler.MultiStepLR(OPTIMIZER, [2, "a"]), ValueError, "MultiStepLR: "
-     "milestones must be a list or tuple of entries that are an integer, not [2, 'a']"),
+     "milestones must be an integer in the place of 'a', not [2, 'a']"),
     (lambda: ag.distributions.Normal("a", 1.0), TypeError, "Normal: loc must be a tensor, an "
      "array, a number or a list of numbers, not 'a'"),
     (lambda: ag.data.DataLoader([1], batch_size=0), ValueError,

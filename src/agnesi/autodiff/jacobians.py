@@ -13,7 +13,7 @@ from agnesi.autodiff.transforms import (
     Inputs,
     check_tuples,
     free,
-    grad,
+    gradient_function,
     jvp,
     listed,
     opened,
@@ -226,7 +226,7 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    return jacobian(grad(f, argnums=argnums), argnums, mode="forward")
+    return jacobian(gradient_function(f, argnums, owner="hessian"), argnums, mode="forward")
 
 
 @higher
@@ -257,7 +257,7 @@ def hvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """
     check_tuples("hvp", f, primals=primals, tangents=tangents)
     numbers = 0 if len(primals) == 1 else range(len(primals))
-    return jvp(grad(f, argnums=numbers), primals, tangents)[1]
+    return jvp(gradient_function(f, numbers, owner="hvp"), primals, tangents)[1]
 
 
 @higher

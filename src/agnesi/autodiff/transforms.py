@@ -102,7 +102,7 @@ def grad(
     tensor(18.)
     """
     if not isinstance(cost, Tensor) and callable(cost):
-        return _gradient_function(cost, argnums if wrt is None else wrt, has_aux)
+        return gradient_function(cost, argnums if wrt is None else wrt, has_aux)
     if wrt is None:
         raise TypeError(at("grad(cost, wrt) needs the tensors to differentiate with respect to"))
     targets = [wrt] if isinstance(wrt, Tensor) else list(wrt)
@@ -183,8 +183,10 @@ def _disconnected(cost: Tensor, x: Tensor, policy: str) -> Tensor | None:
 
 
 # -- functions ------------------------------------------------------------------------------
-def _gradient_function(f: Function, argnums: Any, has_aux: bool) -> Function:
-    both = value_and_grad(f, argnums, has_aux=has_aux)
+def gradient_function(f: Function, argnums: Any, has_aux: bool = False, owner: str = "grad"
+                      ) -> Function:
+    """The function that computes the gradient; ``owner`` is whom errors tell."""
+    both = _both(f, argnums, has_aux, owner)
 
     @functools.wraps(f)
     def gradient(*args: Any, **keywords: Any) -> Any:
@@ -236,19 +238,23 @@ def value_and_grad(
     (tensor(5.), {'w': tensor([2., 4.])})
     """
 
+    return _both(f, argnums, has_aux, "value_and_grad")
+
+
+def _both(f: Function, argnums: Any, has_aux: bool, owner: str) -> Function:
     @functools.wraps(f)
     def both(*args: Any, **keywords: Any) -> Any:
         inputs = Inputs(args, argnums)
         result = inputs.call(f, keywords)
-        y, aux = _pair("grad", f, result) if has_aux else (result, None)
+        y, aux = _pair(owner, f, result) if has_aux else (result, None)
         if not isinstance(y, Tensor):
             raise TypeError(
-                at(f"grad: {_name(f)} must return a tensor, not {typed(y)}"
+                at(f"{owner}: {_name(f)} must return a tensor, not {typed(y)}"
                    + _returned(y, has_aux))
             )
         if y.shape != ():
             raise GradientError(at(
-                f"grad: {_name(f)} must return a scalar, not {typed(y)}: reduce it, as with "
+                f"{owner}: {_name(f)} must return a scalar, not {typed(y)}: reduce it, as with "
                 ".sum() or .mean(); ag.jacobian has the derivatives of all elements"))
         keep = inputs.outer([y])
         with recording(keep):

@@ -13,7 +13,15 @@ from agnesi.compiler.specialization.data_dependent_sizes import sizes_in
 from agnesi.core.ir.dims import Dim, leaves
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.keywords import strict_class
-from agnesi.core.support.errors import DTypeError, ShapeError, UnusedInputError, at, typed, warn
+from agnesi.core.support.errors import (
+    DTypeError,
+    MissingKeyError,
+    ShapeError,
+    UnusedInputError,
+    at,
+    typed,
+    warn,
+)
 from agnesi.core.tensor import Tensor
 from agnesi.core.valuedims import ValueDim
 from agnesi.ops.base.literals import literal
@@ -199,11 +207,11 @@ class Inputs:
             if key is variable or (not isinstance(key, Tensor) and key in (k, name)):
                 if k in self.states or k in self.defaults:
                     return k
-                raise KeyError(at(f"input {self.label(k)} has no value between calls; declare it "
-                                  "with ag.In(x, value=...)"))
+                raise MissingKeyError(at(f"input {self.label(k)} has no value between calls; "
+                                         "declare it with ag.In(x, value=...)"))
         shown = key if isinstance(key, (str, int)) else typed(key)
         known = ", ".join(map(str, self.names))
-        raise KeyError(at(f"there is no input {shown!r}; inputs: {known}"))
+        raise MissingKeyError(at(f"there is no input {shown!r}; inputs: {known}"))
 
     def value(self, key: Any) -> np.ndarray:
         """The value that an input has where a call gives none."""

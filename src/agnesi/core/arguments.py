@@ -115,6 +115,17 @@ def culprit(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> s
     return ""
 
 
+def no_number(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> str:
+    """Return which option is declared as one number and is a text, a list or nothing, or ""."""
+    for name, declared, default, value in _given(function, args, keywords):
+        wrong = isinstance(value, (str, bytes, list, tuple, dict)) or (
+            value is None and declared == "float")
+        if declared in ("float", "float | None") and wrong and value is not default:
+            return (f"{name} must be a number{' or None' * ('None' in declared)}, not "
+                    f"{typed(value)}")
+    return ""
+
+
 def nested(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> str:
     """Which argument has containers too deep in each other for Python's stack, or nothing."""
     for name, _, _, value in _given(function, args, keywords):

@@ -16,6 +16,8 @@ from types import FunctionType
 from typing import Any, NoReturn, TypeVar
 
 from agnesi.core import options
+from agnesi.core.arguments import stranger
+from agnesi.core.op import EXPLAINED, in_user_code, is_accident
 from agnesi.core.support.errors import PACKAGE, at
 from agnesi.core.support.migration_hints import with_keyword
 
@@ -76,7 +78,9 @@ def strict(function: F, owner: type | None = None) -> F:
     inner: Any = inspect.unwrap(function)
     code = inner.__code__
     names = code.co_varnames[code.co_posonlyargcount: code.co_argcount + code.co_kwonlyargcount]
-    checked = not hasattr(owner, "get_params")  # scikit-learn's are checked where they fit
+    late = hasattr(owner, "get_params")  # scikit-learn's are checked where they fit
+    method = owner is None or names[:1] in (("self",), ("cls",))  # no function that it stands for
+    checked = method and not late
     known = names[1:] if owner is not None and names[:1] in (("self",), ("cls",)) else names
 
     @functools.wraps(function)
@@ -86,14 +90,37 @@ def strict(function: F, owner: type | None = None) -> F:
                           options.arguments(inner, args, keywords))
         try:
             return function(*args, **keywords)
-        except TypeError as error:
+        except EXPLAINED as error:
             told, mark, rest = str(error).partition("() ")
-            if not mark or "argument" not in rest or " " in told or _entered(error, code):
-                raise
+            unfit = mark and "argument" in rest and " " not in told and not _entered(error, code)
+            if not unfit or not isinstance(error, TypeError):
+                name = _name(function, args, owner)
+                better = _located(error, inner, name, args, keywords) if method else None
+                if better is None:
+                    raise
+                raise better from None
             text = f"{_name(function, args)}() {rest}"
         raise TypeError(at(_told(text, known)))
 
     found: Any = call
+    return found
+
+
+def _located(error: Exception, function: Any, name: str, args: tuple[Any, ...],
+             keywords: dict[str, Any]) -> Exception | None:
+    """Return the error with who was called, and the user's line, where it tells neither.
+
+    None where it tells them, or is one of a function of the user's or another library's.
+    """
+    if "\n  at " in str(error) or in_user_code(error):
+        return None
+    if not is_accident(error):
+        found = type(error)(at(f"{name}: {error}"))
+    elif (reason := stranger(error, function, args, keywords)) and not reason.startswith("self "):
+        found = TypeError(at(f"{name}: {reason}: {error}"))
+    else:
+        return None
+    found.accident = False  # type: ignore[attr-defined]
     return found
 
 

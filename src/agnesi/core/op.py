@@ -219,7 +219,7 @@ def _split(reason: Any) -> tuple[Any, str]:
 #: Modules whose functions ours call: what they raise is no error of a function of the user's.
 _LIBRARIES = (PACKAGE, "numpy", "scipy", "contextlib", "functools", "importlib")
 #: Errors by which NumPy and rules refuse operands.
-EXPLAINED = (ValueError, TypeError, IndexError, MemoryError)
+EXPLAINED: tuple[type[Exception], ...] = (ValueError, TypeError, IndexError, MemoryError)
 
 
 def in_user_code(error: Exception) -> bool:

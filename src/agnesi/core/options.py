@@ -52,7 +52,7 @@ def _is_whole(value: Any) -> bool:
 
 def _known(value: Any) -> Any:
     """A number as Python's; None where only a run of a program tells it."""
-    if isinstance(value, Dim) or getattr(value, "data", ...) is None:
+    if isinstance(value, Dim) or getattr(value, "array", ...) is None:
         return None
     return operator.index(value) if _is_whole(value) else float(value)
 
@@ -175,6 +175,8 @@ _RULES = {
     "tuple": Rule("a tuple", _is_several),
     "Iterable": Rule("a list or another iterable", lambda value: not isinstance(
         value, (str, bytes)) and isinstance(value, Iterable)),
+    "Sized": Rule("something that has len(), as a list or a dataset",
+                  lambda value: hasattr(value, "__len__") and getattr(value, "shape", 1) != ()),
     "Mapping": Rule("a dict", lambda value: isinstance(value, Mapping)),
     "dict": Rule("a dict", lambda value: isinstance(value, dict)),
     "TensorLike": Rule("a tensor, an array, a number or a list of numbers", _is_data),

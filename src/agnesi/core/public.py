@@ -108,6 +108,8 @@ def _refuse(error: Exception, function: Any, name: str, args: tuple[Any, ...],
     """
     if isinstance(error, RecursionError) and (deep := arguments.nested(function, args, keywords)):
         raise NestingError(at(f"{name}: {deep}")) from None
+    if (reason := arguments.no_number(function, args, keywords)) and not in_user_code(error):
+        raise renamed_error(TypeError(reason), name, args, _parameters(function)) from None
     unbound = str(error).startswith(f"{function.__name__}() ")  # Python's words for a wrong call
     if unbound or not is_accident(error) or in_user_code(error):
         if not isinstance(error, EXPLAINED):

@@ -34,7 +34,9 @@ def default_collate(samples: Sequence[Any]) -> Any:
     ShapeError
         If arrays have different shapes.
     ValueError
-        If containers have different lengths.
+        If containers have different lengths, or dicts different keys.
+    TypeError
+        If samples are None.
 
     See Also
     --------
@@ -59,6 +61,10 @@ def _collated(samples: Sequence[Any], stack: Any) -> Any:
     if isinstance(first, (bool, int, float, complex)):
         return tensor(list(samples))
     if isinstance(first, Mapping):
+        if wrong := next((s for s in samples if s.keys() != first.keys()), None):
+            raise ValueError(at("samples of one batch have different keys: "
+                                f"{sorted(map(str, first))} and {sorted(map(str, wrong))}; give a "
+                                "collate_fn"))
         return {name: _collated([s[name] for s in samples], stack) for name in first}
     if isinstance(first, (tuple, list)):
         if any(len(s) != len(first) for s in samples):
@@ -68,6 +74,9 @@ def _collated(samples: Sequence[Any], stack: Any) -> Any:
         if hasattr(first, "_fields"):
             return type(first)(*parts)
         return parts if isinstance(first, list) else tuple(parts)
+    if first is None:
+        raise TypeError(at("samples of a batch are None: the dataset's __getitem__ returns "
+                           "nothing; let it return a sample, or give a collate_fn"))
     return list(samples)
 
 

@@ -129,6 +129,9 @@ class TensorDataset(Dataset):
         return int(self._count)
 
     def __getitem__(self, index: int) -> Any:
+        if isinstance(index, int) and not -self._count <= index < self._count:
+            raise IndexError(at(f"TensorDataset: there are {self._count} samples, and no sample "
+                                f"{index}"))
         return self._shaped([as_tensor(_locked(a[index, ...])) for a in self.arrays])
 
     def take(self, indices: Any) -> Any:
@@ -261,6 +264,9 @@ class Subset(Dataset):
     """
 
     def __init__(self, dataset: Any, indices: Any) -> None:
+        if not np.ndim(indices):
+            raise TypeError(at("Subset: indices must be a list of integers, not "
+                               f"{typed(indices)}"))
         self.dataset, self.indices = dataset, np.asarray(indices, np.int64).reshape(-1)
         if self.indices.size and not (
                 self.indices.min() >= 0 and self.indices.max() < len(dataset)):
@@ -360,6 +366,9 @@ def random_split(dataset: Any, lengths: Sequence[float],
     >>> [len(part) for part in data.random_split(data.TensorDataset(np.arange(10)), [0.75, 0.25])]
     [8, 2]
     """
+    if isinstance(lengths, str) or not all(isinstance(n, (int, float, np.number)) for n in lengths):
+        raise TypeError(at("random_split: lengths must be numbers of samples, or shares of 1, not "
+                           f"{typed(lengths)}"))
     count = len(dataset)
     sizes = [int(n) for n in lengths]
     if any(n != size for n, size in zip(lengths, sizes, strict=True)) or sum(sizes) != count:

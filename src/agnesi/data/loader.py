@@ -101,7 +101,8 @@ class DataLoader:
     """
 
     def __init__(self, dataset: Any, batch_size: Count | None = 1, shuffle: bool = False,
-                 sampler: Any = None, batch_sampler: Any = None, num_workers: Size = 0,
+                 sampler: Iterable[Any] | None = None,
+                 batch_sampler: Iterable[Any] | None = None, num_workers: Size = 0,
                  collate_fn: Callable[..., Any] | None = None, pin_memory: bool = False,
                  drop_last: bool = False, timeout: NotNegativeBound = 0,
                  worker_init_fn: Callable[[int], Any] | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,7 @@ class SequentialSampler(Sampler):
     [0, 1, 2]
     """
 
-    def __init__(self, dataset: Any) -> None:
+    def __init__(self, dataset: Sized) -> None:
         self.count = len(dataset)
 
     def order(self, generator: Generator) -> Any:
@@ -116,7 +116,7 @@ class RandomSampler(Sampler):
     [0, 1, 2]
     """
 
-    def __init__(self, dataset: Any, replacement: bool = False,
+    def __init__(self, dataset: Sized, replacement: bool = False,
                  num_samples: Count | None = None) -> None:
         self.count, self.replacement = len(dataset), replacement
         self.num_samples = self.count if num_samples is None else num_samples
@@ -214,10 +214,9 @@ class BatchSampler(Sampler):
     [[0, 1], [2]]
     """
 
-    def __init__(self, sampler: Any, batch_size: Count, drop_last: bool = False) -> None:
-        if batch_size < 1:
-            raise ValueError(at(f"batch_size must be at least 1, not {batch_size}"))
-        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
+    def __init__(self, sampler: Iterable[Any], batch_size: Count, drop_last: bool = False) -> None:
+        self.sampler: Any = sampler
+        self.batch_size, self.drop_last = batch_size, drop_last
 
     def order(self, generator: Generator) -> Any:
         order = ordered(self.sampler, generator)

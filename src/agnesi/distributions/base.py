@@ -17,6 +17,7 @@ from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.distributions.constraints import Constraint
 from agnesi.ops.base.convert import as_tensor
+from agnesi.ops.base.creation import checked_sizes
 
 C = TypeVar("C", bound=type)
 
@@ -44,6 +45,13 @@ def described(example: str, **words: str) -> Callable[[C], C]:
         return cls
 
     return decorate
+
+
+def _wrong(value: Any, held: np.ndarray) -> str:
+    """The first value, or vector, for which a condition does not hold, and of what it is one."""
+    first = value[np.unravel_index(np.argmin(held), held.shape)]
+    whole = f" of {typed(value)}" if held.ndim else ""
+    return f"{np.array2string(np.asarray(first), threshold=6)}{whole}"
 
 
 class Distribution:
@@ -104,8 +112,8 @@ class Distribution:
             return
         held = constraint.check(value)
         if held.array is not None and not np.all(held.array):
-            raise ValueError(at(f"{type(self).__name__}: {name} must be {constraint.told}, but "
-                                f"{typed(value)} is not everywhere"))
+            raise ValueError(at(f"{type(self).__name__}: {name} must be {constraint.told}, not "
+                                f"{_wrong(value.array, np.asarray(held.array))}"))
 
     def _value(self, value: Any) -> Tensor:
         """A value whose probability is asked for."""
@@ -153,7 +161,7 @@ class Distribution:
         return NotImplementedError(at(f"{type(self).__name__} has no {name}"))
 
     def _shape(self, sample_shape: Any) -> tuple[Any, ...]:
-        shape = (sample_shape,) if isinstance(sample_shape, int) else tuple(sample_shape)
+        shape = checked_sizes(sample_shape)
         return (*shape, *self._batch_shape, *self._event_shape)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:

@@ -6,6 +6,7 @@ import math
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.keywords import strictly as _strictly
+from agnesi.core.options import NotNegative as _NotNegative
 from agnesi.core.support.exports import shown as _shown
 from agnesi.core.tensor import Tensor
 from agnesi.nn.initial import calculate_gain as calculate_gain
@@ -63,7 +64,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0,
     return _filled(tensor, _uniform(tensor.shape, a, b, dtype=tensor.dtype, generator=generator))
 
 
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0,
+def normal_(tensor: Tensor, mean: float = 0.0, std: _NotNegative = 1.0,
             generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers.
 

@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.api import functions as F
 from agnesi.autodiff.recording import no_grad
 from agnesi.core.op import typed
+from agnesi.core.options import NotNegative, Share
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.ops.linalg.qr import qr
@@ -78,7 +79,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     """The standard deviation that keeps values, or gradients, at their size (He et al., 2015)."""
     if mode not in ("fan_in", "fan_out"):
-        raise ValueError(at(f"mode must be 'fan_in' or 'fan_out', not {mode!r}"))
+        raise ValueError(at(f"kaiming: mode must be 'fan_in' or 'fan_out', not {mode!r}"))
     fan = fans(tensor)[mode == "fan_out"]
     return calculate_gain(nonlinearity, a) / math.sqrt(max(fan, 1))
 
@@ -112,7 +113,8 @@ def fans(tensor: Tensor) -> tuple[int, int]:
     (75, 200)
     """
     if tensor.ndim < 2:
-        raise ValueError(at(f"{typed(tensor)} has no inputs and outputs: it needs 2 axes or more"))
+        raise ValueError(at(f"nn.init: {typed(tensor)} has no inputs and outputs: a weight of 2 "
+                            "axes or more has"))
     taps = math.prod(tensor.shape[2:])
     return tensor.shape[1] * taps, tensor.shape[0] * taps
 
@@ -380,7 +382,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     return filled(tensor, value)
 
 
-def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01,
+def sparse_(tensor: Tensor, sparsity: Share, std: NotNegative = 0.01,
             generator: Generator | None = None) -> Tensor:
     """Normal numbers, of which a share of each column is 0 (Martens, 2010).
 

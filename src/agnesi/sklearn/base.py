@@ -134,6 +134,10 @@ class Estimator(BaseEstimator):
                 raise ValueError(at(f"{type(self).__name__}: hidden_layer_sizes must be at least "
                                     f"1, not {self.hidden_layer_sizes}"))
             return perceptron([features, *hidden, outputs], nn.ReLU).to(dtype)
+        if not callable(self.module):
+            raise TypeError(at(f"{type(self).__name__}: module must be a module, or a function "
+                               "from the numbers of features and outputs to one, not "
+                               f"{typed(self.module)}"))
         made = deepcopy(self.module) if isinstance(self.module, nn.Module) else self.module(
             features, outputs)
         if not isinstance(made, nn.Module):
@@ -148,8 +152,23 @@ class Estimator(BaseEstimator):
         self.n_outputs_, self.loss_curve_, self.n_iter_, self.t_ = outputs, [], 0, 0
         self._connect(steps)
 
+    def _optimizer(self) -> Any:
+        """The class of the optimizer, or the function that makes it."""
+        name = type(self).__name__
+        found = getattr(optim, self.optimizer, None) if isinstance(self.optimizer, str) else (
+            self.optimizer)
+        if not callable(found):
+            raise ValueError(at(f"{name}: optimizer must be the name of a class of agnesi.optim, "
+                                "such as 'Adam', or a function that makes one of parameters, not "
+                                f"{typed(self.optimizer)}"))
+        if self.criterion is not None and not callable(self.criterion):
+            raise TypeError(at(f"{name}: criterion must be a function of outputs and targets that "
+                               "gives the loss of each sample, or None, not "
+                               f"{typed(self.criterion)}"))
+        return found
+
     def _connect(self, steps: float) -> None:
-        kind = getattr(optim, self.optimizer) if isinstance(self.optimizer, str) else self.optimizer
+        kind = self._optimizer()
         options = {"lr": self.lr, "weight_decay": self.weight_decay}
         known = inspect.signature(kind).parameters
         optimizer = kind(self.module_.parameters(),

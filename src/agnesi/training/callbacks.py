@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agnesi.core.options import Count, NotNegative, NotNegativeBound, Size
-from agnesi.core.support.errors import at, shown
+from agnesi.core.support.errors import MissingKeyError, at, shown
 from agnesi.saving.checkpoints import save_checkpoint
 from agnesi.saving.keeper import Checkpoints
 
@@ -112,8 +112,8 @@ class _Watching(Callback):
     def _improved(self, row: Mapping[str, Any]) -> bool:
         """Return whether an epoch is the best so far."""
         if self.monitor not in row:
-            raise KeyError(at(f"{type(self).__name__} follows {self.monitor!r}, but epochs tell "
-                              f"{list(row)}; give fit(validation=...)"))
+            raise MissingKeyError(at(f"{type(self).__name__} follows {self.monitor!r}, but epochs "
+                              f"tell {list(row)}; give fit(validation=...)"))
         value = float(row[self.monitor])
         better = value < self.best - self.min_delta if self.mode == "min" else (
             value > self.best + self.min_delta)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import MissingKeyError, at
 
 #: Eighths of a line.
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -72,7 +72,7 @@ class History(list[dict[str, Any]]):
             If no row tells it.
         """
         if not any(name in row for row in self):
-            raise KeyError(at(f"no epoch tells {name!r}, but {self.names()}"))
+            raise MissingKeyError(at(f"no epoch tells {name!r}, but {self.names()}"))
         return [row.get(name, math.nan) for row in self]
 
     def chart(self, name: str = "loss", width: int = 60, height: int = 8) -> str:

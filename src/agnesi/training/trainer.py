@@ -11,7 +11,7 @@ import numpy as np
 
 from agnesi.compiler.jit import jit as compiled
 from agnesi.core.op import typed
-from agnesi.core.options import Count, NotNegativeBound, Rule
+from agnesi.core.options import Count, NotNegativeBound, Rule, Size
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.data.dataset import TensorDataset
@@ -183,7 +183,7 @@ class Trainer:
         return self._compiled[name, whole]
 
     # -- training -------------------------------------------------------------------------
-    def fit(self, data: Any, epochs: int, validation: Any = None, *, batch_size: int = 32,
+    def fit(self, data: Any, epochs: Size, validation: Any = None, *, batch_size: Count = 32,
             resume: Path_ | Checkpoints | None = None) -> History:
         """Train until so many epochs are over, counted from the first one on.
 
@@ -239,8 +239,7 @@ class Trainer:
         if self.schedule is not None and self.schedule_every == "step":
             hooks.insert(0, self._follow)
         begun = self.step
-        for batch in loader:
-            args = batch if isinstance(batch, (tuple, list)) else (batch,)
+        for args in map(self._parts, loader):
             if accumulates:
                 self.train_batch(*args)
             else:
@@ -254,6 +253,15 @@ class Trainer:
             raise ValueError(at(f"Trainer.fit: there is no batch in epoch {self.epoch + 1}: the "
                                 "data are empty, or a generator that was read to its end; give "
                                 "a list or a DataLoader"))
+
+    def _parts(self, batch: Any) -> Any:
+        """The parts of a batch: the model's inputs, and the target behind them."""
+        parts = batch if isinstance(batch, (tuple, list)) else (batch,)
+        if batch is None or (len(parts) < 2 and type(self).loss_of is Trainer.loss_of):
+            raise TypeError(at("Trainer: a batch must be a tuple of inputs and the target, not "
+                               f"{typed(batch)}; give (x, y), or a dataset and a collate_fn that "
+                               "make such ones"))
+        return parts
 
     def train_batch(self, *batch: Any) -> None:
         """Train on one batch; where gradients are accumulated, the last one of some updates.
@@ -291,7 +299,7 @@ class Trainer:
             getattr(callback, what)(self, *told)
 
     # -- evaluating -----------------------------------------------------------------------
-    def evaluate(self, data: Any, *, batch_size: int = 256) -> dict[str, Any]:
+    def evaluate(self, data: Any, *, batch_size: Count = 256) -> dict[str, Any]:
         """The loss and the metrics of data, with the model in evaluation mode.
 
         Parameters
@@ -305,6 +313,11 @@ class Trainer:
         -------
         dict of str to float
             ``loss`` and the metrics by name; metrics of several numbers as lists.
+
+        Raises
+        ------
+        ValueError
+            If there is no batch.
         """
         for metric in (self.test_loss, *self.metrics.values()):
             metric.reset()
@@ -313,15 +326,17 @@ class Trainer:
         try:
             loader = as_loader(data, batch_size)
             size = getattr(loader, "batch_size", None)
-            for batch in loader:
-                args = batch if isinstance(batch, (tuple, list)) else (batch,)
+            for args in map(self._parts, loader):
                 self._step("test", size is None or len(args[-1]) == size)(*args)
         finally:
             self.model.train(training)
+        if not float(self.test_loss.weight):
+            raise ValueError(at("Trainer.evaluate: there is no batch: the data are empty, or a "
+                                "generator that was read to its end; give a list or a DataLoader"))
         found = {"loss": self.test_loss, **self.metrics}
         return {name: np.asarray(metric.compute()).tolist() for name, metric in found.items()}
 
-    def predict(self, data: Any, *, batch_size: int = 256) -> Tensor:
+    def predict(self, data: Any, *, batch_size: Count = 256) -> Tensor:
         """The model's output for data, with the model in evaluation mode.
 
         Parameters
@@ -441,6 +456,6 @@ def as_loader(data: Any, batch_size: int, shuffle: bool = False) -> Any:
             and not isinstance(data, list)):  # whose items are batches
         return DataLoader(data, batch_size, shuffle=shuffle)
     if not isinstance(data, Iterable):
-        raise TypeError(at("data must be a DataLoader, a dataset or a tuple of arrays, not "
-                           f"{typed(data)}"))
+        raise TypeError(at("Trainer: data must be a DataLoader, a dataset or a tuple of arrays, "
+                           f"not {typed(data)}"))
     return data

@@ -54,14 +54,18 @@ class TraceError(TypeError):
     """A traced (symbolic) value was used where Python needs a number."""
 
 
-class StateError(KeyError, RuntimeError):
+class MissingKeyError(KeyError):
+    """There is nothing of a name; the text tells what there is."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # and not its repr, as a key's
+
+
+class StateError(MissingKeyError, RuntimeError):
     """A saved state, or values by name, have other names than what takes them.
 
     A RuntimeError, too, as which PyTorch tells it.
     """
-
-    def __str__(self) -> str:
-        return str(self.args[0])  # and not its repr, as a key's
 
 
 class FileFormatError(ValueError):

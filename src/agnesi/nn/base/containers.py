@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from agnesi.core.op import typed
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import MissingKeyError, at
 from agnesi.core.tensor import Tensor
 from agnesi.nn.base.module import Module
 from agnesi.ops.base.convert import as_tensor
@@ -90,7 +90,16 @@ class ModuleSequence(_Container):
         return iter(self.entries)
 
     def __getitem__(self, i: int | slice) -> Any:
-        return type(self)(self.entries[i]) if isinstance(i, slice) else self.entries[i]
+        return type(self)(self.entries[i]) if isinstance(i, slice) else self._entry(i)
+
+    def _entry(self, i: Any) -> Any:
+        """Return the entry of a place."""
+        try:
+            return self.entries[i]
+        except (IndexError, TypeError) as error:
+            count = len(self.entries)
+            places = f"its entries are 0 to {count - 1}" if count else "it is empty"
+            raise type(error)(at(f"{type(self).__name__}[{typed(i)}]: {places}")) from None
 
     def __setitem__(self, i: int, entry: Any) -> None:
         entries = list(self.entries)
@@ -197,6 +206,9 @@ class _Dict(_Container):
         return key in self.entries
 
     def __getitem__(self, key: str) -> Any:
+        if key not in self.entries:
+            raise MissingKeyError(at(f"{type(self).__name__} has no {key!r}, but "
+                                     f"{list(self.entries)}"))
         return self.entries[key]
 
     def __setitem__(self, key: str, entry: Any) -> None:
@@ -277,9 +289,13 @@ def _module(owner: Any, entry: Any) -> Any:
 
 
 def _parameter(owner: Any, entry: Any) -> Any:
+    """Return a parameter as it is, and a tensor of floats that is a constant as one."""
     if isinstance(entry, Tensor):
-        return entry
-    return Parameter(entry)
+        constant = entry.dtype.kind in "fc" and not entry.requires_grad and entry.array is not None
+        return entry.requires_grad_() if constant else entry
+    if not isinstance(entry, Module):
+        return Parameter(entry)
+    raise TypeError(at(f"{type(owner).__name__} holds parameters, not {typed(entry)}"))
 
 
 class ModuleList(ModuleSequence):

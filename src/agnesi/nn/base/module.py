@@ -376,6 +376,9 @@ class Module(Hooked, Lookups):
         """
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(at(f"buffer {name!r} must be a Tensor or None, not {typed(tensor)}"))
+        if not isinstance(name, str) or not name or "." in name:
+            raise ValueError(at(f"{type(self).__name__}.register_buffer: name must be a string "
+                                f"without dots, not {name!r}"))
         if begins(tensor):
             raise TypeError(at(f"buffer {name!r} would be a parameter: pass tensor.detach()"))
         setattr(self, name, tensor)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Literal
 
-from agnesi.core.options import Count, Counts
+from agnesi.core.options import Count, Counts, Positive
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor
 from agnesi.nn import functional
@@ -45,8 +46,11 @@ class Upsample(Module):
     (1, 3, 8, 10)
     """
 
-    def __init__(self, size: Counts | None = None, scale_factor: Any = None,
-                 mode: str = "nearest", align_corners: bool | None = None,
+    def __init__(self, size: Counts | None = None,
+                 scale_factor: Positive | Sequence[Positive] | None = None,
+                 mode: Literal["nearest", "nearest-exact", "area", "linear", "bilinear",
+                               "trilinear", "bicubic"] = "nearest",
+                 align_corners: bool | None = None,
                  recompute_scale_factor: bool | None = None) -> None:
         if (size is None) == (scale_factor is None):
             raise ValueError(at("Upsample: give the size wanted, or a scale_factor, and not both"))

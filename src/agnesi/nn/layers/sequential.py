@@ -104,7 +104,7 @@ class Sequential(ModuleSequence):
         if isinstance(i, slice):
             pairs = [*self._pairs()][i]
             return Sequential(*self.entries[i]) if self.names is None else Sequential(dict(pairs))
-        return self.entries[i]
+        return self._entry(i)
 
     def __add__(self, other: Iterable[Any]) -> Self:
         return type(self)(*self.entries, *other)

@@ -57,7 +57,8 @@ def write_all(mine: Mapping[str, Tensor], state: Mapping[str, Any]) -> None:
     for name, array in arrays.items():
         held: Any = mine[name].array
         if array.shape != held.shape:
-            raise ValueError(at(f"{name} has shape {held.shape}, the state has {array.shape}"))
+            raise ValueError(at(f"load_state_dict: {name} has shape {held.shape}, the state has "
+                                f"{array.shape}: give the state of a model of the same sizes"))
         if not np.can_cast(array.dtype, held.dtype, "same_kind"):
             raise TypeError(at(f"{name} is {held.dtype}, the state has {array.dtype}: convert it "
                                f"with .astype('{held.dtype}')"))

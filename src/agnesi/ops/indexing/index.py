@@ -364,7 +364,7 @@ def narrow(x: TensorLike, axis: int, start: int, length: int, *, out: Tensor | N
     Raises
     ------
     IndexError
-        If the axis is out of range.
+        If the axis is out of range, or the elements are not all on it.
 
     See Also
     --------
@@ -377,5 +377,13 @@ def narrow(x: TensorLike, axis: int, start: int, length: int, *, out: Tensor | N
     tensor([1, 2])
     """
     x = as_tensor(x)
+    axis = shapes.axis_of(axis, x.ndim)
+    size = x.shape[axis]
+    if isinstance(start, int) and isinstance(length, int) and isinstance(size, int):
+        first = start + size if start < 0 else start
+        if not 0 <= first <= first + length <= size:
+            raise IndexError(f"{length} elements from {start} on do not lie on axis {axis} of size "
+                             f"{size}")
+        start = first
     window = slice(start, start + length)
-    return getitem(x, (*(slice(None),) * shapes.axis_of(axis, x.ndim), window))
+    return getitem(x, (*(slice(None),) * axis, window))

@@ -289,6 +289,9 @@ def linspace(start: Any, stop: Any, /, num: int = 50, dtype: DTypeLike = None, *
     num = integer(num, "num", 0)
     if is_live(start) or is_live(stop):
         return cast(_spaced(start, stop, num, endpoint), kind)
+    for name, end in (("start", start), ("stop", stop)):
+        if isinstance(end, str):
+            raise TypeError(f"{name} must be a number, not {typed(end)}")
     return made(Linspace(float(start), float(stop), num, endpoint, kind), num)
 
 

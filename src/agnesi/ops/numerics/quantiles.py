@@ -11,6 +11,7 @@ import numpy as np
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
 from agnesi.core.ir.dims import Dim, product
+from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import aside
@@ -113,7 +114,7 @@ def _rows(x: Tensor, axis: Axis) -> tuple[Tensor, tuple[int, ...]]:
 
 
 def _shares(q: Any) -> Any:
-    t = as_tensor(q)
+    t = as_tensor(_numbers(q))
     t = cast(as_tensor(np.asarray(q, np.float64)), dtypes.float64) if not isinstance(q, Tensor) \
         else cast(t, dtypes.float64)
     if isinstance(q, Tensor) and not is_known(q):
@@ -262,10 +263,18 @@ def percentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str =
 
 
 def _hundredth(q: Any) -> Tensor:
+    q = _numbers(q)
     if not isinstance(q, Tensor) and not _is_share(np.asarray(q, np.float64) / 100).all():
         raise ValueError(f"q must lie between 0 and 100, not {q}")
     return _shares(cast(q, dtypes.float64) / 100 if isinstance(q, Tensor)
                    else np.asarray(q, np.float64) / 100)
+
+
+def _numbers(q: Any) -> Any:
+    """Refuse texts, which NumPy would read."""
+    if not isinstance(q, Tensor) and np.asarray(q).dtype.kind not in "biuf":
+        raise TypeError(f"q must be a number or several, not {typed(q)}")
+    return q
 
 
 @public

@@ -90,6 +90,7 @@ def average(x: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
         w = _spread(w, x, shapes.axes_of(axis, x.ndim))
     scale = broadcast_to(total(w, axis, keepdims=keepdims), ())\
         if axis is None and not keepdims else total(w, axis, keepdims=keepdims)
+    (scale,) = demanded("average", "weights must not sum to zero", lambda s: s != 0, scale=scale)
     result = total(x * w, axis, keepdims=keepdims) / scale
     return (result, broadcast_to(scale, result.shape)) if returned else result
 

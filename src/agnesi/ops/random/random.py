@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.core.accepted import DTypeLike, ShapeLike, TensorLike
 from agnesi.core.dispatch import apply, assign
 from agnesi.core.ir.dims import Dim, Shape, Size, is_static, product
+from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import DTypeError, ShapeError
@@ -531,6 +532,9 @@ def choice(n: TensorLike, shape: ShapeLike = (), *, p: TensorLike | None = None,
         n = int(n)
     if not isinstance(n, (int, Dim)):
         x = as_tensor(n)
+        if not x.ndim or x.shape[0] == 0:
+            raise ValueError(f"n must be a number, or elements of which there is one or "
+                             f"more, not {typed(x)}")
         return take(x, choice(x.shape[0], shape, p=p, replace=replace, generator=generator), 0)
     sizes = sizes_of(shape)
     if not replace:

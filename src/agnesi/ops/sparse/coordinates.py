@@ -5,7 +5,7 @@ They are PyTorch's COO tensors, and the gradients of tables of which a step uses
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -71,6 +71,10 @@ class COO:
     __array_ufunc__ = None
     is_sparse = True
     layout = "sparse_coo"
+
+    def __array__(self, *args: Any, **keywords: Any) -> NoReturn:
+        raise TypeError(at(f"numpy.asarray of a sparse tensor, {typed(self)}: todense().numpy() is "
+                           "its array"))
 
     def __init__(self, indices: Any, values: Any, shape: Any, is_coalesced: bool = False) -> None:
         given = (indices, values, shape)

@@ -8,7 +8,7 @@ from typing import Any, Self
 from agnesi.core.op import typed
 from agnesi.core.options import Epoch
 from agnesi.core.public import check_call
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import MissingKeyError, at
 from agnesi.optim.optimizer import Optimizer
 from agnesi.optim.schedules.compiled import anywhere
 
@@ -175,11 +175,17 @@ class Scheduler:
         ------
         KeyError
             If it is of another schedule; nothing is changed then.
+        TypeError
+            If it is no mapping.
         """
+        if not isinstance(state, Mapping):
+            raise TypeError(at(f"{type(self).__name__}.load_state_dict takes a mapping of names to "
+                               f"values, not {typed(state)}; state_dict() gives one"))
         known = self.state_dict()
         if known.keys() != state.keys():
             differ = sorted(known.keys() ^ state.keys())
-            raise KeyError(at(f"the state is not one of this {type(self).__name__}: {differ}"))
+            raise MissingKeyError(at(f"the state is not one of this {type(self).__name__}: "
+                                     f"{differ}"))
         vars(self).update(state)
         self.begin()
 

@@ -8,7 +8,7 @@ from typing import Any
 from agnesi.compiler.function import function
 from agnesi.compiler.shared import Shared
 from agnesi.core.op import typed
-from agnesi.core.support.errors import at
+from agnesi.core.support.errors import MissingKeyError, at
 from agnesi.core.tensor import Tensor
 
 
@@ -65,8 +65,8 @@ class Graph:
         if name in self.parameters:
             found.append(self.parameters[name])
         if len(found) != 1:
-            raise KeyError(at(f"the graph has {len(found)} variables of the name {name!r}; there "
-                              f"are {', '.join(map(typed, self.inputs))} and the parameters "
+            raise MissingKeyError(at(f"the graph has {len(found)} variables of the name {name!r}; "
+                              f"there are {', '.join(map(typed, self.inputs))} and the parameters "
                               f"{', '.join(self.parameters)}"))
         return found[0]
 

@@ -1,0 +1,105 @@
+"""Golden texts of mistakes that were accepted, or told by a line of ours: data, training, layers in
+lists, distributions, and values that are silent elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+from agnesi import data, distributions, nn, optim, training
+from agnesi.sklearn import Classifier
+from tests.errors.lambdas import check
+
+X, Y, V = ag.ones((6, 4)), ag.ones((6, 2)), ag.ones(3)
+MODEL = nn.Linear(4, 2)
+OPTIMIZER = optim.SGD(MODEL.parameters(), lr=0.1)
+TRAINER = training.Trainer(MODEL, OPTIMIZER, nn.MSELoss(), jit=False)
+SPARSE = ag.sparse_coo_tensor([[0], [0]], [1.0], (2, 2))
+BATCH = "Trainer: a batch must be a tuple of inputs and the target, not"
+MAKE = "give (x, y), or a dataset and a collate_fn that make such ones"
+EMPTY = ("there is no batch: the data are empty, or a generator that was read to its end; give a "
+         "list or a DataLoader")
+
+CASES = [
+    (lambda: TRAINER.fit((X, Y), epochs=-1), ValueError,
+     "Trainer.fit: epochs must be at least 0, not -1"),
+    (lambda: TRAINER.fit(X, epochs=1), TypeError, f"{BATCH} float32[6, 4]; {MAKE}"),
+    (lambda: TRAINER.evaluate([]), ValueError, f"Trainer.evaluate: {EMPTY}"),
+    (lambda: TRAINER.evaluate(data.DataLoader([1, 2], collate_fn=lambda b: None)), TypeError,
+     f"{BATCH} None; {MAKE}"),
+    (lambda: list(data.DataLoader([None, None])), TypeError, "samples of a batch are None: the "
+     "dataset's __getitem__ returns nothing; let it return a sample, or give a collate_fn"),
+    (lambda: list(data.DataLoader([{"a": 1}, {"b": 1}], 2)), ValueError, "samples of one batch "
+     "have different keys: ['a'] and ['b']; give a collate_fn"),
+    (lambda: data.DataLoader([1], sampler=3), TypeError,
+     "DataLoader: sampler must be a list or another iterable or None, not 3"),
+    (lambda: data.RandomSampler(3), TypeError, "RandomSampler: dataset must be something that has "
+     "len(), as a list or a dataset, not 3"),
+    (lambda: data.Subset([1, 2], 1), TypeError,
+     "Subset: indices must be a list of integers, not 1"),
+    (lambda: data.TensorDataset(X)[9], IndexError,
+     "TensorDataset: there are 6 samples, and no sample 9"),
+    (lambda: data.random_split([1, 2], "a"), TypeError, "random_split: lengths must be numbers of "
+     "samples, or shares of 1, not 'a'"),
+    (lambda: nn.Sequential(MODEL)[9], IndexError, "Sequential[9]: its entries are 0 to 0"),
+    (lambda: nn.ModuleDict({"a": MODEL})["b"], KeyError, "ModuleDict has no 'b', but ['a']"),
+    (lambda: nn.ParameterList([MODEL]), TypeError,
+     "ParameterList holds parameters, not Linear(4, 2)"),
+    (lambda: MODEL.register_buffer("a.b", V), ValueError,
+     "Linear.register_buffer: name must be a string without dots, not 'a.b'"),
+    (lambda: MODEL.apply(3), TypeError,
+     "Linear.apply: function cannot be 3: 'int' object is not callable"),
+    (lambda: optim.lr_scheduler.StepLR(OPTIMIZER, 1).load_state_dict(3), TypeError, "StepLR."
+     "load_state_dict takes a mapping of names to values, not 3; state_dict() gives one"),
+    (lambda: Classifier(optimizer="Adamm").fit(np.ones((4, 2)), [0, 1, 0, 1]), ValueError,
+     "Classifier: optimizer must be the name of a class of agnesi.optim, such as 'Adam', or a "
+     "function that makes one of parameters, not 'Adamm'"),
+    (lambda: Classifier(lr="a").fit(np.ones((4, 2)), [0, 1, 0, 1]), TypeError,
+     "Classifier: lr must be a number, not 'a'"),
+    (lambda: distributions.Normal([0.0, 0.0], [1.0, -2.0]), ValueError,
+     "Normal: scale must be positive, not -2. of float32[2]"),
+    (lambda: distributions.Normal(V, ag.ones(2)), ag.ShapeError, "Normal: sizes 3 and 2 differ on "
+     "axis -1 and neither is 1: shapes (3,) and (2,) do not broadcast"),
+    (lambda: nn.init.sparse_(ag.ones((3, 3)), 2), ValueError,
+     "sparse_: sparsity must be in [0, 1], not 2"),
+    (lambda: nn.functional.leaky_relu(V, "a"), TypeError,
+     "leaky_relu(float32[3], 'a'): negative_slope must be a number, not 'a'"),
+    (lambda: X.narrow(0, 4, 5), IndexError, "narrow(float32[6, 4], 0, 4, 5): 5 elements from 4 on "
+     "do not lie on axis 0 of size 6"),
+    (lambda: ag.percentile(V, "50"), TypeError,
+     "percentile(float32[3], '50'): q must be a number or several, not '50'"),
+    (lambda: ag.linspace(0, "1", 3), TypeError,
+     "linspace(0, '1', 3): stop must be a number, not '1'"),
+    (lambda: ag.random.choice([], 3), ValueError, "choice([], 3): n must be a number, or elements "
+     "of which there is one or more, not float32[0]"),
+    (lambda: np.asarray(SPARSE), TypeError, "numpy.asarray of a sparse tensor, float32[2, 2]: "
+     "todense().numpy() is its array"),
+    (lambda: ag.value_and_grad(lambda a: "x")(V), TypeError,
+     "value_and_grad: <lambda> must return a tensor, not 'x'"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "kind", "text"), CASES)
+def test_texts(wrong: Any, kind: Any, text: str) -> None:
+    check(wrong, kind, text)
+
+
+def test_constants_in_a_list_of_parameters_are_parameters() -> None:
+    """They were dropped: no parameter, and no buffer."""
+    made = nn.ParameterList([ag.ones(3), nn.Parameter(ag.ones(2))])
+    assert [p.shape for p in made.parameters()] == [(3,), (2,)]
+
+
+def test_places_from_the_end_are_narrowed() -> None:
+    x = ag.arange(5)
+    assert [x.narrow(0, -2, 2).tolist(), x.narrow(0, 5, 0).tolist()] == [[3, 4], []]
+
+
+@pytest.mark.parametrize("form", [
+    lambda f, w: f(w), lambda f, w: ag.jit(f)(w), lambda f, w: ag.vmap(f)(w[None])])
+def test_weights_sum_to_something_in_every_form(form: Any) -> None:
+    with pytest.raises(ValueError, match="weights must not sum to zero"):
+        form(lambda w: ag.average(V, weights=w), ag.zeros(3))
