@@ -250,6 +250,8 @@ class Subset(Dataset):
     ------
     IndexError
         If one is out of range.
+    TypeError
+        If ``indices`` is no list.
 
     See Also
     --------
@@ -354,6 +356,8 @@ def random_split(dataset: Any, lengths: Sequence[float],
     ------
     ValueError
         If they do not sum to the length of the dataset, or to 1.
+    TypeError
+        If they are no numbers.
 
     See Also
     --------

@@ -274,6 +274,8 @@ def linspace(start: Any, stop: Any, /, num: int = 50, dtype: DTypeLike = None, *
     ------
     ValueError
         If ``num`` is negative, or an end has several elements.
+    TypeError
+        If an end is no number.
 
     See Also
     --------
