@@ -365,6 +365,8 @@ class Module(Hooked, Lookups):
         ------
         TypeError
             If it is no tensor, or would be a parameter.
+        ValueError
+            If the name is no string, or has a dot.
 
         Examples
         --------
