@@ -390,3 +390,26 @@ def test_spaces_between_arrays_along_an_axis(name):
         np.testing.assert_allclose(found, getattr(np, name)(start, stop, **more), rtol=1e-12)
     found, step = theano.function([], list(T.linspace(0, 1, 3, retstep=True)))()
     assert found.tolist() == [0.0, 0.5, 1.0] and step == 0.5
+
+
+def test_jacobians_by_scan_as_theanos_tutorial_writes_them():
+    x = T.dvector("x")
+    y = x**2 * T.sum(x)
+    rows, updates = theano.scan(lambda i, y, x: T.grad(y[i], x), sequences=T.arange(y.shape[0]),
+                                non_sequences=[y, x])
+    closed, _ = theano.scan(lambda i: T.grad(y[i], x), sequences=T.arange(y.shape[0]))
+    f = theano.function([x], [rows, closed], updates=updates)
+    for n in (1, 4):
+        a = np.linspace(-1.0, 2.0, n)
+        expected = np.diag(2 * a * a.sum()) + np.outer(a**2, np.ones(n))
+        for found in f(a):
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_elements_that_each_step_selects_are_summed_in_it():
+    x = T.dmatrix("x")
+    sums, _ = theano.scan(lambda row: T.sum(row[(row > 0).nonzero()] ** 2), sequences=x)
+    f = theano.function([x], [sums, T.grad(sums.sum(), x)])
+    a = np.array([[1.0, -2, 3], [-1, -1, 0], [2, 2, 2]])
+    np.testing.assert_allclose(f(a)[0], (np.maximum(a, 0) ** 2).sum(1))
+    np.testing.assert_allclose(f(a)[1], 2 * np.maximum(a, 0))

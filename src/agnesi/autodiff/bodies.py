@@ -168,6 +168,25 @@ class BodyTrace:
             places = {n: current(t) for n, t in outer.items() if n in order}
             return substituted([node], places)[0]
 
+    def reaching(self, root: Node, targets: Sequence[Tensor]) -> Node:
+        """A value of the body of a declared graph whose gradients reach targets from outside: what
+        lies between them and what the body takes is computed inside, too."""
+        ends = {x.node for x in targets if x.array is None and not self.is_own(x.node)}  # type: ignore
+        if self.around is not None or not ends:
+            return root
+        used = set(toposort([root]))
+        taken = {c.key: c for c in self.captures.values()
+                 if c.inner in used and isinstance(c.key, Node) and not c.changed}
+        done: dict[Node, Node] = {}
+        for node in toposort(list(taken), ends.__contains__):
+            if node in ends:
+                done[node] = self.node_of(symbol(node))
+            elif any(n in done for n in node.inputs):
+                inputs = [done[n] if n in done else self.node_of(symbol(n)) for n in node.inputs]
+                done[node] = copied(node, tuple(inputs))
+        swaps = {c.inner: done[key] for key, c in taken.items() if key in done and key not in ends}
+        return substituted([root], swaps)[0] if swaps else root
+
     def _is_born(self, x: Tensor) -> bool:
         """Return whether a tensor is one of the body's own."""
         return x.array is None and id(x) not in self.restored and self.is_own(x.node)  # type: ignore

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from agnesi.autodiff.bodies import BodyTrace
 from agnesi.autodiff.forward import push, tangent_for
 from agnesi.autodiff.numbers import slope
 from agnesi.autodiff.recording import alias, detach, enable_grad
@@ -108,6 +109,8 @@ def grad(
     targets = [wrt] if isinstance(wrt, Tensor) else list(wrt)
     _check_operands(cost, targets)
     root = current(cost)
+    if isinstance(current_trace(), BodyTrace):
+        root = current_trace().reaching(root, targets)
     nodes = [beginnings(x, [root]) for x in targets]
     constants = {current(x) for x in consider_constant}
     symbolic = cost.array is None and not (is_tracing() and current_trace().of_values)

@@ -114,6 +114,8 @@ class _Step:
 
     def __init__(self, fn: Callable[..., Any], outputs: list[_Output]) -> None:
         self.fn, self.outputs = fn, outputs
+        #: What stays the same in all steps and is not handed to each of them.
+        self.bound: tuple[Any, ...] = ()
         #: Whether it goes into a graph, whatever its operands are.
         self.symbolic = False
 
@@ -158,7 +160,7 @@ class _Step:
 
     def __call__(self, carry: Any, rows: Any, *given: Any) -> Any:
         windows, _ = carry
-        results, stop = self.results(windows, rows, given)
+        results, stop = self.results(windows, rows, given or self.bound)
         moved = tuple(
             (*w[1:], r) if w else () for w, r in zip(windows, results, strict=False)
         )
@@ -250,6 +252,8 @@ def scan(
         if is_symbolic(*rows, *given, *(v for window in first for v in window)):
             raise
         stops = True  # it reads values, which there are; it may stop
+    if not strict and is_symbolic(*given):  # the graph around is known: gradients go through it
+        step.bound, given = given, ()
     begin = Nest("scan", "outputs_info", (first, as_tensor(False)))
     updates: dict[Any, Any] = {}
     loop = Loop(step, begin, Nest("scan", "sequences", rows), given)

@@ -335,6 +335,8 @@ def wrapped(x: Any) -> Any:
         return x
     if isinstance(x, Shared):
         return _made(SharedVariable, x, x.node)
+    if isinstance(x, Tensor) and x._lazy:  # it has no node as long as its size is not known
+        return Variable(x)
     if isinstance(x, Tensor):
         return _made(Variable, x, x.node) if x.array is None else Constant(x)
     if isinstance(x, Dim):
