@@ -68,7 +68,7 @@ def load(data: bytes, resolve: Callable[[str], int]) -> Image:
 
 class _Loader:
     def __init__(self, data: bytes, resolve: Callable[[str], int]) -> None:
-        self.array = data
+        self.data = data
         self.resolve = resolve
         self.sections = self._read_sections()
         self.places: dict[int, int] = {}
@@ -83,7 +83,7 @@ class _Loader:
         for index, at in self.places.items():
             section = self.sections[index]
             if section.type != _NOBITS:
-                self.memory[at : at + section.size] = self.array[
+                self.memory[at : at + section.size] = self.data[
                     section.offset : section.offset + section.size
                 ]
         symbols = self._read_symbols()
@@ -95,14 +95,14 @@ class _Loader:
         return Image(self.memory, self.base, symbols)
 
     def _read_sections(self) -> list[Section]:
-        (start,) = struct.unpack_from("<Q", self.array, 0x28)
-        size, count, names = struct.unpack_from("<HHH", self.array, 0x3A)
-        raw = [_SECTION.unpack_from(self.array, start + size * i) for i in range(count)]
+        (start,) = struct.unpack_from("<Q", self.data, 0x28)
+        size, count, names = struct.unpack_from("<HHH", self.data, 0x3A)
+        raw = [_SECTION.unpack_from(self.data, start + size * i) for i in range(count)]
         strings = raw[names][4]
         return [Section(self._text(strings + r[0]), *r[1:3], *r[4:9]) for r in raw]
 
     def _text(self, at: int) -> str:
-        return self.array[at : self.array.index(b"\0", at)].decode()
+        return self.data[at : self.data.index(b"\0", at)].decode()
 
     def _place(self) -> tuple[int, int]:
         """Give each section an offset; returns the total size and where writable data begins."""
@@ -140,14 +140,14 @@ class _Loader:
         return len(names)
 
     def _relocations(self, section: Section) -> list[tuple[int, int, int]]:
-        return list(_RELA.iter_unpack(self.array[section.offset : section.offset + section.size]))
+        return list(_RELA.iter_unpack(self.data[section.offset : section.offset + section.size]))
 
     def _read_symbols(self) -> dict[str, int]:
         """Fill ``values`` (an address per symbol number); returns the global functions and data."""
         table = next(s for s in self.sections if s.type == _SYMTAB)
         strings = self.sections[table.link].offset
         exported, self.values, self.outside = {}, [], set()
-        body = self.array[table.offset : table.offset + table.size]
+        body = self.data[table.offset : table.offset + table.size]
         for number, (name, info, _, section, value, _) in enumerate(_SYMBOL.iter_unpack(body)):
             if section in self.places:
                 address = self.base + self.places[section] + value

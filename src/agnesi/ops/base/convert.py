@@ -22,7 +22,7 @@ from agnesi.core.tensor import Tensor, symbol, wrap
 
 SCALARS = (bool, int, float, complex)
 #: What is said of masked arrays.
-MASKED = ("tensors have no masks, and this array has one: give x.filled(value), or x.array and the "
+MASKED = ("tensors have no masks, and this array has one: give x.filled(value), or x.data and the "
           "mask as where= of a reduction")
 
 
