@@ -195,3 +195,18 @@ def test_functions_of_layers_take_pytorchs_words() -> None:
     assert F.dropout(x, 0.5, training=True, inplace=True) is x
     assert math.isclose(F.nll_loss(ag.log_softmax(X), target=ag.tensor([0, 1, 2])).item(),
                         F.cross_entropy(X, ag.tensor([0, 1, 2])).item(), rel_tol=1e-6)
+
+
+def test_layers_take_a_device_and_dtype_behind_all_others() -> None:
+    class Forward(nn.Linear):
+        def __init__(self, inputs: int, outputs: int, bias: bool = True, device: Any = None,
+                     dtype: Any = None) -> None:
+            super().__init__(inputs, outputs, bias, device, dtype)
+
+    for layer in (Forward(2, 3, dtype="float64"), nn.Linear(2, 3, True, "cpu", "float64")):
+        assert layer.weight.dtype == np.float64 and layer.weight.shape == (3, 2)
+    assert nn.Linear(2, 3, True, None).weight.dtype == np.float32
+    with pytest.raises(ValueError, match="there is one device, 'cpu', and not 'cuda'"):
+        nn.Linear(2, 3, True, "cuda")
+    with pytest.raises(TypeError, match="Linear"):
+        nn.Linear(2, 3, True, 5)

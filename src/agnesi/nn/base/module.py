@@ -21,6 +21,7 @@ from agnesi.nn.base.loaded import LoadedKeys
 from agnesi.nn.base.lookups import Lookups
 from agnesi.nn.base.owned import (
     begins,
+    by_place,
     followed,
     in_our_words,
     is_owned,
@@ -89,11 +90,13 @@ class Module(Hooked, Lookups):
     forward: Callable[..., Any]
 
     def __new__(cls, *args: Any, **keywords: Any) -> Self:
-        check_call(cls, args, in_our_words(cls, cls.__init__, keywords))
+        check_call(cls, *by_place(cls.__init__, args, in_our_words(cls, cls.__init__, keywords)))
         self = super().__new__(cls)
         self._training, self._made = True, cls.__init__ is object.__init__
         if not self._made:
-            cls.__init__ = followed(cls.__init__)  # type: ignore[method-assign]
+            for base in (cls, *cls.__mro__[1:]):  # which super().__init__(...) calls
+                if base is cls or ("__init__" in vars(base) and Module in base.__mro__[1:]):
+                    base.__init__ = followed(base.__init__)  # type: ignore[misc]
         self._owned, self._learned, self._lent, self._hooks = {}, set(), frozenset(), ()
         self._whole = None if whole.is_ours(cls) else False
         return self

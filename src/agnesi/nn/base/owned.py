@@ -72,6 +72,26 @@ def in_our_words(kind: type, init: Any, keywords: dict[str, Any]) -> dict[str, A
         raise type(error)(at(f"{kind.__name__}: {text}")) from None
 
 
+def by_place(init: Any, args: tuple[Any, ...], keywords: dict[str, Any]
+             ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments for a layer of the library whose last ones by place are PyTorch's device and dtype.
+
+    They follow all others there, as ``super().__init__(inputs, outputs, bias, device, dtype)``.
+    """
+    init = getattr(init, "__wrapped__", init)
+    code = getattr(init, "__code__", None)
+    if code is None or not getattr(init, "__module__", "").startswith("agnesi.nn."):
+        return args, keywords
+    count = code.co_argcount - 1
+    behind = args[count:]
+    if not 1 <= len(behind) <= 2 or "dtype" not in (init.__kwdefaults__ or ()) or not (
+        behind[0] is None or isinstance(behind[0], str)
+    ):
+        return args, keywords
+    on_host(behind[0])
+    return args[:count], {**dict(zip(["dtype"], behind[1:], strict=False)), **keywords}
+
+
 _CODE: Any = None  # of the __init__ below
 
 
@@ -86,6 +106,7 @@ def followed(init: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(init)
     def __init__(self: Any, *args: Any, **keywords: Any) -> None:  # noqa: N807
         keywords = in_our_words(type(self), init, keywords)
+        args, keywords = by_place(init, args, keywords)
         try:
             init(self, *args, **keywords)
         except TypeError as error:
