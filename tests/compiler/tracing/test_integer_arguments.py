@@ -18,7 +18,6 @@ TAKEN = {
     "every second": lambda x, n: x if n % 2 == 0 else -x,
     "first": lambda x, n: (x * 2).sum() if n == 0 else x.sum() * n,
     "element": lambda x, n: (x[int(n) % 4], x.reshape(2, 2)[:, int(n) % 2]),
-    "size": lambda x, n: ag.zeros(abs(int(n))),
     "functions": lambda x, n: (ag.sin(n), ag.add(n, 0.5), ag.add(n, n), ag.abs(n), ag.asarray(n),
                                ag.tensor([n, 1]), ag.stack([n, n]), ag.full((2,), n)),
     "dtypes": lambda x, n: (ag.tensor([1, 2]) + n, ag.tensor([1, 2], dtype="float16") * n,
@@ -29,6 +28,9 @@ TAKEN = {
 #: Programs in which Python needs it.
 NEEDED = {
     "count": lambda x, n: sum([x * i for i in range(abs(int(n)))], x),
+    "size": lambda x, n: ag.zeros(abs(int(n))),
+    "axis": lambda x, n: ag.ones((2, 3, 4)).sum(axis=int(n) % 3 - 2),
+    "seed": lambda x, n: ag.random.normal(size=(2,), generator=ag.Generator(abs(int(n)))),
     "text": lambda x, n: x * len(f"{n}"),
     "key": lambda x, n: {0: x, 1: x + 1}.get(n, x * 0),
     "bits": lambda x, n: x * int(n).bit_length(),

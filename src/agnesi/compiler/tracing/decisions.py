@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.numbers import TEXT_INSTEAD, Number, number_of
+from agnesi.compiler.tracing.numbers import TEXT_INSTEAD, LookedAtError, Number, number_of
 from agnesi.compiler.tracing.reads import OnlyEagerError
 from agnesi.core.dispatch import apply
 from agnesi.core.graph import constant_value, live_tensor
@@ -122,7 +122,7 @@ class Decisions:
         if (node, kind) in self._known:
             return self._known[node, kind]
         behind = toposort([node])
-        if kind != "truth" and weak and not self._given.isdisjoint(behind):
+        if kind != "truth" and weak and self._is_given(behind):
             return None  # Python's own number: a version for each value tells which it is
         where = user_where(3)
         if any(_has_effect(n) for n in behind):
@@ -134,6 +134,15 @@ class Decisions:
         self._note(node, kind, use, value, where)
         self._known[node, kind] = value
         return value
+
+    def _is_given(self, behind: Sequence[Node]) -> bool:
+        return not self._given.isdisjoint(behind)
+
+    def check_size(self, node: Node) -> None:
+        """Let Python look at a number of its own where a whole number is needed: -1 may mean
+        another thing than 1."""
+        if node.weak and self._is_given(toposort([node])):
+            raise LookedAtError
 
     def defer(self, x: Tensor, use: str) -> Number | None:
         """The number that stands for what a use gives; None where Python gets the value."""

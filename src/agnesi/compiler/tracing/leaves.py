@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agnesi.compiler.tracing.numbers import standing_for
+from agnesi.compiler.tracing.numbers import MOST_GIVEN, standing_for
 from agnesi.compiler.tracing.trace import stand_in
 from agnesi.core.support import dtypes
 from agnesi.core.tensor import Tensor
@@ -64,7 +64,7 @@ def argument_of(value: Any, shape: Any, hidden: bool = False) -> Any:
 
 def is_small(value: int) -> bool:
     """Return whether a number of Python's can be one of the code's."""
-    return -(1 << 63) < value < 1 << 63
+    return abs(value) < MOST_GIVEN
 
 
 def requires_grad(value: Any) -> bool:

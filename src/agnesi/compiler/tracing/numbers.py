@@ -45,6 +45,10 @@ _PLAIN = (int, float, bool)
 _LARGEST_EXPONENT = 709.0
 #: Where int64 ends.
 _LARGEST_WHOLE = 2 ** 63
+#: Below it, whatever a float64 has rounded.
+_LARGEST_SAFE = float(_LARGEST_WHOLE) * (1 - 2.0 ** -50)
+#: What whole numbers from elsewhere stay below.
+MOST_GIVEN = 2 ** 53
 #: Beyond, a float64 has no halves.
 _LARGEST_EXACT = 2.0 ** 52
 _TWO_ROUNDINGS = 2.0 ** -51
@@ -94,7 +98,8 @@ class Number(Tensor):
     Code of the user's and of other libraries finds the class and the attributes of Python's number.
     """
 
-    __slots__ = ()
+    #: The most that its absolute value may be, where it is whole.
+    __slots__ = ("bound",)
 
     @property
     def python_type(self) -> type:
@@ -151,22 +156,23 @@ class Number(Tensor):
         return self
 
 
-def number_of(x: Tensor, dtype: Any) -> Number:
+def number_of(x: Tensor, dtype: Any, bound: int = MOST_GIVEN) -> Number:
     """A tensor of one element as the number that Python gets of it; no gradient flows."""
     with switched(recording=False):
         node = apply(Cast(dtype), x.reshape(()) if x.shape else x).node
     assert node is not None
     node.weak = True
-    return standing_for(node)
+    return standing_for(node, bound)
 
 
-def standing_for(node: Node | None) -> Number:
+def standing_for(node: Node | None, bound: int = MOST_GIVEN) -> Number:
     """The number that a node computes."""
     assert node is not None
     t = symbol(node)
     found = _new(Number)
     for name in _SLOTS:
         setattr(found, name, getattr(t, name))
+    found.bound = bound
     return found
 
 
@@ -201,9 +207,28 @@ def _arithmetic(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
             if name == "truediv":
                 a, b = (number_of(v, dtypes.float64) if isinstance(v, Tensor) else float(v)
                         for v in (a, b))
-            return number_of(apply_(_plainly(a), _plainly(b)), dtype)
+            bound = _bound(name, a, b) if dtype is dtypes.int64 else MOST_GIVEN
+            return number_of(apply_(_plainly(a), _plainly(b)), dtype, bound)
 
     return method
+
+
+def _most(value: Any) -> int:
+    return value.bound if isinstance(value, Number) else abs(int(value))
+
+
+def _bound(name: str, a: Any, b: Any) -> int:
+    """The most that a result of whole numbers may be; Python, whose numbers do not end, has to look
+    where that is more than the code's."""
+    p, q = _most(a), _most(b)
+    bound = {"mul": p * q, "floordiv": p, "mod": q}.get(name, p + q)
+    if bound < _LARGEST_WHOLE:
+        return bound
+    wide = [cast(_plainly(v), dtypes.float64) if isinstance(v, Tensor) else float(v)
+            for v in (a, b)]
+    if not abs(getattr(operator, name)(*wide)) < _LARGEST_SAFE:
+        raise LookedAtError(a, b)
+    return _LARGEST_WHOLE - 1
 
 
 def _foreign(x: Number, other: Any) -> Any:
@@ -237,7 +262,7 @@ def _unary(name: str) -> Callable[[Any], Number]:
     function = getattr(operator, name)
 
     def method(self: Number) -> Number:
-        return number_of(function(_plainly(self)), self.dtype)
+        return number_of(function(_plainly(self)), self.dtype, self.bound)
 
     return method
 
@@ -281,7 +306,8 @@ def _whole_power(a: Any, b: Any) -> Number:
     if type(b) is not int or b < 1 or not abs(a) <= int((_LARGEST_WHOLE - 1) ** (1 / b)):
         raise LookedAtError(a, b)
     with switched(recording=False):
-        return number_of(operator.pow(_plainly(a), b), dtypes.int64)
+        bound = min(_LARGEST_WHOLE - 1, _most(a) ** b)
+        return number_of(operator.pow(_plainly(a), b), dtypes.int64, bound)
 
 
 def _powered(self: Number, other: Any, modulo: Any = None) -> Any:

@@ -89,6 +89,7 @@ class Trace:
         """The size that an integer scalar tells; ``most`` it can be, where data decides it."""
         if self.told is None:
             raise TraceError(at("a size that a value tells has no place here"))
+        self.decisions.check_size(node)
         return self.told.next(node, most, given, self.decisions.token())
 
     def decide(self, x: Tensor, use: str) -> Any:
