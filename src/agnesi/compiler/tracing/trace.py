@@ -18,7 +18,7 @@ from agnesi.core.support.config import traced, witnessed
 from agnesi.core.support.errors import GradientError, TraceError, at, user_where
 from agnesi.core.support.forks import Lock
 from agnesi.core.support.tracing import finish
-from agnesi.core.tensor import CONSUMED, Tensor, symbol
+from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
 from agnesi.core.views import looking_through
 
 
@@ -68,6 +68,8 @@ class Trace:
         self.grads: dict[int, GradRecord] = {}
         #: Where layouts decided whose memory a result is (``core.memory_order.note``).
         self.asked: list[tuple[list[Any], int, list[Any], int, Node]] = []
+        #: Tensors with values that the function made: each call makes its own.
+        self.made: dict[int, Tensor] = {}
         #: Symbols that were changed in place, and what they were before.
         self.born: dict[int, tuple[Tensor, Node]] = {}
         #: What gradients would read of overwritten memory.
@@ -118,8 +120,15 @@ class Trace:
                 found = self._lifted(t)
         return found  # type: ignore[return-value]
 
+    def note_made(self, x: Tensor) -> None:
+        """Note a tensor with a value that the function made, which may change it in place."""
+        self.made[id(x)] = x
+
     def _lifted(self, x: Tensor) -> Node:
         """A concrete tensor's first use: a live leaf, or a view of its base."""
+        if id(x) in self.made:
+            node = self.nodes[id(x)] = self.node_of(wrap(x.array))  # as it is at the beginning
+            return node
         if not x.array.dtype.isnative:
             raise TypeError(at(f"{typed(x)} lies in memory in the byte order of other machines; "
                                "compiled code takes x.array = x.array.astype(x.dtype.newbyteorder("
@@ -137,6 +146,9 @@ class Trace:
 
     def rebind(self, x: Tensor, node: Node, recorded: bool = True) -> None:
         """Make a tensor stand for another value from now on."""
+        if id(x) in self.made and x.array is not None:
+            x.node, x.array = self.node_of(x), None
+            del self.nodes[id(x)]
         if x.array is None:
             before: Any = x.node
             self.born.setdefault(id(x), (x, before))

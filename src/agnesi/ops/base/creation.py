@@ -18,7 +18,7 @@ from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.errors import DTypeError
-from agnesi.core.support.tracing import is_tracing
+from agnesi.core.support.tracing import current_trace, is_tracing
 from agnesi.core.tensor import Tensor, symbol, wrap
 from agnesi.core.valuedims import refusal
 from agnesi.ops.base.convert import (
@@ -181,7 +181,18 @@ def tensor(data: TensorLike, dtype: DTypeLike = None, *, device: str | None = No
     fresh = np.array(as_array(array, kind), copy=True, order="C")
     if kind is not None and fresh.dtype != kind:
         fresh = fresh.astype(kind)
-    return _finished(wrap(fresh), requires_grad, name)
+    found = noted(wrap(fresh))
+    if requires_grad and is_tracing():
+        found = symbol(_read(found))
+    return _finished(found, requires_grad, name)
+
+
+def noted(x: Tensor) -> Tensor:
+    """A new tensor with a value; a trace notes that each call makes its own."""
+    note = getattr(current_trace(), "note_made", None)
+    if note is not None:
+        note(x)
+    return x
 
 
 @public

@@ -25,7 +25,7 @@ from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.arrays.replicate import copy
 from agnesi.ops.base.convert import cast
-from agnesi.ops.base.creation import made
+from agnesi.ops.base.creation import made, noted
 from agnesi.ops.base.select import floor
 from agnesi.ops.indexing.ranges import Arange
 from agnesi.ops.random.noise import Noise, numbers_per_block
@@ -80,7 +80,7 @@ class Generator:
         def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, seed: int | None = None) -> None:
-        self.state = wrap(start(seed))  # not by assignment, which a trace would note
+        self.state = noted(wrap(start(seed)))  # not by assignment, which a trace would note
 
     def manual_seed(self, seed: int | None = None) -> Generator:
         """Begin the stream of a seed.
