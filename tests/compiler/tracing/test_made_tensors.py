@@ -1,0 +1,92 @@
+"""Tensors that a jitted function makes and changes in place are new ones in each call."""
+
+import numpy as np
+import pytest
+
+import agnesi as ag
+
+KEPT: list = []
+
+
+class Holder:
+    buffer = None
+
+
+HOLDER = Holder()
+
+
+def view_of_an_array(x):
+    b = ag.tensor(np.zeros(4, "float32"))
+    b[:2].add_(x)
+    return b
+
+
+def elements(x):
+    b = ag.tensor([0.0, 0.0])
+    for i in range(2):
+        b[i] = x[i] * 2
+    return b, b.sum()
+
+
+def read_before(x):
+    b = ag.tensor([1.0, 2.0])
+    c = b * x
+    b.mul_(3.0)
+    return c + b
+
+
+def kept_by_an_object(x):
+    HOLDER.buffer = ag.tensor([0.0, 0.0])
+    HOLDER.buffer.add_(x)
+    return HOLDER.buffer + 0
+
+
+def kept_by_a_list(x):
+    b = ag.tensor([1.0, 2.0])
+    KEPT[:] = [b]
+    b.add_(x)
+    return b.sum()
+
+
+def trained(x):
+    w = ag.tensor([1.0, 2.0], requires_grad=True)
+    (w * w * x).sum().backward()
+    with ag.no_grad():
+        w -= 0.1 * w.grad
+    return w.detach() + 0
+
+
+def drawn(x):
+    g = ag.Generator(1)
+    return x + ag.random.uniform(size=(2,), generator=g), ag.random.uniform(size=(2,), generator=g)
+
+
+def summed(x):
+    total = ag.tensor(0.0)
+    for i in range(3):
+        total += x.sum() * i
+    return {"total": total}["total"]
+
+
+def read_by_python(x):
+    b = ag.tensor([3, 1, 2])
+    first = int(b[0])
+    b.add_(first)
+    return b * x.sum().astype("int64")
+
+
+def listed(x):
+    return x if isinstance(x, tuple | list) else [x]
+
+
+@pytest.mark.parametrize("f", [
+    view_of_an_array, elements, read_before, kept_by_an_object, kept_by_a_list, trained, drawn,
+    summed, read_by_python], ids=lambda f: f.__name__)
+def test_each_call_makes_its_own(f):
+    g, x = ag.jit(f), ag.tensor([1.0, 2.0])
+    for factor in (1, 2, 3):
+        wanted, before = f(x * factor), [HOLDER.buffer, *KEPT]
+        found, after = g(x * factor), [HOLDER.buffer, *KEPT]
+        for one, other in ((wanted, found), (before, after)):
+            for a, b in zip(*map(listed, (one, other)), strict=True):
+                assert a is b is None or np.allclose(a.numpy(), b.numpy(), rtol=1e-6)
