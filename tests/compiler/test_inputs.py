@@ -50,7 +50,7 @@ def test_defaults_are_for_calls_without_a_value():
         ag.function([ag.In(s, value=np.ones(2))], s)
     with pytest.raises(ValueError, match="no value that begins"):
         ag.In(s, update=s + 1)
-    with pytest.raises(TypeError, match="must be a Tensor"):
+    with pytest.raises(TypeError, match="In: variable must be agnesi's Tensor, not 3"):
         ag.In(3)
 
 

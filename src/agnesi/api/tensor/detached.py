@@ -36,7 +36,36 @@ def data(self: Tensor) -> Tensor:
     >>> w
     tensor([3., 3.], requires_grad=True)
     """
-    return detach(self)
+    found = detach(self)
+    return found if found.array is None or is_tracing() else memory_of(found)
+
+
+_SLOTS = tuple(n for n in vars(Tensor)["__slots__"] if n != "__weakref__")
+
+
+class Memory(Tensor):
+    """A tensor that also has its NumPy array's own names (``flags``, ``resize``, ``ctypes``), and whose
+    dtype and shape can be assigned, as an array's.
+    """
+
+    __slots__ = ()
+    dtype = property(lambda self: self.array.dtype,
+                     lambda self, value: setattr(self.array, "dtype", value))
+    shape = property(lambda self: self.array.shape,
+                     lambda self, value: setattr(self.array, "shape", value))
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and hasattr(np.ndarray, name):
+            return getattr(self.array, name)
+        raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+
+
+def memory_of(x: Tensor) -> Tensor:
+    """The same tensor, with the names of its array."""
+    found = Memory.__new__(Memory)
+    for name in _SLOTS:
+        setattr(found, name, getattr(x, name))
+    return found
 
 
 @explain_errors
