@@ -157,5 +157,13 @@ def test_an_argument_of_which_text_is_made_does_not_fix_others():
     for rate in (0.1, 0.2, 0.3):
         assert f(ag.ones(1), rate, 1.5)[1] == "1.5"
     assert f.explain().count("because") <= 2
+
+
+def test_float_arguments_divide_as_arrays_do():
+    f = ag.jit(lambda a, b: (a / b, a / b * b, a * (b / a), b ** -2, a / a))
+    found = [f(1.0, 2.0), f(2.0, 0.0), f(0.0, 0.0)]
+    assert found[0] == (0.5, 1.0, 2.0, 0.25, 1.0)
+    np.testing.assert_equal(found[1], (np.inf, np.nan, 0.0, np.inf, 1.0))
+    np.testing.assert_equal(found[2], (np.nan, np.nan, np.nan, np.inf, np.nan))
     with pytest.raises(ZeroDivisionError):
-        ag.jit(lambda x, s: x * (1 / s))(ag.ones(1), 0.0)
+        ag.jit(lambda s: s / 0)(1.0)

@@ -44,8 +44,8 @@ _SLOTS = tuple(n for n in vars(Tensor)["__slots__"] if n != "__weakref__")
 
 
 class Memory(Tensor):
-    """A tensor that also has its NumPy array's own names (``flags``, ``resize``, ``ctypes``), and whose
-    dtype and shape can be assigned, as an array's.
+    """A tensor that also has the names of its NumPy array (``flags``, ``resize``), whose
+    dtype and shape can be assigned, too.
     """
 
     __slots__ = ()

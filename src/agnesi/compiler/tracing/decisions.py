@@ -142,7 +142,7 @@ class Decisions:
         """Let Python look at a number of its own where a whole number is needed: -1 may mean
         another thing than 1."""
         if node.weak and self._is_given(toposort([node])):
-            raise LookedAtError
+            raise LookedAtError(symbol(node))
 
     def defer(self, x: Tensor, use: str) -> Number | None:
         """The number that stands for what a use gives; None where Python gets the value."""

@@ -41,7 +41,8 @@ def symbol_of(value: Any, i: int, shape: Any, hidden: bool = False) -> Any:
         return stand_in(shape, dtypes.as_dtype(value.dtype), requires_grad=requires_grad(value),
                         name=name or f"argument {i}")
     if type(value) is float:
-        return standing_for(stand_in((), dtypes.float64, weak=True, name=f"argument {i}").node)
+        return standing_for(stand_in((), dtypes.float64, weak=True, name=f"argument {i}").node,
+                            given=True)
     if hidden and type(value) is int and is_small(value):
         return standing_for(stand_in((), dtypes.int64, weak=True, name=f"argument {i}").node)
     return value

@@ -16,7 +16,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -98,8 +98,13 @@ class Number(Tensor):
     Code of the user's and of other libraries finds the class and the attributes of Python's number.
     """
 
-    #: The most that its absolute value may be, where it is whole.
-    __slots__ = ("bound",)
+    #: The most that its absolute value may be, where it is whole; whether it is computed from float
+    #: arguments alone, by which arrays' rules divide: by 0, too.
+    __slots__ = ("bound", "given")
+
+    if TYPE_CHECKING:
+        bound: int
+        given: bool
 
     @property
     def python_type(self) -> type:
@@ -156,23 +161,23 @@ class Number(Tensor):
         return self
 
 
-def number_of(x: Tensor, dtype: Any, bound: int = MOST_GIVEN) -> Number:
+def number_of(x: Tensor, dtype: Any, bound: int = MOST_GIVEN, given: bool = False) -> Number:
     """A tensor of one element as the number that Python gets of it; no gradient flows."""
     with switched(recording=False):
         node = apply(Cast(dtype), x.reshape(()) if x.shape else x).node
     assert node is not None
     node.weak = True
-    return standing_for(node, bound)
+    return standing_for(node, bound, given)
 
 
-def standing_for(node: Node | None, bound: int = MOST_GIVEN) -> Number:
+def standing_for(node: Node | None, bound: int = MOST_GIVEN, given: bool = False) -> Number:
     """The number that a node computes."""
     assert node is not None
     t = symbol(node)
     found = _new(Number)
     for name in _SLOTS:
         setattr(found, name, getattr(t, name))
-    found.bound = bound
+    found.bound, found.given = bound, given
     return found
 
 
@@ -198,19 +203,26 @@ def _arithmetic(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
         if not _is_number(other):
             self.check_range(other.dtype)  # type: ignore[union-attr]
             return apply_(_plainly(a), _plainly(b))
-        if divides and _is_zero(b):
+        given = _are_given(a, b)
+        if divides and not (given and isinstance(b, Number)) and _is_zero(b):
             raise ZeroDivisionError("division by zero")
         kinds = {float if isinstance(v, Tensor) and v.dtype.kind == "f" else type(v)
                  for v in (a, b)}
         dtype = dtypes.float64 if float in kinds or name == "truediv" else dtypes.int64
         with switched(recording=False):
             if name == "truediv":
-                a, b = (number_of(v, dtypes.float64) if isinstance(v, Tensor) else float(v)
-                        for v in (a, b))
+                a, b = (number_of(v, dtypes.float64, given=given) if isinstance(v, Tensor)
+                        else float(v) for v in (a, b))
             bound = _bound(name, a, b) if dtype is dtypes.int64 else MOST_GIVEN
-            return number_of(apply_(_plainly(a), _plainly(b)), dtype, bound)
+            return number_of(apply_(_plainly(a), _plainly(b)), dtype, bound, given)
 
     return method
+
+
+def _are_given(*values: Any) -> bool:
+    """Whether numbers are computed from float arguments, and constants, alone."""
+    numbers = [v for v in values if isinstance(v, Number)]
+    return bool(numbers) and all(v.given for v in numbers)
 
 
 def _most(value: Any) -> int:
@@ -262,7 +274,7 @@ def _unary(name: str) -> Callable[[Any], Number]:
     function = getattr(operator, name)
 
     def method(self: Number) -> Number:
-        return number_of(function(_plainly(self)), self.dtype, self.bound)
+        return number_of(function(_plainly(self)), self.dtype, self.bound, self.given)
 
     return method
 
@@ -293,11 +305,14 @@ def _power(a: Any, b: Any) -> Any:
                 for v in (a, b))
     if whole:
         return _whole_power(a, b)
-    if not (type(b) in _PLAIN and b >= 0 and b == int(b)) and not a > 0:
+    given = _are_given(a, b)
+    if not (type(b) in _PLAIN and (b >= 0 or given) and b == int(b)) and not a > 0:
         raise LookedAtError(a, b)  # an error, or a complex number
     with switched(recording=False):
         x, y = (cast(_plainly(number_of(v, dtypes.float64)), dtypes.float64)
                 if isinstance(v, Tensor) else float(v) for v in (a, b))
+        if given:
+            return number_of(operator.pow(x, y), dtypes.float64, given=True)
         return _computed(operator.pow(x, y), dtypes.float64)
 
 
