@@ -64,7 +64,8 @@ def memory_of(x: Tensor) -> Tensor:
     """The same tensor, with the names of its array."""
     found = Memory.__new__(Memory)
     for name in _SLOTS:
-        setattr(found, name, getattr(x, name))
+        if hasattr(x, name):
+            setattr(found, name, getattr(x, name))
     return found
 
 
