@@ -26,9 +26,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A file to write that takes a path's place once all of it is on disk.
 
     Whatever ends the process before leaves what was there; what it wrote is removed by the next
-    writer of the folder (:func:`sweep`).
+    writer of the folder (:func:`sweep`).  Behind a symbolic link, it is the file that is linked.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     try:
         _check_target(target)
         sweep(target.parent)
@@ -58,6 +58,8 @@ def _check_target(target: Path) -> None:
                                 f"os.makedirs({folder!r}, exist_ok=True)")
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file in it")
+    if target.exists() and not target.is_file():  # a new file would take its place
+        raise OSError(errno.EINVAL, "it is a device or a pipe, not a file")
 
 
 def told_at_user(error: OSError, what: str) -> OSError:
