@@ -19,6 +19,8 @@ from agnesi.core.support.errors import ShapeError, TraceError, at, shown
 _counter = itertools.count()
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
 _NUMBERS: set[type] = {int}
+#: Arithmetic in arithmetic that is shown.
+_MAX_SHOWN_DEPTH = 12
 #: Powers of sizes below this are sizes, too.
 _POWER_LIMIT = 8
 _OWN = __name__.partition(".")[0] + "."
@@ -56,7 +58,7 @@ class Dim:
     True
     """
 
-    __slots__ = ("args", "key", "op")
+    __slots__ = ("_hash", "args", "key", "op")
     #: Lets arrays leave operators to sizes.
     __array_ufunc__ = None
     #: Arithmetic of a kind of sizes that has its own (``core.ir.extents``).
@@ -75,7 +77,9 @@ class Dim:
         self.key = (op, *self.args)
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        if not hasattr(self, "_hash"):  # arithmetic may come up in itself many times
+            self._hash = hash(self.key)
+        return self._hash
 
     def __eq__(self, other: object) -> Any:
         if self is other or (isinstance(other, Dim) and self.key == other.key):
@@ -107,7 +111,8 @@ class Dim:
 
     def __reduce__(self) -> Any:
         if type(self) is not Dim:
-            slots = [n for c in type(self).__mro__ for n in getattr(c, "__slots__", ())]
+            slots = [n for c in type(self).__mro__ for n in getattr(c, "__slots__", ())
+                     if n != "_hash"]  # another process has others
             state = {n: getattr(self, n) for n in slots if hasattr(self, n)}
             return _blank, (type(self),), (None, state)
         name = self.args[0]
@@ -116,16 +121,7 @@ class Dim:
         return _dim, (self.op, self.args)
 
     def __repr__(self) -> str:
-        if not self.op:
-            return str(self.args[0])
-        if self.op not in _PRECEDENCE:
-            return f"{self.op}({', '.join(map(str, _joint(self)))})"
-        parts = [
-            f"({a})" if isinstance(a, Dim) and _PRECEDENCE.get(a.op, 9) < _PRECEDENCE[self.op]
-            else str(a)
-            for a in self.args
-        ]
-        return f" {self.op} ".join(parts)
+        return _arithmetic(self, _MAX_SHOWN_DEPTH)
 
     def _no_number(self, use: str) -> Any:
         raise TraceError(
@@ -301,6 +297,24 @@ def broadcast_parts(size: Any) -> list[Any]:
     if not isinstance(size, Dim) or size.op != "broadcast":
         return [size]
     return [*broadcast_parts(size.args[0]), size.args[1]]
+
+
+def _text(size: Any, depth: int) -> str:
+    """A size as text; parts that are nested deeper are left out, as one may come up often."""
+    if type(size).__repr__ is not Dim.__repr__:
+        return str(size)
+    return _arithmetic(size, depth) if depth else "..."
+
+
+def _arithmetic(size: Dim, depth: int) -> str:
+    if not size.op:
+        return str(size.args[0])
+    if size.op not in _PRECEDENCE:
+        return f"{size.op}({', '.join(_text(a, depth - 1) for a in _joint(size))})"
+    own = _PRECEDENCE[size.op]
+    texts = [(a, _text(a, depth - 1)) for a in size.args]
+    return f" {size.op} ".join(
+        f"({t})" if isinstance(a, Dim) and _PRECEDENCE.get(a.op, 9) < own else t for a, t in texts)
 
 
 def _joint(size: Dim) -> Sequence[Any]:
