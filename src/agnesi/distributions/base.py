@@ -104,23 +104,26 @@ class Distribution:
         kind = functools.reduce(dtypes.promote, floats) if floats else dtypes.config.float_dtype
         for name, t in tensors.items():
             t = F.astype(t, kind)
-            self._check(name, t, self.arg_constraints.get(name))
+            t = self._check(name, t, self.arg_constraints.get(name))
             setattr(self, name, F.broadcast_to(t, (*batch, *t.shape[t.ndim - inner[name]:])))
 
-    def _check(self, name: str, value: Tensor, constraint: Constraint | None) -> None:
+    def _check(self, name: str, value: Tensor, constraint: Constraint | None) -> Tensor:
+        """The value, once it is sure that it is as it must be; compiled code makes sure."""
         if constraint is None or not self._validates:
-            return
+            return value
         held = constraint.check(value)
-        if held.array is not None and not np.all(held.array):
+        if held.array is None:
+            return F.ensure(value, held, f"{type(self).__name__}: {name} must be {constraint.told}")
+        if not np.all(held.array):
             raise ValueError(at(f"{type(self).__name__}: {name} must be {constraint.told}, not "
                                 f"{_wrong(value.array, np.asarray(held.array))}"))
+        return value
 
     def _value(self, value: Any) -> Tensor:
         """A value whose probability is asked for."""
         found = as_tensor(value)
         found = found if found.dtype.kind in "fcV" else F.astype(found, F.asarray(0.0).dtype)
-        self._check("value", found, self.support)
-        return found
+        return self._check("value", found, self.support)
 
     @property
     def support(self) -> Constraint | None:

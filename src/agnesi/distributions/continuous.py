@@ -169,7 +169,7 @@ class Uniform(Distribution):
     def __init__(self, low: TensorLike, high: TensorLike, validate_args: bool | None = None
                  ) -> None:
         self._take(validate_args, low=low, high=high)
-        self._check("high - low", self.high - self.low, C.positive)
+        self.high = self.low + self._check("high - low", self.high - self.low, C.positive)
 
     @property
     def support(self) -> Any:

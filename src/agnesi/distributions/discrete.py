@@ -128,7 +128,7 @@ class Binomial(_Chance):
     def __init__(self, total_count: Any = 1, probs: TensorLike | None = None,
                  logits: TensorLike | None = None, validate_args: bool | None = None) -> None:
         self._chance(probs, logits, validate_args, total_count=total_count)
-        self._check("total_count", self.total_count, C.nonnegative_integer)
+        self.total_count = self._check("total_count", self.total_count, C.nonnegative_integer)
 
     @property
     def support(self) -> Any:
@@ -255,8 +255,7 @@ class Categorical(_Categories):
         return F.argmax(self.probs, -1)
 
     def log_prob(self, value: Any) -> Tensor:
-        places = as_tensor(value)
-        self._check("value", places, self.support)
+        places = self._check("value", as_tensor(value), self.support)
         places = F.astype(places, "int64")
         shape = F.broadcast_shapes(places.shape, self._batch_shape)
         places = expand_dims(F.broadcast_to(places, shape), -1)

@@ -27,6 +27,9 @@ from agnesi.ops.signal import fft
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "istft",
            "kaiser_window", "stft"]
 
+#: What the squares of windows over an element sum to where there are any.
+_LEAST_COVER = 1e-11
+
 # -- windows ----------------------------------------------------------------------------------
 _WORDS = {"window_length": "int | How many weights.",
           "periodic": "bool | Whether it is one period of a longer row of windows, of which the "
@@ -183,8 +186,8 @@ def istft(x: TensorLike, n_fft: int, hop_length: int | None = None, win_length: 
         missing = length - total.shape[-1]
         total = pad(total, ((0, 0),) * (total.ndim - 1) + ((0, missing),))
         cover = pad(cover, ((0, missing),), "constant", 1)
-    if cover.array is not None and (np.abs(cover.array) < 1e-11).any():
-        raise ValueError("windows overlap too little: some of the signal is in none of them")
+    cover = F.ensure(cover, F.abs(cover) >= _LEAST_COVER,
+                     "windows overlap too little: some of the signal is in none of them")
     return total / cover
 
 

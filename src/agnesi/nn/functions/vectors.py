@@ -167,6 +167,9 @@ def one_hot(input: TensorLike, num_classes: int = -1) -> Tensor:
     elif num_classes == -1:
         raise ValueError(at(f"one_hot({typed(labels)}): the largest label is not known before the "
                             "run; give num_classes"))
+    else:
+        labels = F.ensure(labels, (labels >= 0) & (labels < num_classes),
+                          f"one_hot({typed(labels)}): labels must go from 0 to {num_classes - 1}")
     return F.astype(labels[..., None] == F.arange(num_classes), "int64")
 
 

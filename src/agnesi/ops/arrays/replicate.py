@@ -28,6 +28,7 @@ from agnesi.ops.base import expand as spread
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import made, sizes_of
 from agnesi.ops.base.elements import IndexSum
+from agnesi.ops.base.ensure import ensure
 from agnesi.ops.base.movement import flatten, moveaxis, reshape
 from agnesi.ops.base.reduce import sum as sum_
 from agnesi.ops.indexing.index import take
@@ -391,6 +392,7 @@ def repeat(x: TensorLike, /, repeats: Any, axis: int | None = None, *,
             found: Tensor = LENT.repeated(x, repeats, axis)
             return found
         if repeats.ndim and not is_known(repeats):
+            repeats = ensure(repeats, repeats >= 0, "repeats must not be negative")
             return take(x, _origins(repeats, x.shape[axis]), axis)
         repeats = integer(repeats, "repeats") if not is_known(repeats) else repeats.array
     if not isinstance(repeats, Dim) and np.any(np.asarray(repeats) < 0):

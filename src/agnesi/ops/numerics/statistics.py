@@ -406,18 +406,18 @@ def _rising(edges: Any) -> Any:
     return (edges[1:] >= edges[:-1]).all()
 
 
-def _finite(low: Tensor, high: Tensor) -> None:
-    """A ValueError where bins cannot reach from the least element to the greatest.
-
-    While a function is traced, nothing is known of the values: their edges are NaN then.
-    """
+def _finite(low: Tensor, high: Tensor) -> Tensor:
+    """The least element; a ValueError where bins cannot reach from it to the greatest."""
     if not is_known(low, high):
-        return
+        return ensure(low, (abs(low) < np.inf) & (abs(high) < np.inf),
+                      "autodetected range is not finite; give a range, or leave out what is not "
+                      "finite")
     if not (np.isfinite(low.array) and np.isfinite(high.array)):
         raise ValueError(
             f"autodetected range of [{low.array}, {high.array}] is not finite; give a range, or "
             "leave out what is not finite"
         )
+    return low
 
 
 def _edges(x: Tensor, bins: Any, limits: Any) -> Tensor:
@@ -449,7 +449,7 @@ def _edges(x: Tensor, bins: Any, limits: Any) -> Tensor:
         low, high = as_tensor(0, kind), as_tensor(1, kind)
     else:
         low, high = cast(least(x), kind), cast(greatest(x), kind)
-        _finite(low, high)
+        low = _finite(low, high)
     flat = low == high
     low, high = where(flat, low - 0.5, low), where(flat, high + 0.5, high)
     share = as_tensor(np.arange(count + 1) / count, kind)

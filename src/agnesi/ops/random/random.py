@@ -553,7 +553,10 @@ def _chances(p: Any, n: Any) -> Tensor:
             f"p has shape {chances.shape}; it must have one probability for each of {n}"
         )
     found = weights("choice", chances)
-    if is_known(chances) and abs((total := float(chances.array.sum())) - 1) > _MAX_OFF:
+    if not is_known(chances):
+        return demanded("choice", "the probabilities p must sum to 1",
+                        lambda p: abs(p.sum() - 1) <= _MAX_OFF, p=found)[0]
+    if abs((total := float(chances.array.sum())) - 1) > _MAX_OFF:
         raise ValueError(f"the probabilities p sum to {total:g}, not to 1; for weights divide them "
                          "by their sum, p / p.sum()")
     return found
