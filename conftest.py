@@ -1,6 +1,5 @@
 """What holds for all tests: a compile cache of their own, programs verified, no traces left."""
 
-import gc
 import os
 import sys
 from pathlib import Path
@@ -11,12 +10,6 @@ from agnesi.core.support.config import config
 
 #: Files that stand for modules of ``api`` in import statements, and must be imported as such.
 collect_ignore = [*Path(__file__).parent.glob("src/agnesi/[!_]*.py")]
-
-
-def pytest_collection_finish():
-    """What was collected lives as long as the run: nobody need look at it again and again."""
-    gc.collect()
-    gc.freeze()
 
 
 def pytest_report_header():
