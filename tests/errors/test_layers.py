@@ -113,9 +113,9 @@ CASES = [
      "`stride`?"),
     (lambda: ag.zeros(3, dtyp="int64"), TypeError,
      "zeros(3): zeros() got an unexpected keyword argument 'dtyp'; did you mean `dtype`?"),
-    (lambda: nn.Conv2d(3, 4, 3, 1, 0, 1, 1, True, "zeros", "cpu"), TypeError, "Conv2d() takes 9 "
-     "arguments (in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, "
-     "padding_mode) without a name, not 10; give dtype, algorithm by name"),
+    (lambda: nn.Conv2d(3, 4, 3, 1, 0, 1, 1, True, "zeros", None, None, 5), TypeError,
+     "Conv2d() takes 9 arguments (in_channels, out_channels, kernel_size, stride, padding, "
+     "dilation, groups, bias, padding_mode) without a name, not 12; give dtype, algorithm by name"),
     (lambda: nn.MaxPool2d(2, ceil_mode=True, cover_all=True), TypeError,
      "MaxPool2d: `ceil_mode` and `cover_all` are the same; give one of them"),
     (lambda: nn.Linear(2, 3, device="cuda"), ValueError,

@@ -106,7 +106,7 @@ def test_c6_attributes_of_roots_and_results():
     x = ag.tensor([[1.0, 2.0]], requires_grad=True)
     y = ag.exp(x)
     assert x.owner is None and y.owner.op.name == "exp" and y.owner.inputs[0] is x
-    assert x.grad is None and y.grad is None and type(x.data) is np.ndarray and x.size == 2
+    assert x.grad is None and y.grad is None and type(x.array) is np.ndarray and x.size == 2
     blocked = (ag.floor(x) * 1.0).sum() + y.sum()
     blocked.backward()
     np.testing.assert_allclose(x.grad.numpy(), np.exp([[1.0, 2.0]]), rtol=1e-6)

@@ -98,7 +98,7 @@ def test_m9_history_is_freed_with_the_result():
     c = ag.exp(b)
     d = (c * b).sum()
     there = weakref.ref(c)
-    data = weakref.ref(c.data)
+    data = weakref.ref(c.array)
     del c
     assert data() is not None and there() is None  # the record needs the value, not the handle
     del d

@@ -200,6 +200,8 @@ def _or(parts: list[str]) -> str:
 def _instance(kind: type) -> Rule:
     ours = kind.__module__.startswith(PACKAGE)
     told = f"{PACKAGE}'s {kind.__name__}" if ours else f"a {kind.__name__}"
+    if ours and kind.__name__ == "Tensor":  # arrays are taken for tensors
+        return Rule(told, lambda value: isinstance(value, (kind, np.ndarray)))
     return Rule(told, lambda value: isinstance(value, kind))
 
 

@@ -16,7 +16,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 
 
-def data(self: Tensor) -> Tensor:
+def data(self: Tensor) -> Tensor | None:
     """The value without its history, in the same memory, as :meth:`detach` gives it.
 
     ``p.data -= rate * p.grad`` and ``p.data.zero_()`` change a parameter, also of a compiled
@@ -25,8 +25,8 @@ def data(self: Tensor) -> Tensor:
 
     Returns
     -------
-    Tensor
-        A leaf that does not require grad.
+    Tensor or None
+        A leaf that does not require grad; None of a symbolic expression, which has no value.
 
     Examples
     --------
@@ -36,6 +36,8 @@ def data(self: Tensor) -> Tensor:
     >>> w
     tensor([3., 3.], requires_grad=True)
     """
+    if self.array is None and not is_tracing():
+        return None
     found = detach(self)
     return found if found.array is None or is_tracing() else memory_of(found)
 

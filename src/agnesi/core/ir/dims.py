@@ -301,7 +301,7 @@ def broadcast_parts(size: Any) -> list[Any]:
 
 def _text(size: Any, depth: int) -> str:
     """A size as text; parts that are nested deeper are left out, as one may come up often."""
-    if type(size).__repr__ is not Dim.__repr__:
+    if not isinstance(size, Dim) or ("__repr__" in vars(type(size)) and type(size) is not Dim):
         return str(size)
     return _arithmetic(size, depth) if depth else "..."
 
