@@ -58,8 +58,8 @@ def getitem(x: Tensor, key: Any, /) -> Tensor:
             [5, 3]])
     """
     y = _selected(x, key)
-    element = y._view is not None and not y.shape and x.shape and _names_element(key)
-    return taken(y) if element else y
+    element = y._view is not None and not y.shape and x.shape
+    return taken(y) if element and (type(key) is int or _names_element(key)) else y
 
 
 def _names_element(key: Any) -> bool:
