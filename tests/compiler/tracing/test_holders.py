@@ -292,3 +292,18 @@ def test_as_eagerly(name):
         warnings.filterwarnings("ignore", message=".*runs eagerly")
         eager, compiled = (list(map(_plain, PROGRAMS[name](J))) for J in (lambda f: f, ag.jit))
     assert compiled == eager
+
+
+def test_classes_that_code_without_a_name_made_have_no_module():
+    names: dict = {}
+    exec("K = type('K', (), {'n': 0})", {"__builtins__": __builtins__}, names)
+    kind, x = names["K"], ag.ones(1)
+
+    def step():
+        kind.n += 1
+        return kind.n
+
+    compiled = ag.jit(step)
+    assert not hasattr(kind, "__module__")
+    assert [compiled() for _ in range(4)] == [1, 2, 3, 4] and kind.n == 4
+    assert ag.jit(lambda x, k: x * k.n)(x, kind()).item() == 4

@@ -10,6 +10,7 @@ import numpy as np
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.ir.extents import Extent
 from agnesi.core.ir.node import Node
+from agnesi.core.support.exports import module_of
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.elementwise import Elementwise
 
@@ -45,7 +46,7 @@ def operation(op: Any) -> str | None:
             return None
     if not all(map(_is_plain, values.values())):
         return None
-    return f"{kind.__module__}.{kind.__qualname__} {sorted(values.items())!r}"
+    return f"{module_of(kind)}.{kind.__qualname__} {sorted(values.items())!r}"
 
 
 def _leaf(node: Node, places: Mapping[int, int]) -> str:

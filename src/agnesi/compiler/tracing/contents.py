@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.places import MISSING, Place, describe_value, same
+from agnesi.core.support.exports import module_of
 from agnesi.runtime.watched import Entries, Items
 from agnesi.runtime.watched_contents import container_words, elements_words
 
@@ -142,7 +143,7 @@ class Raw(Place):
 
     def put(self, value: Any) -> None:
         _, _, found = value
-        if type(self.buffer).__module__ == "array":
+        if module_of(type(self.buffer)) == "array":
             del self.buffer[:]
             self.buffer.frombytes(found)
         else:

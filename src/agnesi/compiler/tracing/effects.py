@@ -19,6 +19,7 @@ from agnesi.compiler.tracing.reads import Reads
 from agnesi.compiler.tracing.things import tells
 from agnesi.core.ir.extents import Extent
 from agnesi.core.support.errors import TraceError, at
+from agnesi.core.support.exports import module_of
 from agnesi.core.support.tree import Tree, flatten
 from agnesi.core.tensor import Tensor
 
@@ -217,7 +218,7 @@ def _is_lasting(value: Any) -> bool:
     if kind is FunctionType:
         return value.__closure__ is None
     return kind in _LASTING or isinstance(value, (type, Enum, np.generic, np.dtype)) or (
-        kind.__module__.partition(".")[0] in ("agnesi", "datetime", "decimal", "fractions"))
+        module_of(kind).partition(".")[0] in ("agnesi", "datetime", "decimal", "fractions"))
 
 
 def _is_symbol(value: Any) -> bool:

@@ -27,6 +27,7 @@ from agnesi.core.ir.node import Node, toposort
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import switched
 from agnesi.core.support.errors import TraceError, location, raised_by_us, user_where
+from agnesi.core.support.exports import module_of
 from agnesi.core.support.tracing import current_trace
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.arith import sqrt
@@ -245,7 +246,7 @@ def _bound(name: str, a: Any, b: Any) -> int:
 
 def _foreign(x: Number, other: Any) -> Any:
     """The answer to an operand that is no number of Python's nor a tensor."""
-    if isinstance(other, complex) or type(other).__module__ == "numpy":
+    if isinstance(other, complex) or module_of(type(other)) == "numpy":
         raise LookedAtError(x)
     return NotImplemented
 

@@ -70,6 +70,7 @@ from agnesi.compiler.tracing.things import (
     tells,
 )
 from agnesi.core.support.config import ENVIRONMENT_NAMES, environment, switched
+from agnesi.core.support.exports import module_of
 from agnesi.core.support.tree import flatten
 from agnesi.core.support.undo import Block
 from agnesi.core.tensor import Tensor
@@ -195,11 +196,11 @@ class Reads:
             self.meet(vars(value).get("function"), path)
         elif isinstance(value, weakref.ref):
             self.meet(value(), path)
-        elif isinstance(value, RAW) or type(value).__module__ == "array":
+        elif isinstance(value, RAW) or module_of(type(value)) == "array":
             self._add((id(value), "contents"), lambda: Raw(path, value))
         elif isinstance(value, ContextVar):
             self.meet(self._add((id(value), "value"), lambda: Context(path, value)).value, path)
-        elif type(value).__module__ == "logging" and hasattr(value, "getEffectiveLevel"):
+        elif module_of(type(value)) == "logging" and hasattr(value, "getEffectiveLevel"):
             self._add((id(value), "level"), lambda: Answer(path, lambda: _level(value), tuple))
         elif isinstance(value, type):
             self._class(value, path)
@@ -337,7 +338,7 @@ class Reads:
             place = Cell(name, cell) if library else self._add(
                 ("cell", id(cell)), lambda n=name, c=cell: Cell(n, c))  # type: ignore
             self._environment(place.value, code)
-            if library and type(place.value).__module__ in HOLDERS:
+            if library and module_of(type(place.value)) in HOLDERS:
                 continue
             asked = functools.partial(appends_only, code, name)
             if library or not self._grow(place.value, name, asked):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from agnesi.compiler.tracing.contents import NAMESPACES
+from agnesi.core.support.exports import module_of
 from agnesi.core.tensor import Tensor
 
 SCALARS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), np.generic, np.dtype,
@@ -74,7 +75,7 @@ def tells(kind: type) -> bool:
 
 def is_users(kind: type) -> bool:
     """Return whether a class, perhaps one of exceptions or of classes, is the user's."""
-    module = kind.__module__ if isinstance(kind.__module__, str) else ""
+    module = module_of(kind)
     return module.startswith(_OWN_OBJECTS) or module.partition(".")[0] not in _LIBRARIES
 
 

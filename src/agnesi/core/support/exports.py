@@ -63,3 +63,9 @@ def _imported(statement: ast.ImportFrom) -> Iterator[str]:
             yield from getattr(import_module(source), "__all__", None) or exported(source)
         elif alias.asname and alias.asname.strip("_") == alias.name.strip("_"):
             yield alias.asname
+
+
+def module_of(kind: type) -> str:
+    """The module of a class; none for one that code without a name has made."""
+    found = getattr(kind, "__module__", "")
+    return found if isinstance(found, str) else ""
