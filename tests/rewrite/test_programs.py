@@ -69,3 +69,13 @@ def test_functions_of_a_function(inner):
             else:  # a limit, or the derivative beside a value that is NaN
                 same = slope or (at == at and not np.isnan(b))
             assert same, f"{outer} of {inner} at {at}{', derivative' * slope}: {a} became {b}"
+
+
+@pytest.mark.parametrize("points", [(2, 3), (0, 5), (1, 1), (3, 4, 9)])
+def test_gradients_of_pieces_that_are_empty(points):
+    def cost(x):
+        return sum(((i + 1) * p * p).sum() for i, p in enumerate(ag.split(x, points, axis=1)))
+
+    for size in (2, 1, 0):
+        x = ag.tensor(np.arange(1.0, 3 * size + 1).reshape(3, size))
+        np.testing.assert_allclose(ag.jit(ag.grad(cost))(x), ag.grad(cost)(x))

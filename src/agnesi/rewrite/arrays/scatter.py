@@ -181,7 +181,8 @@ def side_by_side(node: Node) -> Tensor | None:
     ranges = [_ranges(n, axis) for n in node.inputs]
     if None in ranges:
         return None
-    filled = sorted((r for found in ranges for r in found or ()), key=lambda r: r[0])
+    filled = sorted((r for found in ranges for r in found or () if r[1].shape[axis]),
+                    key=lambda r: r[0])  # an empty piece may begin behind the end
     pieces, at = [], 0
     for start, piece in filled:
         if start < at:
@@ -189,7 +190,7 @@ def side_by_side(node: Node) -> Tensor | None:
         pieces += [*_nothing(node, axis, start - at), piece]
         at = start + piece.shape[axis]
     pieces += _nothing(node, axis, node.shape[axis] - at)
-    return apply(Concat(axis), *(p for p in pieces if p.shape[axis]))
+    return apply(Concat(axis), *pieces) if pieces else None
 
 
 def _nothing(node: Node, axis: int, size: int) -> list[Tensor]:
