@@ -475,3 +475,18 @@ def test_what_carries_a_gradient_may_not_change_either():
         change()
         with pytest.raises(ag.GradientError, match="which its function was given or uses"):
             ag.grad(loss, w)
+
+
+@pytest.mark.parametrize("axes", [(0, None), (None, 0), (0, 0)])
+def test_what_differs_between_examples_reaches_the_function_by_a_closure(axes):
+    def f(x, y):
+        return (ag.checkpoint(lambda v: ag.tanh(x) * v, y) + y).sum()
+
+    given = [ag.tensor([0.5, 1.0, 2.0]) if a == 0 else ag.tensor(1.5) for a in axes]
+    for g in (f, ag.grad(f, (0, 1))):
+        rows = [g(*(v[i] if a == 0 else v for v, a in zip(given, axes, strict=True)))
+                for i in range(3)]
+        found = ag.vmap(g, axes)(*given)
+        for k, y in enumerate(found if isinstance(found, tuple) else (found,)):
+            wanted = [r[k] if isinstance(r, tuple) else r for r in rows]
+            np.testing.assert_allclose(y, np.stack([w.numpy() for w in wanted]), rtol=1e-6)
