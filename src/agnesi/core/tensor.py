@@ -196,6 +196,18 @@ def wrap(data: np.ndarray) -> Tensor:
     return t
 
 
+_SLOTS = tuple(n for n in vars(Tensor)["__slots__"] if n != "__weakref__")
+
+
+def as_kind(kind: Any, t: Tensor) -> Any:
+    """The same tensor as one of a subclass."""
+    found = kind.__new__(kind)
+    for name in _SLOTS:
+        if hasattr(t, name):
+            setattr(found, name, getattr(t, name))
+    return found
+
+
 def symbol(node: Node) -> Tensor:
     """A symbolic tensor that stands for a node."""
     t = _new(Tensor)

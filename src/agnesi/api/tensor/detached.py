@@ -12,7 +12,7 @@ from agnesi.core.op import typed
 from agnesi.core.public import explain_errors
 from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.tracing import is_tracing
-from agnesi.core.tensor import Tensor
+from agnesi.core.tensor import Tensor, as_kind
 from agnesi.ops.base.convert import as_tensor
 
 
@@ -39,10 +39,7 @@ def data(self: Tensor) -> Tensor | None:
     if self.array is None and not is_tracing():
         return None
     found = detach(self)
-    return found if found.array is None or is_tracing() else memory_of(found)
-
-
-_SLOTS = tuple(n for n in vars(Tensor)["__slots__"] if n != "__weakref__")
+    return found if found.array is None or is_tracing() else as_kind(Memory, found)
 
 
 class Memory(Tensor):
@@ -60,15 +57,6 @@ class Memory(Tensor):
         if not name.startswith("_") and hasattr(np.ndarray, name):
             return getattr(self.array, name)
         raise AttributeError(f"'Tensor' object has no attribute {name!r}")
-
-
-def memory_of(x: Tensor) -> Tensor:
-    """The same tensor, with the names of its array."""
-    found = Memory.__new__(Memory)
-    for name in _SLOTS:
-        if hasattr(x, name):
-            setattr(found, name, getattr(x, name))
-    return found
 
 
 @explain_errors

@@ -427,13 +427,12 @@ class Versions:
         """Let whole numbers among the arguments that had several values be the code's."""
         found = False
         for i, v in enumerate(leaves):
-            place = tree, i
-            if type(v) is not int or not is_small(v) or place in self._steering:
+            place, known = (tree, i), self.dynamic.setdefault(tree, set())
+            if type(v) is not int or not is_small(v) or place in self._steering or i in known:
                 continue
             values = self._integers.setdefault(place, set())
             values.add(v)
-            known = self.dynamic.setdefault(tree, set())
-            if len(values) > _MAX_CONSTANT_CHANGES and i not in known:
+            if len(values) > _MAX_CONSTANT_CHANGES:
                 known.add(i)
                 found = True
         return found

@@ -29,7 +29,7 @@ from agnesi.core.support.config import switched
 from agnesi.core.support.errors import TraceError, location, raised_by_us, user_where
 from agnesi.core.support.exports import module_of
 from agnesi.core.support.tracing import current_trace
-from agnesi.core.tensor import Tensor, symbol
+from agnesi.core.tensor import Tensor, as_kind, symbol
 from agnesi.ops.base.arith import sqrt
 from agnesi.ops.base.compare import isfinite, isinf, isnan, logical_and, logical_not
 from agnesi.ops.base.convert import Cast, cast
@@ -39,8 +39,6 @@ from agnesi.ops.elementwise.explog import exp, log
 from agnesi.ops.elementwise.hyperbolic import tanh
 from agnesi.ops.elementwise.trig import cos, sin
 
-_new = Tensor.__new__
-_SLOTS = tuple(n for n in vars(Tensor)["__slots__"] if n not in ("__weakref__", "_element"))
 _PLAIN = (int, float, bool)
 #: Beyond, ``math.exp`` raises.
 _LARGEST_EXPONENT = 709.0
@@ -174,10 +172,7 @@ def number_of(x: Tensor, dtype: Any, bound: int = MOST_GIVEN, given: bool = Fals
 def standing_for(node: Node | None, bound: int = MOST_GIVEN, given: bool = False) -> Number:
     """The number that a node computes."""
     assert node is not None
-    t = symbol(node)
-    found = _new(Number)
-    for name in _SLOTS:
-        setattr(found, name, getattr(t, name))
+    found: Number = as_kind(Number, symbol(node))
     found.bound, found.given = bound, given
     return found
 
