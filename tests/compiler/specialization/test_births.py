@@ -52,3 +52,17 @@ def test_a_size_without_a_bound_is_refused_in_a_body() -> None:
     for _ in range(3):
         c += sum(range(min(c + 3, 100)))
     assert int(bound(ag.tensor(3))) == c
+
+
+@pytest.mark.parametrize("extreme", [ag.max, ag.min])
+def test_extremes_with_an_initial_value_need_no_elements(extreme):
+    x = ag.tensor([[0.5, 3.0], [np.nan, np.nan]])
+
+    def f(row):
+        return extreme(row[row == row], initial=1.0)
+
+    wanted = [f(row).item() for row in x]
+    assert ag.vmap(f)(x).tolist() == ag.jit(ag.vmap(f))(x).tolist() == wanted
+    assert ag.vmap(f)(ag.zeros((3, 0))).tolist() == [1.0] * 3
+    with pytest.raises(ValueError, match=r"there is no (max|min)"):
+        ag.vmap(lambda row: extreme(row[row == row]))(x)

@@ -345,6 +345,8 @@ class Selection(Tensor):
             return None
         whole = self.all_of(beaten(op.kind, self.whole.dtype))
         found = apply(reducer(op.kind, inside, False, combined=True), whole)
+        if op.combined:  # with initial=, which wins where there are none
+            return found
         axes = tuple(range(part.mask.ndim))
         some = apply(reducer("logical_or", axes, False), part.mask)
         return apply(Ensure(f"there are no elements, so there is no {op.name}", op.name), found,
