@@ -35,6 +35,14 @@ def size_with(size: Size, known: Mapping[Dim, Size]) -> Size:
     """A size with some unknown dimensions replaced."""
     if not isinstance(size, Dim):
         return size
+    done: dict[Size, Size] = {}
+    for part in dims.parts_first(size, lambda n: isinstance(n, Extent) or n in known):
+        done[part] = _replaced(part, known, done)
+    return done[size]
+
+
+def _replaced(size: Dim, known: Mapping[Dim, Size], done: Mapping[Size, Size]) -> Size:
+    """A size of which the parts are replaced already."""
     if isinstance(size, Extent):
         return size.value(known)  # type: ignore[arg-type]
     if size in known:
@@ -42,11 +50,11 @@ def size_with(size: Size, known: Mapping[Dim, Size]) -> Size:
     if not size.op:
         return size
     if size.op == "broadcast":
-        return _broadcast_with(size, known)
-    return dims.combine(size.op, *(size_with(a, known) for a in size.args))
+        return _broadcast_with(size, known, done)
+    return dims.combine(size.op, *(done.get(a, a) for a in size.args))
 
 
-def _broadcast_with(size: Dim, known: Mapping[Dim, Size]) -> Size:
+def _broadcast_with(size: Dim, known: Mapping[Dim, Size], done: Mapping[Size, Size]) -> Size:
     """The common size of several, of which some together may be known."""
     parts = set(dims.broadcast_parts(size))
     found: list[Size] = []
@@ -54,9 +62,7 @@ def _broadcast_with(size: Dim, known: Mapping[Dim, Size]) -> Size:
         if some.op == "broadcast" and parts.issuperset(dims.broadcast_parts(some)):
             parts.difference_update(dims.broadcast_parts(some))
             found.append(n)
-    return reduce(partial(dims.combine, "broadcast"), [
-        *found, *(size_with(n, known) for n in parts)
-    ])
+    return reduce(partial(dims.combine, "broadcast"), [*found, *(done.get(n, n) for n in parts)])
 
 
 def unify(old: Shape, new: Shape, known: dict[Dim, Size]) -> bool:

@@ -57,7 +57,7 @@ from agnesi.ops.elementwise.complexes import AsComplex, AsReal, Complex, Part
 from agnesi.ops.indexing.diagonal import Diagonal, DiagonalMatrix, Triangle
 from agnesi.ops.indexing.join import Concat
 from agnesi.ops.indexing.ranges import Arange
-from agnesi.ops.indexing.scatter import IndexPut
+from agnesi.ops.indexing.scatter import IndexAdd, IndexPut
 from agnesi.ops.neural.embedding import Lookup
 from agnesi.ops.neural.normalize import Standardize
 from agnesi.ops.neural.softmax import (
@@ -218,13 +218,14 @@ def _index_sum(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: 
 
 
 def _index_put(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Tensor:
+    """``IndexPut`` and ``IndexAdd``."""
     base, new = _all(xs[:2], rows[:2], length)
     indices = xs[2:]
     if not any(rows[2:]):
-        return apply(IndexPut(_further(op.axes), op.at + 1, op.unique), base, new, *indices)
+        return apply(replace(op, axes=_further(op.axes), at=op.at + 1), base, new, *indices)
     places = _places(op, indices, rows[2:], length)
-    put = IndexPut((0, *_further(op.axes)), op.at, op.unique)
-    return apply(put, base, moveaxis(new, 0, op.at), *places)
+    further = replace(op, axes=(0, *_further(op.axes)))
+    return apply(further, base, moveaxis(new, 0, op.at), *places)
 
 
 def _first_alike(op: Any, node: Node, xs: list[Tensor], rows: list[bool], length: Any) -> Any:
@@ -299,7 +300,7 @@ _RULES: dict[Any, tuple[type[Op], ...]] = {
     _reduce: (Reduce,), _sum_to: (SumTo,), _reshape: (Reshape,), _permute: (Permute,),
     _broadcast: (BroadcastTo,), _slice: (Slice,), _slice_put: (SlicePut,), _unslice: (Unslice,),
     _matmul: (MatMul,), _linear: (Linear,), _over_rows: (OverRows,),
-    _index: (Index,), _index_sum: (IndexSum,), _index_put: (IndexPut,),
+    _index: (Index,), _index_sum: (IndexSum,), _index_put: (IndexPut, IndexAdd),
     _first_alike: (Lookup, SearchSorted),
     _images: (PoolTaps, MaxPool, TapPick, TapSpread, WindowSum, WindowSpread, Columns, Folded),
     _conv: (Conv, ConvGradX, ConvGradW), _loss: (LabelLoss,),

@@ -101,6 +101,8 @@ def _explained(e: np.ndarray, f: np.ndarray, runs: Sequence[np.ndarray],
         unknown |= np.isfinite(r.astype(wide)) != np.isfinite(e)
     scale = np.max(np.abs(e), initial=0, where=np.isfinite(e))
     few = ROUNDINGS if dtype.name not in HALF else 2
+    if rounded:
+        scale = max(scale, 1)  # terms that cancel are as large as what programs are given
     rounding = few * max(epsilon(dtype), rounded) * scale
     may = moved | (rounded > 0)
     if rounded:

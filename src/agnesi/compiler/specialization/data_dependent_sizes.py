@@ -43,9 +43,12 @@ def value_dims(inputs: Sequence[Node], outputs: Sequence[Node],
     there = {size for n in leaves for size in n.shape}
     given = {*inputs, *replaced}
     found: dict[ValueDim | SharedDim, None] = {}
-    waiting = list(sizes_in(outputs))
+    waiting, met = list(sizes_in(outputs)), set[int]()
     while waiting:
         size = waiting.pop()
+        if id(size) in met:
+            continue
+        met.add(id(size))
         if isinstance(size, ValueDim):
             node = size.node
             if node.op is None and node not in given and live_tensor(node) is None:

@@ -11,16 +11,21 @@ import itertools
 import math
 import os
 import sys
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from agnesi.core.support.errors import ShapeError, TraceError, at, shown
 
-_counter = itertools.count()
+_counter, _serials = itertools.count(), itertools.count()
+#: What another process has anew.
+_OF_PROCESS = {"__weakref__", "_hash", "_text", "serial"}
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
 _NUMBERS: set[type] = {int}
+#: Arithmetic of sizes that there is, by operation and operands.
+_ARITHMETIC: weakref.WeakValueDictionary[Any, Dim] = weakref.WeakValueDictionary()
 #: Arithmetic in arithmetic that is shown.
-_MAX_SHOWN_DEPTH = 12
+_MAX_SHOWN_DEPTH = 8
 #: Powers of sizes below this are sizes, too.
 _POWER_LIMIT = 8
 _OWN = __name__.partition(".")[0] + "."
@@ -58,7 +63,7 @@ class Dim:
     True
     """
 
-    __slots__ = ("_hash", "args", "key", "op")
+    __slots__ = ("__weakref__", "_hash", "_text", "args", "key", "op", "serial")
     #: Lets arrays leave operators to sizes.
     __array_ufunc__ = None
     #: Arithmetic of a kind of sizes that has its own (``core.ir.extents``).
@@ -75,6 +80,7 @@ class Dim:
         self.op = op
         self.args = args if op else (name or f"d{next(_counter)}",)
         self.key = (op, *self.args)
+        self.serial = next(_serials)
 
     def __hash__(self) -> int:
         if not hasattr(self, "_hash"):  # arithmetic may come up in itself many times
@@ -82,14 +88,17 @@ class Dim:
         return self._hash
 
     def __eq__(self, other: object) -> Any:
-        if self is other or (isinstance(other, Dim) and self.key == other.key):
+        if self is other or (isinstance(other, Dim) and self._is_alike(other)):
             return True
         return self._compared("eq", other) if asked_by_user() else False
 
     def __ne__(self, other: object) -> Any:
-        if self is other or (isinstance(other, Dim) and self.key == other.key):
+        if self is other or (isinstance(other, Dim) and self._is_alike(other)):
             return False
         return self._compared("ne", other) if asked_by_user() else True
+
+    def _is_alike(self, other: Dim) -> bool:
+        return hash(self) == hash(other) and bool(self.key == other.key)
 
     def _compared(self, name: str, other: Any) -> Any:
         """Return whether sizes are equal, as the user asks: known when the function runs."""
@@ -112,7 +121,7 @@ class Dim:
     def __reduce__(self) -> Any:
         if type(self) is not Dim:
             slots = [n for c in type(self).__mro__ for n in getattr(c, "__slots__", ())
-                     if n != "_hash"]  # another process has others
+                     if n not in _OF_PROCESS]  # another process has others
             state = {n: getattr(self, n) for n in slots if hasattr(self, n)}
             return _blank, (type(self),), (None, state)
         name = self.args[0]
@@ -121,7 +130,9 @@ class Dim:
         return _dim, (self.op, self.args)
 
     def __repr__(self) -> str:
-        return _arithmetic(self, _MAX_SHOWN_DEPTH)
+        if not hasattr(self, "_text"):
+            self._text = _arithmetic(self, _MAX_SHOWN_DEPTH)
+        return self._text
 
     def _no_number(self, use: str) -> Any:
         raise TraceError(
@@ -248,11 +259,13 @@ def _foreign(process: str, name: str) -> Dim:
 
 
 def _blank(kind: type[Dim]) -> Dim:
-    return object.__new__(kind)
+    size = object.__new__(kind)
+    size.serial = next(_serials)
+    return size
 
 
 def _dim(op: str, args: tuple[Any, ...]) -> Dim:
-    return Dim(op=op, args=args) if op else Dim(args[0])
+    return _interned(op, args) if op else Dim(args[0])
 
 
 def combine(op: str, a: Any, b: Any) -> Any:
@@ -280,7 +293,15 @@ def combine(op: str, a: Any, b: Any) -> Any:
         return a.args[0] if a.args[1] == b else a.args[1]
     if op == "-" and isinstance(a, Dim) and a.op == "+" and b in a.args:
         return a.args[0] if a.args[1] == b else a.args[1]
-    return Dim(op=op, args=(a, b))
+    return _interned(op, (a, b))
+
+
+def _interned(op: str, args: tuple[Any, ...]) -> Dim:
+    """The one size of this arithmetic: equal ones are found equal without a look inside."""
+    found = _ARITHMETIC.get((op, args))
+    if found is None:
+        found = _ARITHMETIC[op, args] = Dim(op=op, args=args)
+    return found
 
 
 def _broadcast_sizes(a: Size, b: Size) -> Size:
@@ -288,8 +309,8 @@ def _broadcast_sizes(a: Size, b: Size) -> Size:
     for number, size in ((a, b), (b, a)):
         if isinstance(number, int):
             return size if number == 1 else number
-    parts = sorted({*broadcast_parts(a), *broadcast_parts(b)}, key=repr)
-    return functools.reduce(lambda x, y: Dim(op="broadcast", args=(x, y)), parts)
+    parts = sorted({*broadcast_parts(a), *broadcast_parts(b)}, key=lambda n: (repr(n), n.serial))
+    return functools.reduce(lambda x, y: _interned("broadcast", (x, y)), parts)
 
 
 def broadcast_parts(size: Any) -> list[Any]:
@@ -321,27 +342,34 @@ def _joint(size: Dim) -> Sequence[Any]:
     return broadcast_parts(size) if size.op == "broadcast" else size.args
 
 
+def parts_first(size: Dim, whole: Callable[[Dim], bool] = lambda n: False) -> list[Dim]:
+    """The sizes that a size is computed from, each once and after its own parts, itself last;
+    ``whole`` says of which the parts do not matter."""
+    order: dict[Dim, None] = {}
+    waiting: list[tuple[Dim, bool]] = [(size, False)]
+    while waiting:
+        part, entered = waiting.pop()
+        if entered or not part.op or whole(part):
+            order[part] = None
+        elif part not in order:
+            waiting.append((part, True))
+            waiting += [(a, False) for a in part.args if isinstance(a, Dim)]
+    return list(order)
+
+
 def leaves(size: Any) -> list[Dim]:
     """The sizes without arithmetic that a size is computed from."""
-    found: list[Dim] = []
-    waiting = [size]
-    while waiting:
-        n = waiting.pop()
-        if isinstance(n, Dim):
-            if n.op:
-                waiting += n.args
-            else:
-                found.append(n)
-    return found
+    return [n for n in parts_first(size) if not n.op] if isinstance(size, Dim) else []
 
 
 def resolve(size: Size, known: Mapping[Dim, int]) -> int:
     """The number behind a size, given the numbers of the named dimensions."""
     if isinstance(size, int):
         return size
-    if not size.op:
-        return known[size]
-    return EVALUATE[size.op](*(resolve(a, known) for a in size.args))
+    done: dict[Any, int] = {}
+    for n in parts_first(size):
+        done[n] = EVALUATE[n.op](*(done.get(a, a) for a in n.args)) if n.op else known[n]
+    return done[size]
 
 
 def is_static(shape: Sequence[Size]) -> bool:

@@ -20,6 +20,7 @@ from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.support.tree import nested_beyond
 from agnesi.core.tensor import Tensor, symbol, wrap
 
+_FLOATS = (np.dtype("float32"), np.dtype("float64"))
 SCALARS = (bool, int, float, complex)
 #: What is said of masked arrays.
 MASKED = ("tensors have no masks, and this array has one: give x.filled(value), or x.data and the "
@@ -52,6 +53,8 @@ class Cast(Op):
         if x.dtype.kind == "c" and self.dtype.kind not in "cb":
             x = x.real
         with np.errstate(all="ignore"):
+            if self.dtype == dtypes.uint32 and x.dtype in _FLOATS:
+                return _as_uint32(x)
             return x.astype(self.dtype)
 
     def lie(self, x: np.ndarray) -> np.ndarray:
@@ -65,6 +68,15 @@ class Cast(Op):
 
     def lower(self, at: Any, x: Any) -> Any:
         return loops.cast(x(*at), self.dtype.name)
+
+
+def _as_uint32(x: np.ndarray) -> np.ndarray:
+    """As NumPy has it for long arrays: of numbers out of range in short ones it makes others."""
+    if not x.size or (x.min() > -1 and x.max() < 2**32):
+        return x.astype(np.uint32)
+    beyond = x >= 2**31
+    low = (x - beyond * x.dtype.type(2**31)).astype(np.int32)
+    return np.asarray(low.view(np.uint32) ^ (beyond.astype(np.uint32) << np.uint32(31)))
 
 
 def cast(x: Tensor, dtype: np.dtype) -> Tensor:

@@ -14,7 +14,8 @@ from agnesi.core.public import public
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
-from agnesi.ops.base.convert import common
+from agnesi.ops.base.convert import as_tensor, common
+from agnesi.ops.base.ensure import ensure
 from agnesi.ops.base.expand import broadcast_to
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import reducer
@@ -118,15 +119,27 @@ def _check_sizes(text: str, terms: Sequence[Term]) -> None:
                 sizes[n] = max(known, size)
 
 
-def _without_repeats(term: Term) -> Term:
-    """Repeated labels of one operand: its diagonal."""
+def _without_repeats(text: str, term: Term) -> Term:
+    """Repeated labels of one operand: its diagonal, of axes of the same size."""
     for n in dict.fromkeys(term.labels):
         while term.labels.count(n) > 1:
             i = term.labels.index(n)
             j = term.labels.index(n, i + 1)
+            term = Term(_square(text, term, i, j), term.labels)
             rest = [m for k, m in enumerate(term.labels) if k not in (i, j)]
             term = Term(diagonal(term.x, axis1=i, axis2=j), [*rest, n])
     return term
+
+
+def _square(text: str, term: Term, i: int, j: int) -> Tensor:
+    """The operand of a term, whose two axes with the same label are as long as each other."""
+    first, second = term.x.shape[i], term.x.shape[j]
+    if first == second:
+        return term.x
+    why = f"{text!r}: the axes of one operand with the label {term.labels[i]!r} differ in size"
+    if is_settled((first, second)):
+        raise ShapeError(f"{why}: {first} and {second}")
+    return ensure(term.x, as_tensor(first) == as_tensor(second), why)
 
 
 def _pair(a: Term, b: Term, wanted: set[Label]) -> Term:
@@ -278,7 +291,7 @@ def _terms(subscripts: str, operands: Sequence[Any]) -> tuple[list[Term], list[L
     labels, result = _parsed(subscripts, tensors)
     terms = [Term(x, names) for x, names in zip(tensors, labels, strict=True)]
     _check_sizes(subscripts, terms)
-    return [_without_repeats(t) for t in terms], result
+    return [_without_repeats(subscripts, t) for t in terms], result
 
 
 def _wanted(others: Iterable[Term], result: Iterable[Label]) -> set[Label]:

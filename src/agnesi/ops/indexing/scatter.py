@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from agnesi.core.dispatch import apply, assign, touch
 from agnesi.core.ir.dims import is_settled, product
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
+from agnesi.core.shapes import need_shape
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import ShapeError
@@ -22,10 +24,17 @@ from agnesi.ops.base import expand
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import filled, made
 from agnesi.ops.base.elements import Index, IndexSum, Picked
-from agnesi.ops.base.gather_scatter import ScatterPut, replaced, selected, spread
+from agnesi.ops.base.gather_scatter import (
+    ScatterAdd,
+    ScatterPut,
+    add_at,
+    replaced,
+    selected,
+    spread,
+)
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.select import where
-from agnesi.ops.base.slices import FULL, Slice, Unslice
+from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.indexing.index import along, as_index, windowed
 from agnesi.ops.indexing.index_parsing import (
     Keys,
@@ -94,6 +103,42 @@ class IndexPut(Op):
         tb = filled(base.shape, 0, base.dtype) if ts[0] is None else ts[0]
         tn = filled(new.shape, 0, new.dtype) if ts[1] is None else ts[1]
         return apply(self, tb, tn, *indices)
+
+
+@record
+class IndexAdd(Op):
+    """The base with the operand added at tensors of indices; the rest stays, signs of zero too."""
+
+    axes: tuple[int, ...]
+    at: int
+    name = "index_add"
+
+    @property
+    def keep_inputs(self) -> tuple[int, ...]:  # type: ignore[override]
+        return tuple(range(2, len(self.axes) + 2))
+
+    def infer(self, base: Any, new: Any, *indices: Any) -> Any:
+        need_shape(new.shape, selected(base.shape, self.axes, self.at, indices), "what is added")
+        return base.shape, base.dtype
+
+    def perform(self, base: np.ndarray, new: np.ndarray, *indices: np.ndarray) -> np.ndarray:
+        result = base.copy()
+        add_at(result, self.axes, self.at, new, indices)
+        return result
+
+    def decompose(self, base: Tensor, new: Tensor, *indices: Tensor) -> Tensor:
+        return spread(ScatterAdd, base, new, self.axes, self.at, indices, self.name)
+
+    def vjp(self, g: Tensor, y: Tensor, base: Tensor, new: Tensor,
+            *indices: Tensor) -> tuple[Any, ...]:
+        return g, apply(Index(self.axes, self.at), g, *indices), *(None,) * len(indices)
+
+    def jvp(self, ts: Any, y: Tensor, base: Tensor, new: Tensor, *indices: Tensor) -> Any:
+        if ts[1] is None:
+            return ts[0]
+        if ts[0] is None:
+            return apply(IndexSum(self.axes, self.at, base.shape), ts[1], *indices)
+        return apply(self, *ts[:2], *indices)
 
 
 def _points(indices: Any) -> bool:
@@ -301,10 +346,12 @@ def _replaced(x: Tensor, keys: Keys, target: Tensor, new: Tensor) -> Tensor:
 
 def _added(x: Tensor, keys: Keys, target: Tensor, new: Tensor) -> Tensor:
     if keys.indices:
-        new = apply(IndexSum(keys.axes, keys.at, target.shape), new, *keys.indices)
+        new = apply(IndexAdd(keys.axes, keys.at), target, new, *keys.indices)
+    else:
+        new = target + new
     if keys.basic is None:
-        return x + reshape(new, x.shape)
-    return x + apply(Unslice(keys.basic.key, x.shape), reshape(new, keys.basic.infer(x)[0]))
+        return reshape(new, x.shape)
+    return apply(keys.basic.put, x, reshape(new, keys.basic.infer(x)[0]))
 
 
 class Place:
@@ -316,6 +363,7 @@ class Place:
     def __init__(self, part: Any) -> None:
         if not isinstance(part, Tensor):
             raise TypeError(f"the operand must be an indexed tensor, x[...], not {typed(part)}")
+        self.part = part
         #: Operations with their indices, and what they were taken from, the last one first.
         self.steps: list[tuple[Any, tuple[Tensor, ...], Tensor]] = []
         while not self.steps or getattr(self._op(part), "partial", False):
@@ -345,30 +393,26 @@ class Place:
 
     def replaced(self, new: Tensor) -> Tensor:
         """``x`` with another value at the place."""
-        for op, indices, base in self.steps:
+        return self._around(new, self.steps)
+
+    def added(self, new: Tensor) -> Tensor:
+        """``x`` with a value added at the place."""
+        op, indices, base = self.steps[0]
+        if isinstance(op, Index):  # a place that is named twice is added to twice
+            total = apply(IndexAdd(op.axes, op.at), base, new, *indices)
+            return self._around(total, self.steps[1:])
+        return self._around(self.part + new, self.steps)
+
+    @staticmethod
+    def _around(new: Tensor, steps: Sequence[tuple[Op, tuple[Tensor, ...], Tensor]]) -> Tensor:
+        for op, indices, base in steps:
             if isinstance(op, Index):
                 new = put(base, new, op.axes, op.at, indices, isinstance(op, Picked))
             elif hasattr(op, "undo"):
                 new = apply(op.undo(base.shape), new)
             else:
-                new = apply(op.put, base, new)
+                new = apply(op.put, base, new)  # type: ignore[attr-defined]
         return new
-
-    def alone(self, new: Tensor) -> Tensor:
-        """Zeros in the shape of ``x`` with a value added at the place."""
-        for op, indices, base in self.steps:
-            if isinstance(op, Index):
-                new = apply(IndexSum(op.axes, op.at, base.shape), new, *indices)
-            elif isinstance(op, Slice):
-                new = apply(Unslice(op.key, base.shape), new)
-            else:
-                new = apply(op.undo(base.shape), new)
-        return new
-
-    @property
-    def whole(self) -> Tensor:
-        """``x`` itself."""
-        return self.steps[-1][2]
 
 
 def _beside(part: Tensor, value: Any) -> Tensor:
@@ -463,7 +507,7 @@ def inc_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None)
     if part._lazy:
         return _around(part, part.part.added(value))  # type: ignore[attr-defined]
     place = Place(part)
-    return place.whole + place.alone(_beside(part, value))
+    return place.added(_beside(part, value))
 
 
 # -- along an axis ----------------------------------------------------------------------------
@@ -623,8 +667,7 @@ def scatter_add(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, *,
     x, index = as_tensor(x), as_index(index)
     axis = shapes.axis_of(axis, x.ndim)
     every = corner(x, index, axis)
-    op = IndexSum(tuple(range(x.ndim)), 0, x.shape)
-    return x + apply(op, source_of(src, index, x), *every)
+    return apply(IndexAdd(tuple(range(x.ndim)), 0), x, source_of(src, index, x), *every)
 
 
 def source_of(src: Any, index: Tensor, x: Tensor) -> Tensor:
@@ -678,7 +721,6 @@ def index_add(x: TensorLike, axis: int, index: TensorLike, source: TensorLike, *
     """
     x = as_tensor(x)
     axis = shapes.axis_of(axis, x.ndim)
-    op = IndexSum((axis,), axis, x.shape)
     new = cast(as_tensor(source, None if isinstance(source, Tensor) else x.dtype), x.dtype)
     at = as_index(index)
     wanted = tuple(at.size if a == axis else n for a, n in enumerate(x.shape))
@@ -687,4 +729,4 @@ def index_add(x: TensorLike, axis: int, index: TensorLike, source: TensorLike, *
         raise ShapeError(f"the index must be a vector and the source have the shape {wanted}: "
                          f"that of the operand, with as many slices on axis {axis} as the index "
                          f"has elements; not {at.shape} and {new.shape}")
-    return x + apply(op, new, at)
+    return apply(IndexAdd((axis,), axis), x, new, at)

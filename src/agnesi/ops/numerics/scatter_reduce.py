@@ -24,7 +24,7 @@ from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.slices import flip
 from agnesi.ops.indexing.index import as_index
 from agnesi.ops.indexing.ranges import arange
-from agnesi.ops.indexing.scatter import IndexPut, corner, source_of
+from agnesi.ops.indexing.scatter import IndexAdd, IndexPut, corner, source_of
 from agnesi.ops.sorting.sort import argsort
 
 _UFUNCS = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
@@ -101,7 +101,7 @@ def _reduced(x: Tensor, values: Tensor, places: Tensor, kind: str, include_self:
         x = select.where(brought > 0, cast(as_tensor(_nothing(x.dtype, kind)), x.dtype), x)
     if kind in _UFUNCS:
         return apply(Brought(kind), x, values, places)
-    total = x + _summed(values, places, count)
+    total = apply(IndexAdd((0,), 0), x, values, places)
     if kind == "sum":
         return total
     among = select.maximum(brought + int(include_self), 1) if not include_self else brought + 1

@@ -62,7 +62,7 @@ OPERATIONS = _table(
     "indexing.join Concat",
     "indexing.overlay Overlay",
     "indexing.ranges Arange Eye Linspace",
-    "indexing.scatter IndexPut",
+    "indexing.scatter IndexAdd IndexPut",
     "linalg.cholesky Cholesky",
     "linalg.det Cofactors Det SlogDet",
     "linalg.eig Eig Eigenvalues",
