@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
 
@@ -32,8 +33,9 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
 from agnesi.ops.base.creation import constant, zeros_like
 
-#: Sizes that calls are tried with: what is the same for all of them is a number.
-_TRIED = (6, 11, 2)
+#: Sizes that calls are tried with, what is the same for all of them is a number; and others for
+#: calls whose arguments, as places, do not fit those.
+_TRIED = ((6, 11, 2), (300, 307))
 #: Types of calls that were tried, and how many are kept.
 _MET: dict[Any, Any] = {}
 _MOST_MET = 256
@@ -284,26 +286,36 @@ def _known_types(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[An
 
 def _types(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[Any, Any]:
     """The types of a call's results, by what they are for some sizes, and their nest."""
-    try:
-        known = [{name: first + step * i for i, name in enumerate(names)}
-                 for first, step in zip(_TRIED[:2], (1, 3), strict=True)]
-        tried = [_tried(call, xs, k) for k in known]
-    except EXPLAINED:  # sizes that must be equal, perhaps
-        known, tried = [], []
-        for n in _TRIED:
-            with_one = dict.fromkeys(names, n)
-            try:
-                tried.append(_tried(call, xs, with_one))
-                known.append(with_one)
-            except EXPLAINED:
-                if n == _TRIED[0]:
-                    raise
+    known, tried = _trials(call, xs, names)
     (first, result), *_ = tried
     if any(r != result or [len(s) for s, _ in t] != [len(s) for s, _ in first] for t, r in tried):
         return (), result
     places = [[n for s, _ in t for n in s] for t, _ in tried]
     sizes = iter([_size(column, known, names) for column in zip(*places, strict=True)])
     return tuple((tuple(next(sizes) for _ in s), d) for s, d in first), result
+
+
+def _trials(call: Call, xs: Sequence[Tensor], names: list[Dim]) -> tuple[list[Any], list[Any]]:
+    """Sizes that fit a call, as many as were found, and its types with them."""
+    for sizes in _TRIED:
+        apart = [{name: first + step * i for i, name in enumerate(names)}
+                 for first, step in zip(sizes[:2], (1, 3), strict=True)]
+        try:
+            return apart, [_tried(call, xs, k) for k in apart]
+        except EXPLAINED:  # sizes that must be equal, perhaps
+            alike = [dict.fromkeys(names, n) for n in sizes]
+        try:
+            known, tried = alike[:1], [_tried(call, xs, alike[0])]
+        except EXPLAINED:
+            if sizes is _TRIED[-1]:
+                raise
+            continue
+        for k in alike[1:]:
+            with suppress(*EXPLAINED):
+                tried.append(_tried(call, xs, k))
+                known.append(k)
+        break
+    return known, tried
 
 
 def _tried(call: Call, xs: Sequence[Tensor], known: dict[Dim, int]) -> Any:

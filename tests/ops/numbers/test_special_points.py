@@ -159,3 +159,11 @@ def test_a_constant_exponent_needs_no_logarithm() -> None:
     x = ag.tensor([-2.0, 0.0], requires_grad=True)
     (x**3).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), [12.0, 0.0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_whole_numbers_without_sign_do_not_hang_on_the_length(dtype: str) -> None:
+    x = ag.tensor([np.nan, np.inf, -np.inf, -5.0, -0.5, 3e9, 5e9, 7.0], dtype=dtype)
+    one_by_one = [x[i].astype("uint32").item() for i in range(8)]
+    assert x.astype("uint32").tolist() == one_by_one
+    assert ag.jit(lambda x: x.astype("uint32"))(x).tolist() == one_by_one

@@ -9,8 +9,6 @@ import numpy as np
 
 from agnesi.core import shapes
 from agnesi.core.accepted import TensorLike
-from agnesi.core.ir.dims import Dim
-from agnesi.core.op import typed
 from agnesi.core.public import public
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import ShapeError, TraceError
@@ -19,11 +17,9 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import broadcast_to, tile, unfold
 from agnesi.ops.base.convert import as_tensor, cast, check_depth, pair
 from agnesi.ops.base.movement import atleast_1d, moveaxis, reshape, swapaxes
-from agnesi.ops.base.select import where
 from agnesi.ops.base.slices import flip
 from agnesi.ops.indexing.index import getitem, take
 from agnesi.ops.indexing.join import concat, split, vstack
-from agnesi.ops.indexing.ranges import arange
 from agnesi.ops.sorting.sort import sort
 
 __all__ = [
@@ -505,12 +501,9 @@ def append(x: TensorLike, values: TensorLike, axis: int | None = None, *, out: T
         concat([a, b], axis)
 
 
-def _fixed(index: Any, n: Any, name: str) -> Any:
+def _fixed(index: Any, n: int, name: str) -> Any:
     """A key of one axis as a sorted-by-nothing array of places, for what decides sizes."""
-    if isinstance(index, slice) or (isinstance(n, Dim) and np.asarray(index).dtype == bool):
-        if isinstance(n, Dim):
-            raise TraceError(f"the axis has {n} elements, which only the call knows, and {name} "
-                             f"cannot tell which ones {typed(index)} names; give numbers")
+    if isinstance(index, slice):
         return np.arange(n)[index]
     if isinstance(index, Tensor):
         if not is_known(index):
@@ -569,27 +562,9 @@ def delete(x: TensorLike, obj: TensorLike, axis: int | None = None, *, out: Tens
     x, axis = _axis(x, axis)
     n = x.shape[axis]
     places = _fixed(obj, n, "delete")
-    if isinstance(n, Dim):
-        return take(x, _others(np.unique(places), n), axis)
     if ((places < -n) | (places >= n)).any():
         raise IndexError(f"place {obj} is out of range for {n} elements")
     return take(x, np.delete(np.arange(n), places), axis)
-
-
-def _others(places: np.ndarray, n: Dim) -> Tensor:
-    """All places but these, of so many as only the call knows; out of range where these are."""
-    negative = places < 0
-    if negative.any() and not negative.all():
-        raise TraceError(f"the axis has {n} elements, which only the call knows, so {places} may "
-                         "name the same ones; count all of them from the same end")
-    left = arange(n - len(places))
-    others = left
-    for k, place in enumerate(places.tolist()):
-        others = others + cast(left >= (place + n if place < 0 else place) - k, left.dtype)
-    if not len(places):
-        return others
-    nearest = -int(places[0]) if negative.any() else int(places[-1]) + 1
-    return where(as_tensor(n) >= nearest, others, n)
 
 
 def _axis(x: Any, axis: int | None) -> tuple[Tensor, int]:
