@@ -26,38 +26,17 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, x: TensorLike, *args
                      out: Tensor | None = None, **keywords: Any) -> Tensor:
     """A function of vectors, for all vectors along an axis at once (by :func:`agnesi.vmap`).
 
-    Parameters
-    ----------
-    func1d : callable
-        Of a vector, and ``args`` and ``keywords``; its result stands in the place of the axis.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
-    x : array_like
-        At least one axis.
-    *args : object
-        Further arguments of ``func1d``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
-    **keywords : object
-        Further keywords of ``func1d``.
+    :param func1d: Of a vector, and ``args`` and ``keywords``; its result stands in the place of the
+        axis.
+    :type func1d: callable
+    :param x: At least one axis.
+    :param *args: Further arguments of ``func1d``.
+    :type *args: object
+    :param **keywords: Further keywords of ``func1d``.
+    :type **keywords: object
+    :returns: As ``x``, with the axes of the function's result in the place of the axis.
+    :see: vmap, apply_over_axes, vectorize
 
-    Returns
-    -------
-    Tensor
-        As ``x``, with the axes of the function's result in the place of the axis.
-
-    Raises
-    ------
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    vmap, apply_over_axes, vectorize
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.apply_along_axis(lambda row: row.sum(), 1, ag.tensor([[1, 2], [3, 4]]))
     tensor([3, 7])
     """
@@ -80,34 +59,16 @@ def apply_over_axes(func: Callable[..., Any], x: TensorLike, axes: Any, *,
                     out: Tensor | None = None) -> Tensor:
     """A reduction over one axis after another; the axes stay, with size 1.
 
-    Parameters
-    ----------
-    func : callable
-        ``func(x, axis)``, which drops the axis or leaves it with size 1, as :func:`agnesi.sum`.
-    x : array_like
-        Of any shape.
-    axes : int or sequence of int
-        One after another.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param func: ``func(x, axis)``, which drops the axis or leaves it with size 1, as
+        :func:`agnesi.sum`.
+    :type func: callable
+    :param x: Of any shape.
+    :param axes: One after another.
+    :type axes: int or sequence of int
+    :returns: With as many axes as ``x``.
+    :raises IndexError: If an axis is out of range.
+    :see: apply_along_axis, sum
 
-    Returns
-    -------
-    Tensor
-        With as many axes as ``x``.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    apply_along_axis, sum
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.apply_over_axes(ag.sum, ag.ones((2, 3)), [0, 1])
     tensor([[6.]])
     """
@@ -123,32 +84,15 @@ def apply_over_axes(func: Callable[..., Any], x: TensorLike, axes: Any, *,
 def vectorize(pyfunc: Callable[..., Any], *, signature: str | None = None) -> Callable[..., Any]:
     """A function of numbers, for arrays that broadcast (by :func:`agnesi.vmap`).
 
-    Parameters
-    ----------
-    pyfunc : callable
-        Of numbers; or of arrays with the axes that ``signature`` names.
-    signature : str, optional
-        Such as "(n),(n)->()", as in NumPy.
+    :param pyfunc: Of numbers; or of arrays with the axes that ``signature`` names.
+    :type pyfunc: callable
+    :param signature: Such as "(n),(n)->()", as in NumPy.
+    :returns: It takes arrays that broadcast but for the axes of the signature.
+    :rtype: callable
+    :raises ShapeError: By that function, if an operand has too few axes.
+    :raises TypeError: If the signature does not fit the operands.
+    :see: vmap, elementwise, apply_along_axis
 
-    Returns
-    -------
-    callable
-        It takes arrays that broadcast but for the axes of the signature.
-
-    Raises
-    ------
-    ShapeError
-        By that function, if an operand has too few axes.
-    TypeError
-        If the signature does not fit the operands.
-
-    See Also
-    --------
-    vmap, elementwise, apply_along_axis
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> step = ag.vectorize(lambda x, y: ag.where(x > y, x, 0))
     >>> step(ag.tensor([1.0, 3.0]), 2.0)
     tensor([0., 3.])

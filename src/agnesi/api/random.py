@@ -92,34 +92,13 @@ def rand(*shape: Any, dtype: DTypeLike = None, generator: Generator | None = Non
          out: Tensor | None = None) -> Tensor:
     """Uniform numbers in [0, 1), shape given size by size, as in NumPy and PyTorch.
 
-    Parameters
-    ----------
-    *shape : int
-        Sizes, as several arguments or one tuple.
-    dtype : dtype, optional
-        A float type; ``config.default_float`` by default.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param *shape: Sizes, as several arguments or one tuple.
+    :type *shape: int
+    :param dtype: A float type; ``config.default_float`` by default.
+    :returns: Of that shape; without sizes one number, of shape ().
+    :raises ValueError: If a size is negative.
+    :see: randn, randint, random.uniform, manual_seed
 
-    Returns
-    -------
-    Tensor
-        Of that shape; without sizes one number, of shape ().
-
-    Raises
-    ------
-    ValueError
-        If a size is negative.
-
-    See Also
-    --------
-    randn, randint, random.uniform, manual_seed
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.rand(2, 3).shape
     (2, 3)
     """
@@ -131,34 +110,13 @@ def randn(*shape: Any, dtype: DTypeLike = None, generator: Generator | None = No
           out: Tensor | None = None) -> Tensor:
     """Normal numbers of mean 0 and deviation 1, shape given size by size.
 
-    Parameters
-    ----------
-    *shape : int
-        Sizes, as several arguments or one tuple.
-    dtype : dtype, optional
-        A float type; ``config.default_float`` by default.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param *shape: Sizes, as several arguments or one tuple.
+    :type *shape: int
+    :param dtype: A float type; ``config.default_float`` by default.
+    :returns: Of that shape; without sizes one number, of shape ().
+    :raises ValueError: If a size is negative.
+    :see: rand, random.normal, manual_seed
 
-    Returns
-    -------
-    Tensor
-        Of that shape; without sizes one number, of shape ().
-
-    Raises
-    ------
-    ValueError
-        If a size is negative.
-
-    See Also
-    --------
-    rand, random.normal, manual_seed
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.randn(2, 3).dtype
     dtype('float32')
     """

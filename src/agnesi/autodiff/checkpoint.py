@@ -47,36 +47,20 @@ def checkpoint(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any
     Inside ``jit`` and in symbolic graphs the backward pass holds a copy of the segment, which waits
     for the gradient of its results.
 
-    Parameters
-    ----------
-    function : callable
-        A function or module.  Run twice, it must do the same: apart from changes of tensors in
-        place, it has no side effects.
-    *args : object
-        Its arguments: tensors, nested containers of them, anything else.
-    **keywords : object
-        Further arguments, by name.
+    :param function: A function or module.  Run twice, it must do the same: apart from changes of
+        tensors in place, it has no side effects.
+    :type function: callable
+    :param *args: Its arguments: tensors, nested containers of them, anything else.
+    :type *args: object
+    :param **keywords: Further arguments, by name.
+    :type **keywords: object
+    :returns: What the function returns; or the function itself, checkpointed.
+    :rtype: object
+    :raises TypeError: If the first argument is no function.
+    :raises GradientError: In the backward pass, if an argument was changed in place since, or a
+        tensor that the function uses without being given it (in operations that are recorded).
+    :see: checkpoint_sequential, jit, scan
 
-    Returns
-    -------
-    object
-        What the function returns; or the function itself, checkpointed.
-
-    Raises
-    ------
-    TypeError
-        If the first argument is no function.
-    GradientError
-        In the backward pass, if an argument was changed in place since, or a tensor that the
-        function uses without being given it (in operations that are recorded).
-
-    See Also
-    --------
-    checkpoint_sequential, jit, scan
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.tensor([1.0, 2.0], requires_grad=True)
     >>> loss = ag.checkpoint(lambda x: ag.tanh(w * x), ag.ones(2)).sum()
     >>> loss.backward()
@@ -125,31 +109,16 @@ def checkpoint_sequential(functions: Sequence[Callable[[Any], Any]], segments: i
                           ) -> Any:
     """Functions one after another, in checkpointed segments; the last segment is run once.
 
-    Parameters
-    ----------
-    functions : sequence of callable
-        For example an ``nn.Sequential``.
-    segments : int
-        How many; 0 chooses the square root of the number of functions.
-    x : object
-        The argument of the first function.
+    :param functions: For example an ``nn.Sequential``.
+    :type functions: sequence of callable
+    :param segments: How many; 0 chooses the square root of the number of functions.
+    :param x: The argument of the first function.
+    :type x: object
+    :returns: What the last function returns.
+    :rtype: object
+    :raises ValueError: If ``segments`` is negative.
+    :see: checkpoint, nn.Sequential
 
-    Returns
-    -------
-    object
-        What the last function returns.
-
-    Raises
-    ------
-    ValueError
-        If ``segments`` is negative.
-
-    See Also
-    --------
-    checkpoint, nn.Sequential
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import nn
     >>> net = nn.Sequential(*[nn.Linear(3, 3) for _ in range(9)])

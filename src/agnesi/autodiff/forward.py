@@ -86,32 +86,17 @@ def _listed(xs: Any) -> list[Any]:
 def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's name
     """Jacobian of a computed (or symbolic) ``f`` times a vector: ``df/dwrt @ eval_points``.
 
-    Parameters
-    ----------
-    f : Tensor or list of Tensor
-        Results.
-    wrt : Tensor or list of Tensor
-        What they were computed from.
-    eval_points : array_like or list
-        A tangent for each ``wrt``, of its shape.
+    :param f: Results.
+    :type f: Tensor or list of Tensor
+    :param wrt: What they were computed from.
+    :type wrt: Tensor or list of Tensor
+    :param eval_points: A tangent for each ``wrt``, of its shape.
+    :type eval_points: array_like or list
+    :returns: Like ``f``; zeros where it does not depend on ``wrt``.
+    :rtype: Tensor or list of Tensor
+    :raises GradientError: If a tangent has another shape than its argument.
+    :see: Lop, jvp
 
-    Returns
-    -------
-    Tensor or list of Tensor
-        Like ``f``; zeros where it does not depend on ``wrt``.
-
-    Raises
-    ------
-    GradientError
-        If a tangent has another shape than its argument.
-
-    See Also
-    --------
-    Lop, jvp
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
     >>> ag.Rop(x * x, x, [1.0, 1.0])
     tensor([2., 4.])
@@ -129,32 +114,17 @@ def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's nam
 def Lop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802 - Theano's name
     """A vector times the Jacobian of a computed (or symbolic) ``f``: ``eval_points @ df/dwrt``.
 
-    Parameters
-    ----------
-    f : Tensor or list of Tensor
-        Results.
-    wrt : Tensor or list of Tensor
-        What they were computed from.
-    eval_points : array_like or list
-        A cotangent for each ``f``, of its shape.
+    :param f: Results.
+    :type f: Tensor or list of Tensor
+    :param wrt: What they were computed from.
+    :type wrt: Tensor or list of Tensor
+    :param eval_points: A cotangent for each ``f``, of its shape.
+    :type eval_points: array_like or list
+    :returns: Like ``wrt``; zeros where ``f`` does not depend on it.
+    :rtype: Tensor or list of Tensor
+    :raises GradientError: If a cotangent has another shape than its result.
+    :see: Rop, vjp, grad
 
-    Returns
-    -------
-    Tensor or list of Tensor
-        Like ``wrt``; zeros where ``f`` does not depend on it.
-
-    Raises
-    ------
-    GradientError
-        If a cotangent has another shape than its result.
-
-    See Also
-    --------
-    Rop, vjp, grad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.tensor([1.0, 2.0], requires_grad=True)
     >>> ag.Lop(x * x, x, [1.0, 1.0])
     tensor([2., 4.])

@@ -125,25 +125,12 @@ def register_hook(self: Tensor, hook: Hook) -> Handle:
     In compiled functions it becomes part of the code, as all that it computes.  Hooks of parameters
     are to be there when a function is first called that computes their gradients.
 
-    Parameters
-    ----------
-    hook : callable
-        It takes the gradient, and gives another one of that shape, or None.
+    :param hook: It takes the gradient, and gives another one of that shape, or None.
+    :type hook: callable
+    :returns: ``handle.remove()`` takes the hook off.
+    :raises GradientError: If the tensor does not require grad, or a compiled function without the
+        hook has computed its gradients before.
 
-    Returns
-    -------
-    Handle
-        ``handle.remove()`` takes the hook off.
-
-    Raises
-    ------
-    GradientError
-        If the tensor does not require grad, or a compiled function without the hook has computed
-        its gradients before.
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.ones(2, requires_grad=True)
     >>> handle = x.register_hook(lambda g: g * 10)
     >>> x.sum().backward()

@@ -40,33 +40,18 @@ def jacobian(f: Function, argnums: int | Sequence[int] = 0, *, mode: str = "auto
     For a result of shape ``s`` and an argument of shape ``t``, the Jacobian has shape ``s + t``;
     nested containers give nested containers: of the result, and in it of the argument.
 
-    Parameters
-    ----------
-    f : callable
-        A function of tensors, or of nested containers of them.
-    argnums : int or sequence of int
-        Which arguments to differentiate.
-    mode : {"auto", "forward", "reverse"}
-        Forward mode computes a column for each element of the arguments, reverse mode a row for
-        each element of the result, all of them at once.  "auto" takes what is fewer.
+    :param f: A function of tensors, or of nested containers of them.
+    :type f: callable
+    :param argnums: Which arguments to differentiate.
+    :type argnums: int or sequence of int
+    :param mode: Forward mode computes a column for each element of the arguments, reverse mode a
+        row for each element of the result, all of them at once.  "auto" takes what is fewer.
+    :type mode: {"auto", "forward", "reverse"}
+    :returns: It takes what ``f`` takes.
+    :rtype: callable
+    :raises ValueError: If there is no such mode.
+    :see: jacfwd, jacrev, hessian, grad
 
-    Returns
-    -------
-    callable
-        It takes what ``f`` takes.
-
-    Raises
-    ------
-    ValueError
-        If there is no such mode.
-
-    See Also
-    --------
-    jacfwd, jacrev, hessian, grad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.jacobian(lambda x: x * x)(ag.tensor([1.0, 2.0]))
     tensor([[2., 0.],
             [0., 4.]])
@@ -142,25 +127,13 @@ def _columns(ys: Sequence[Tensor], inputs: Inputs) -> list[Any]:
 def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     """:func:`jacobian` by forward mode: for functions of few numbers.
 
-    Parameters
-    ----------
-    f : callable
-        A function of tensors, or of nested containers of them.
-    argnums : int | Sequence[int]
-        Which arguments to differentiate.
+    :param f: A function of tensors, or of nested containers of them.
+    :type f: callable
+    :param argnums: Which arguments to differentiate.
+    :returns: As of :func:`jacobian`.
+    :rtype: callable
+    :see: jacobian, jacrev, jvp
 
-    Returns
-    -------
-    callable
-        As of :func:`jacobian`.
-
-    See Also
-    --------
-    jacobian, jacrev, jvp
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.jacfwd(lambda t: ag.stack([ag.cos(t), ag.sin(t)]))(0.0)
     tensor([-0.,  1.])
     """
@@ -171,25 +144,13 @@ def jacfwd(f: Function, argnums: int | Sequence[int] = 0) -> Function:
 def jacrev(f: Function, argnums: int | Sequence[int] = 0) -> Function:
     """:func:`jacobian` by reverse mode: for functions with few results.
 
-    Parameters
-    ----------
-    f : callable
-        A function of tensors, or of nested containers of them.
-    argnums : int | Sequence[int]
-        Which arguments to differentiate.
+    :param f: A function of tensors, or of nested containers of them.
+    :type f: callable
+    :param argnums: Which arguments to differentiate.
+    :returns: As of :func:`jacobian`.
+    :rtype: callable
+    :see: jacobian, jacfwd, vjp
 
-    Returns
-    -------
-    callable
-        As of :func:`jacobian`.
-
-    See Also
-    --------
-    jacobian, jacfwd, vjp
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.jacrev(lambda x: (x * x).sum())(ag.tensor([1.0, 2.0]))
     tensor([2., 4.])
     """
@@ -202,26 +163,14 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
 
     The gradient is differentiated by forward mode, along all directions at once.
 
-    Parameters
-    ----------
-    f : callable
-        A function of tensors, or of nested containers of them, whose result is a scalar.
-    argnums : int | Sequence[int]
-        Which arguments to differentiate.
+    :param f: A function of tensors, or of nested containers of them, whose result is a scalar.
+    :type f: callable
+    :param argnums: Which arguments to differentiate.
+    :returns: It gives, for an argument of shape ``t``, a tensor of shape ``t + t``; nested
+        containers give nested containers.
+    :rtype: callable
+    :see: hvp, jacobian, grad
 
-    Returns
-    -------
-    callable
-        It gives, for an argument of shape ``t``, a tensor of shape ``t + t``; nested containers
-        give nested containers.
-
-    See Also
-    --------
-    hvp, jacobian, grad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.hessian(lambda x: (x**3).sum())(ag.tensor([1.0, 2.0]))
     tensor([[ 6.,  0.],
             [ 0., 12.]])
@@ -233,25 +182,14 @@ def hessian(f: Function, argnums: int | Sequence[int] = 0) -> Function:
 def hvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """The Hessian of a scalar ``f`` times a vector, without forming the Hessian.
 
-    Parameters
-    ----------
-    f : callable
-        A function of tensors, or of nested containers of them, whose result is a scalar.
-    primals, tangents : sequence
-        Arguments of ``f``, and the vector: nests of the same shape.
+    :param f: A function of tensors, or of nested containers of them, whose result is a scalar.
+    :type f: callable
+    :param primals, tangents: Arguments of ``f``, and the vector: nests of the same shape.
+    :type primals, tangents: sequence
+    :returns: Like the argument; a tuple for several arguments.
+    :rtype: nest of Tensor
+    :see: hessian, jvp, grad
 
-    Returns
-    -------
-    nest of Tensor
-        Like the argument; a tuple for several arguments.
-
-    See Also
-    --------
-    hessian, jvp, grad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.hvp(lambda x: (x**3).sum(), (ag.tensor([1.0, 2.0]),), (ag.tensor([1.0, 1.0]),))
     tensor([ 6., 12.])
     """
@@ -266,32 +204,18 @@ def linearize(f: Function, *primals: Any) -> tuple[Any, Callable[..., Any]]:
 
     ``f`` runs once, however often the derivative is used.
 
-    Parameters
-    ----------
-    f : callable
-        Of tensors, or nests of tensors.
-    *primals : tensor or nest of tensors
-        Its arguments.
+    :param f: Of tensors, or nests of tensors.
+    :type f: callable
+    :param *primals: Its arguments.
+    :type *primals: tensor or nest of tensors
+    :returns value: ``f(*primals)``.
+    :rtype: tensor or nest of tensors
+    :returns derivative: ``derivative(*tangents)``, with a nest for each argument, is like the
+        value.
+    :rtype: callable
+    :raises ValueError: By ``derivative``, if the directions are another nest than the arguments.
+    :see: jvp, vjp
 
-    Returns
-    -------
-    value : tensor or nest of tensors
-        ``f(*primals)``.
-    derivative : callable
-        ``derivative(*tangents)``, with a nest for each argument, is like the value.
-
-    Raises
-    ------
-    ValueError
-        By ``derivative``, if the directions are another nest than the arguments.
-
-    See Also
-    --------
-    jvp, vjp
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> y, derivative = ag.linearize(lambda x: x**3, ag.tensor(2.0))
     >>> y, derivative(ag.tensor(1.0)), derivative(ag.tensor(0.5))
     (tensor(8.), tensor(12.), tensor(6.))

@@ -121,18 +121,9 @@ class enable_grad(_Recording):  # noqa: N801 - used as a function
 def is_grad_enabled() -> bool:
     """Return whether operations are recorded now.
 
-    Returns
-    -------
-    bool
-        False inside of :class:`no_grad`.
+    :returns: False inside of :class:`no_grad`.
+    :see: no_grad, enable_grad
 
-    See Also
-    --------
-    no_grad, enable_grad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> with ag.no_grad():
     ...     print(ag.is_grad_enabled())
     False
@@ -268,25 +259,10 @@ def detach(x: Tensor) -> Tensor:
 def stop_gradient(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Like ``x.detach()``, under JAX's name: gradients stop here.
 
-    Parameters
-    ----------
-    x : Tensor
-        Of any shape and dtype.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape and dtype.
+    :returns: The same value; memory is shared.
+    :see: no_grad, Tensor.detach, custom_vjp
 
-    Returns
-    -------
-    Tensor
-        The same value; memory is shared.
-
-    See Also
-    --------
-    no_grad, Tensor.detach, custom_vjp
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.tensor(3.0, requires_grad=True)
     >>> ag.grad(x * ag.stop_gradient(x), x)
     tensor(3.)
@@ -352,26 +328,11 @@ def looking(x: Tensor, base: Node) -> Node:
 def requires_grad_(x: Tensor, requires_grad: bool = True) -> Tensor:
     """Switch whether operations on a leaf are recorded; returns the tensor.
 
-    Parameters
-    ----------
-    requires_grad : bool
-        Whether they are recorded.
+    :param requires_grad: Whether they are recorded.
+    :returns: The tensor itself.
+    :raises TypeError: If its dtype is neither floating nor complex.
+    :raises GradientError: If it was computed and shall not require grad.
 
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
-    Raises
-    ------
-    TypeError
-        If its dtype is neither floating nor complex.
-    GradientError
-        If it was computed and shall not require grad.
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.ones(2).requires_grad_()
     tensor([1., 1.], requires_grad=True)
     """

@@ -53,49 +53,30 @@ def grad(
     one tensor or a list of them; intermediate results are allowed.  ``grad(f, argnums=0)`` is the
     function that computes the gradient of ``f``; arguments may be nested containers of tensors.
 
-    Parameters
-    ----------
-    cost : Tensor or callable
-        What to differentiate.
-    wrt : Tensor or sequence of Tensor
-        With respect to what; for a function, the same as ``argnums``.
-    grad_outputs : array_like, optional
-        Cotangent of ``cost``; needed where it is not a scalar.
-    argnums : int or sequence of int
-        Which arguments of the function to differentiate.
-    has_aux : bool
-        Whether the function returns ``(value, something else)``; the result is then ``(gradient,
-        something else)``.
-    create_graph : bool
-        Record the gradient of computed tensors too, so that it can be differentiated again.
-    disconnected : {"error", "zero", "none"}
-        What to give for a tensor that the cost does not depend on.
-    consider_constant : sequence of Tensor
-        Intermediate results through which no gradient flows.
+    :param cost: What to differentiate.
+    :type cost: Tensor or callable
+    :param wrt: With respect to what; for a function, the same as ``argnums``.
+    :type wrt: Tensor or sequence of Tensor
+    :param grad_outputs: Cotangent of ``cost``; needed where it is not a scalar.
+    :param argnums: Which arguments of the function to differentiate.
+    :type argnums: int or sequence of int
+    :param has_aux: Whether the function returns ``(value, something else)``; the result is then
+        ``(gradient, something else)``.
+    :param create_graph: Record the gradient of computed tensors too, so that it can be
+        differentiated again.
+    :param disconnected: What to give for a tensor that the cost does not depend on.
+    :type disconnected: {"error", "zero", "none"}
+    :param consider_constant: Intermediate results through which no gradient flows.
+    :type consider_constant: sequence of Tensor
+    :returns: Like ``wrt``; a function for a function.
+    :rtype: Tensor, list of Tensor, or callable
+    :raises TypeError: If ``wrt`` is missing, or what is differentiated is no float tensor.
+    :raises GradientError: If the cost is no scalar and ``grad_outputs`` is missing or of another
+        shape; if it does not depend on a tensor and ``disconnected`` is "error"; if a value was
+        changed in place since.
+    :raises ValueError: If ``disconnected`` is another.
+    :see: value_and_grad, vjp, jvp, jacobian, hessian, Tensor.backward
 
-    Returns
-    -------
-    Tensor, list of Tensor, or callable
-        Like ``wrt``; a function for a function.
-
-    Raises
-    ------
-    TypeError
-        If ``wrt`` is missing, or what is differentiated is no float tensor.
-    GradientError
-        If the cost is no scalar and ``grad_outputs`` is missing or of another shape; if it does
-        not depend on a tensor and ``disconnected`` is "error"; if a value was changed in place
-        since.
-    ValueError
-        If ``disconnected`` is another.
-
-    See Also
-    --------
-    value_and_grad, vjp, jvp, jacobian, hessian, Tensor.backward
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.tensor(3.0, requires_grad=True)
     >>> ag.grad(x**3, x)
     tensor(27.)
@@ -207,36 +188,19 @@ def value_and_grad(
 ) -> Function:
     """The function that computes both ``f`` and its gradient.
 
-    Parameters
-    ----------
-    f : callable
-        A function of tensors, modules, or nested containers of them, whose result is a scalar
+    :param f: A function of tensors, modules, or nested containers of them, whose result is a scalar
         tensor.  The gradient to a module is a dict with those to its parameters, by name.
-    argnums : int or sequence of int
-        Which arguments to differentiate.
-    has_aux : bool
-        Whether ``f`` returns ``(value, something else)``.
+    :type f: callable
+    :param argnums: Which arguments to differentiate.
+    :type argnums: int or sequence of int
+    :param has_aux: Whether ``f`` returns ``(value, something else)``.
+    :returns: It takes what ``f`` takes, and gives ``(value, gradient)``, or ``((value, something
+        else), gradient)``.
+    :rtype: callable
+    :raises TypeError: By that function, if ``f`` does not return a tensor.
+    :raises GradientError: By that function, if ``f`` does not return a scalar.
+    :see: grad, vjp
 
-    Returns
-    -------
-    callable
-        It takes what ``f`` takes, and gives ``(value, gradient)``, or ``((value, something else),
-        gradient)``.
-
-    Raises
-    ------
-    TypeError
-        By that function, if ``f`` does not return a tensor.
-    GradientError
-        By that function, if ``f`` does not return a scalar.
-
-    See Also
-    --------
-    grad, vjp
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.value_and_grad(lambda p: (p["w"] ** 2).sum())({"w": ag.tensor([1.0, 2.0])})
     (tensor(5.), {'w': tensor([2., 4.])})
     """
@@ -411,38 +375,22 @@ class Inputs:
 def vjp(f: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of ``f`` and the function that pulls cotangents back to its arguments.
 
-    Parameters
-    ----------
-    f : callable
-        Of tensors, or nests of tensors.
-    *primals : tensor or nest of tensors
-        Its arguments.
-    has_aux : bool
-        Whether ``f`` gives a pair, of which the second is no part of what is differentiated.
+    :param f: Of tensors, or nests of tensors.
+    :type f: callable
+    :param *primals: Its arguments.
+    :type *primals: tensor or nest of tensors
+    :param has_aux: Whether ``f`` gives a pair, of which the second is no part of what is
+        differentiated.
+    :returns value: ``f(*primals)``.
+    :rtype: tensor or nest of tensors
+    :returns pullback: ``pullback(cotangent) -> tuple`` with an entry for each argument.
+    :rtype: callable
+    :returns aux: With ``has_aux`` only.
+    :rtype: object
+    :raises ValueError: By ``pullback``, if the cotangent is another nest than the value.
+    :raises TypeError: If ``f`` does not return a pair with ``has_aux``.
+    :see: grad, jvp, jacrev, linearize
 
-    Returns
-    -------
-    value : tensor or nest of tensors
-        ``f(*primals)``.
-    pullback : callable
-        ``pullback(cotangent) -> tuple`` with an entry for each argument.
-    aux : object
-        With ``has_aux`` only.
-
-    Raises
-    ------
-    ValueError
-        By ``pullback``, if the cotangent is another nest than the value.
-    TypeError
-        If ``f`` does not return a pair with ``has_aux``.
-
-    See Also
-    --------
-    grad, jvp, jacrev, linearize
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> y, pullback = ag.vjp(lambda a, b: a * b, ag.tensor([1.0, 2.0]), ag.tensor([3.0, 4.0]))
     >>> pullback(ag.tensor([1.0, 1.0]))
     (tensor([3., 4.]), tensor([1., 2.]))
@@ -491,34 +439,18 @@ def tensors_of(f: Function, value: Any) -> tuple[list[Tensor], tree.Tree]:
 def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """The value of ``f`` and its derivative along ``tangents``, by forward mode.
 
-    Parameters
-    ----------
-    f : callable
-        A function of tensors, or of nested containers of them.
-    primals, tangents : sequence
-        Arguments of ``f``, and their directions: nests of the same shape.
+    :param f: A function of tensors, or of nested containers of them.
+    :type f: callable
+    :param primals, tangents: Arguments of ``f``, and their directions: nests of the same shape.
+    :type primals, tangents: sequence
+    :returns value: ``f(*primals)``.
+    :rtype: nest of Tensor
+    :returns tangent: The derivative, like the value.
+    :rtype: nest of Tensor
+    :raises ValueError: If tangents and primals are different nests.
+    :raises GradientError: If a tangent has another shape than its argument.
+    :see: vjp, linearize, jacfwd, grad
 
-    Returns
-    -------
-    value : nest of Tensor
-        ``f(*primals)``.
-    tangent : nest of Tensor
-        The derivative, like the value.
-
-    Raises
-    ------
-    ValueError
-        If tangents and primals are different nests.
-    GradientError
-        If a tangent has another shape than its argument.
-
-    See Also
-    --------
-    vjp, linearize, jacfwd, grad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.jvp(lambda x: x**3, (ag.tensor(2.0),), (ag.tensor(1.0),))
     (tensor(8.), tensor(12.))
     """

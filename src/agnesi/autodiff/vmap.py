@@ -42,42 +42,25 @@ def vmap(f: Function, in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None
     library may depend on the example: a loop then runs until all examples are done, a branch runs
     on both sides.  Results can be differentiated, batched again, and compiled.
 
-    Parameters
-    ----------
-    f : callable
-        A function of tensors, or of nested containers of them.
-    in_axes : int, None, or nest
-        Along which axis of each argument the examples lie; None where it is the same for all.  A
-        tuple has an entry for each argument; an entry may be a nest that begins like the
-        argument.
-    out_axes : int, None, or nest
-        Where examples lie in results; None for results that are the same for all.
-    axis_size : int, optional
-        How many examples there are, where no argument tells.
-    randomness : {"different", "same"}
-        Whether each example draws random numbers of its own.  With "different", a draw of ``n``
-        numbers inside takes those of one draw of (examples, n) outside.
-
-    Returns
-    -------
-    callable
-        It takes what ``f`` takes; keyword arguments are batched along their first axis.
-
-    Raises
-    ------
-    ShapeError
-        If arguments hold different numbers of examples.
-    ValueError
-        If no argument has examples and ``axis_size`` is not given, or a result with
+    :param f: A function of tensors, or of nested containers of them.
+    :type f: callable
+    :param in_axes: Along which axis of each argument the examples lie; None where it is the same
+        for all.  A tuple has an entry for each argument; an entry may be a nest that begins like
+        the argument.
+    :type in_axes: int, None, or nest
+    :param out_axes: Where examples lie in results; None for results that are the same for all.
+    :type out_axes: int, None, or nest
+    :param axis_size: How many examples there are, where no argument tells.
+    :param randomness: Whether each example draws random numbers of its own.  With "different", a
+        draw of ``n`` numbers inside takes those of one draw of (examples, n) outside.
+    :type randomness: {"different", "same"}
+    :returns: It takes what ``f`` takes; keyword arguments are batched along their first axis.
+    :rtype: callable
+    :raises ShapeError: If arguments hold different numbers of examples.
+    :raises ValueError: If no argument has examples and ``axis_size`` is not given, or a result with
         ``out_axes=None`` differs between examples.
+    :see: vectorize, map, jit, apply_along_axis
 
-    See Also
-    --------
-    vectorize, map, jit, apply_along_axis
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.vmap(lambda x, y: (x * y).sum())(ag.ones((2, 3)), ag.ones((2, 3)))
     tensor([3., 3.])
     >>> ag.vmap(ag.grad(lambda w, x: (w * x) ** 2), in_axes=(None, 0))(3.0, ag.tensor([1.0, 2.0]))

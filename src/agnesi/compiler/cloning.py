@@ -48,30 +48,16 @@ def replaced_by(givens: Any, owner: str = "function", what: str = "givens") -> d
 def clone(outputs: Any, replace: Pairs = None) -> Any:
     """Symbolic tensors with some of what they depend on replaced.
 
-    Parameters
-    ----------
-    outputs : Tensor or sequence of Tensor
-        What to rebuild.
-    replace : mapping or pairs of Tensor to array_like
-        What to put in the place of tensors: of the same dtype and number of axes, with sizes
-        that fit.  The originals stay as they are.
+    :param outputs: What to rebuild.
+    :type outputs: Tensor or sequence of Tensor
+    :param replace: What to put in the place of tensors: of the same dtype and number of axes, with
+        sizes that fit.  The originals stay as they are.
+    :type replace: mapping or pairs of Tensor to array_like
+    :returns: Like ``outputs``.
+    :rtype: Tensor or list of Tensor
+    :raises TypeError: If a replacement is of another type.
+    :see: function, OpFromGraph
 
-    Returns
-    -------
-    Tensor or list of Tensor
-        Like ``outputs``.
-
-    Raises
-    ------
-    TypeError
-        If a replacement is of another type.
-
-    See Also
-    --------
-    function, OpFromGraph
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
     >>> x, z = T.vector("x"), T.vector("z")

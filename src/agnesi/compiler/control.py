@@ -28,23 +28,10 @@ def set_num_threads(count: int) -> None:
 
     Results do not depend on it.
 
-    Parameters
-    ----------
-    count : int
-        At least 1; 1 keeps all work in the calling thread.
+    :param count: At least 1; 1 keeps all work in the calling thread.
+    :raises ValueError: If ``count`` is below 1.
+    :see: get_num_threads, config
 
-    Raises
-    ------
-    ValueError
-        If ``count`` is below 1.
-
-    See Also
-    --------
-    get_num_threads, config
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.set_num_threads(2)
     >>> ag.get_num_threads()
     2
@@ -56,18 +43,9 @@ def set_num_threads(count: int) -> None:
 def get_num_threads() -> int:
     """Number of threads that compiled functions use.
 
-    Returns
-    -------
-    int
-        At least 1.
+    :returns: At least 1.
+    :see: set_num_threads, config
 
-    See Also
-    --------
-    set_num_threads, config
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.get_num_threads() >= 1
     True
     """
@@ -81,25 +59,13 @@ def memory_stats(*, reset_peak: bool = False) -> dict[str, int]:
     Temporaries of a call come from the pool and go back to it, so functions share them, and a
     second call allocates nothing.
 
-    Parameters
-    ----------
-    reset_peak : bool
-        Let ``peak`` begin anew afterwards.
+    :param reset_peak: Let ``peak`` begin anew afterwards.
+    :returns: ``live``: bytes in use; ``peak``: the most there were; ``kept``: bytes that wait for
+        the next use; ``limit``: how many may wait; ``hits`` and ``misses``: requests served from
+        what was kept, and by the system.
+    :rtype: dict
+    :see: keep_memory, limit_memory
 
-    Returns
-    -------
-    dict
-        ``live``: bytes in use; ``peak``: the most there were; ``kept``: bytes that wait for the
-        next use; ``limit``: how many may wait; ``hits`` and ``misses``: requests served from what
-        was kept, and by the system.
-
-    See Also
-    --------
-    keep_memory, limit_memory
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> sorted(ag.memory_stats())
     ['hits', 'kept', 'limit', 'live', 'misses', 'peak']
     """
@@ -115,23 +81,11 @@ def keep_memory(limit: int | str) -> None:
 
     With 0 all memory is given back as soon as it is free, and every call allocates its temporaries.
 
-    Parameters
-    ----------
-    limit : int or str
-        Bytes, or text such as "512MB".
+    :param limit: Bytes, or text such as "512MB".
+    :type limit: int or str
+    :raises ValueError: If the limit is negative or no size.
+    :see: limit_memory, memory_stats
 
-    Raises
-    ------
-    ValueError
-        If the limit is negative or no size.
-
-    See Also
-    --------
-    limit_memory, memory_stats
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> before = ag.memory_stats()["limit"]
     >>> ag.keep_memory("1MB")
     >>> ag.memory_stats()["limit"]
@@ -150,23 +104,11 @@ def limit_memory(limit: int | str | None) -> None:
 
     A call that finds no memory waits until other calls, in other threads, have given theirs back.
 
-    Parameters
-    ----------
-    limit : int, str or None
-        Bytes, or text such as "512MB"; None lifts the limit.
+    :param limit: Bytes, or text such as "512MB"; None lifts the limit.
+    :type limit: int, str or None
+    :raises MemoryError: By later calls: if memory is short and no other call is running.
+    :see: keep_memory, memory_stats
 
-    Raises
-    ------
-    MemoryError
-        By later calls: if memory is short and no other call is running.
-
-    See Also
-    --------
-    keep_memory, memory_stats
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.limit_memory("1GB")
     >>> ag.limit_memory(None)
     """
@@ -179,18 +121,9 @@ def limit_memory(limit: int | str | None) -> None:
 def clear_cache() -> int:
     """Remove everything from the compile cache on disk; returns how many entries there were.
 
-    Returns
-    -------
-    int
-        Entries removed.
+    :returns: Entries removed.
+    :see: memory_stats, config, jit
 
-    See Also
-    --------
-    memory_stats, config, jit
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> with ag.config(cache=False):  # without it, all that was compiled is removed
     ...     ag.clear_cache()
     0

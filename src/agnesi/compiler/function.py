@@ -507,61 +507,45 @@ def function(
 ) -> Function:
     """Compile a function from tensors that say what it computes.
 
-    Parameters
-    ----------
-    inputs : sequence of Tensor or In
-        What the caller gives.  Any tensor of the graph can be an input, intermediate ones too;
-        :class:`In` tells of default values and of what they become.
-    outputs : Tensor, sequence or dict of Tensor, optional
-        What the function returns: one array, a tuple of arrays, or a dict of arrays.
-    updates : mapping or pairs, optional
-        New values of shared variables (or of tensors with a value), computed from the old values
-        and assigned after the outputs.
-    givens : mapping or pairs, optional
-        Replacements made in the graph first.
-    no_default_updates : bool or sequence of Shared
-        True, or variables: leaves out their ``default_update``, as that of random streams.
-    on_unused_input : {"ignore", "warn", "raise"}
-        What to do about inputs on which nothing depends, neither by value nor by size.
-    name : str
-        Name in messages and reports.
-    optimizer : {"fast_run", "fast_compile", "None"}, optional
-        Rewrite preset; ``config.optimizer`` by default.
-    include, exclude : sequence of str
-        Rewrite rules, by name or tag, to switch on or off; ``exclude`` takes the names of the
-        scheduler's passes, too, which ``plan()`` lists.
-    memory_limit : int or str, optional
-        Bytes ("512MB") that arguments, state, results and temporaries may take together; values
-        are then computed again instead of being kept.
-    save_dtype : {"float16", "bfloat16", "float32", ""}, optional
-        How to keep large values that lie idle while memory is short; ``config.save_dtype`` by
-        default.
-    algebra : {"exact", "real"}, optional
-        Whether NaN, infinities and signs of zero are kept, or numbers taken for real ones
-        ("real").
+    :param inputs: What the caller gives.  Any tensor of the graph can be an input, intermediate
+        ones too; :class:`In` tells of default values and of what they become.
+    :type inputs: sequence of Tensor or In
+    :param outputs: What the function returns: one array, a tuple of arrays, or a dict of arrays.
+    :type outputs: Tensor, sequence or dict of Tensor, optional
+    :param updates: New values of shared variables (or of tensors with a value), computed from the
+        old values and assigned after the outputs.
+    :type updates: mapping or pairs, optional
+    :param givens: Replacements made in the graph first.
+    :type givens: mapping or pairs, optional
+    :param no_default_updates: True, or variables: leaves out their ``default_update``, as that of
+        random streams.
+    :type no_default_updates: bool or sequence of Shared
+    :param on_unused_input: What to do about inputs on which nothing depends, neither by value nor
+        by size.
+    :type on_unused_input: {"ignore", "warn", "raise"}
+    :param name: Name in messages and reports.
+    :param optimizer: Rewrite preset; ``config.optimizer`` by default.
+    :type optimizer: {"fast_run", "fast_compile", "None"}, optional
+    :param include, exclude: Rewrite rules, by name or tag, to switch on or off; ``exclude`` takes
+        the names of the scheduler's passes, too, which ``plan()`` lists.
+    :type include, exclude: sequence of str
+    :param memory_limit: Bytes ("512MB") that arguments, state, results and temporaries may take
+        together; values are then computed again instead of being kept.
+    :type memory_limit: int or str, optional
+    :param save_dtype: How to keep large values that lie idle while memory is short;
+        ``config.save_dtype`` by default.
+    :type save_dtype: {"float16", "bfloat16", "float32", ""}, optional
+    :param algebra: Whether NaN, infinities and signs of zero are kept, or numbers taken for real
+        ones ("real").
+    :type algebra: {"exact", "real"}, optional
+    :returns: A callable of the inputs, with ``plan()``, ``profile()`` and ``ir()``.
+    :raises MissingInputError: If the outputs depend on a variable that is neither an input nor has
+        a value.
+    :raises UnusedInputError: If nothing depends on an input and ``on_unused_input`` is "raise".
+    :raises TypeError: If an input is no tensor, or an update is of another type than its variable.
+    :raises ValueError: If an input is given twice, or there is no such preset or rule.
+    :see: jit, shared, In, grad, symbolic.variable
 
-    Returns
-    -------
-    Function
-        A callable of the inputs, with ``plan()``, ``profile()`` and ``ir()``.
-
-    Raises
-    ------
-    MissingInputError
-        If the outputs depend on a variable that is neither an input nor has a value.
-    UnusedInputError
-        If nothing depends on an input and ``on_unused_input`` is "raise".
-    TypeError
-        If an input is no tensor, or an update is of another type than its variable.
-    ValueError
-        If an input is given twice, or there is no such preset or rule.
-
-    See Also
-    --------
-    jit, shared, In, grad, symbolic.variable
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
     >>> a, b = T.vector("a"), T.vector("b")

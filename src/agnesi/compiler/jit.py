@@ -220,24 +220,13 @@ class Jit(Direct, Inspectable, Generic[P, R]):
                 left: Sequence[Version] = ()) -> Version:
         """The compiled version for arguments; made now if there is none.
 
-        Parameters
-        ----------
-        leaves : sequence
-            Tensors and other leaves of the arguments.
-        tree : Tree
-            The shape of their nest.
-        left : sequence of Version
-            Those that it is not, for Python decided otherwise in this call.
-
-        Returns
-        -------
-        Version
-            The code, and what it depends on.
-
-        Raises
-        ------
-        TraceError
-            If the function only runs eagerly.
+        :param leaves: Tensors and other leaves of the arguments.
+        :type leaves: sequence
+        :param tree: The shape of their nest.
+        :param left: Those that it is not, for Python decided otherwise in this call.
+        :type left: sequence of Version
+        :returns: The code, and what it depends on.
+        :raises TraceError: If the function only runs eagerly.
         """
         try:
             version = self.versions.of(leaves, tree, left)[0]
@@ -257,28 +246,17 @@ class Jit(Direct, Inspectable, Generic[P, R]):
         It runs without Python and its lock, in as many threads at once as you like, and reads
         tensors that the function uses without being given them where they are now.
 
-        Parameters
-        ----------
-        *args : object
-            Arguments of the types and sizes that it will get; their values do not matter.
-        form : {"pointers", "values", "vector"}
-            "pointers": ``int f(const T *in, ..., T *out, ...)``, with a pointer to a contiguous
-            array for each tensor among the arguments and then the results; results must not lie
-            over anything else, and 0 is returned unless a check failed.  "values": ``double
+        :param *args: Arguments of the types and sizes that it will get; their values do not matter.
+        :type *args: object
+        :param form: "pointers": ``int f(const T *in, ..., T *out, ...)``, with a pointer to a
+            contiguous array for each tensor among the arguments and then the results; results must
+            not lie over anything else, and 0 is returned unless a check failed.  "values": ``double
             f(double, ...)`` for functions of scalars.  "vector": ``double f(int, double *)``.
+        :type form: {"pointers", "values", "vector"}
+        :returns: With ``address``, ``signature`` and ``ctypes``; keep it as long as the address is
+            used.
+        :raises TraceError: If the function changes tensors in place or needs Python.
 
-        Returns
-        -------
-        CFunction
-            With ``address``, ``signature`` and ``ctypes``; keep it as long as the address is used.
-
-        Raises
-        ------
-        TraceError
-            If the function changes tensors in place or needs Python.
-
-        Examples
-        --------
         >>> import agnesi as ag
         >>> import numpy as np
         >>> f = ag.jit(ag.value_and_grad(lambda x: (x * x).sum()))
@@ -292,15 +270,10 @@ class Jit(Direct, Inspectable, Generic[P, R]):
     def companion(self, function: Callable[..., Any]) -> Jit[..., Any]:
         """Another function, compiled with the same settings.
 
-        Parameters
-        ----------
-        function : callable
-            What to compile.
-
-        Returns
-        -------
-        Jit
-            Of that function.
+        :param function: What to compile.
+        :type function: callable
+        :returns: Of that function.
+        :rtype: Jit
         """
         return Jit(function, keep_grads=False, mode="compile", settings=self.settings)
 
@@ -381,56 +354,38 @@ def jit(
     (``range(x.shape[0])``, ``if len(x) > 3``), and for sizes 0 and 1, there are versions for
     single sizes.  ``explain()`` tells which there are, and why.
 
-    Parameters
-    ----------
-    function : callable
-        The function or method; left out, ``jit`` returns a decorator.
-    keep_grads : bool
-        Also give out the gradients that the function both makes and uses up.
-    mode : {"compile", "compare", "precision"}
-        "compare" runs every call both ways and raises if results or state differ.  "precision"
-        also computes every call in many digits, by mpmath, and warns of results that have lost
-        more digits than the rounding of operands explains; it takes long.
-    optimizer : {"fast_run", "fast_compile", "None"}, optional
-        Rewrite preset; ``config.optimizer`` by default.
-    include, exclude : sequence of str
-        Rewrite rules, by name or tag, to switch on or off; ``exclude`` takes the names of the
-        scheduler's passes, too, which ``plan()`` lists.
-    memory_limit : int or str, optional
-        Bytes ("512MB") that arguments, state, results and temporaries of a call may take
-        together. Values are then computed again instead of being kept, the cheapest for their
-        size first.
-    save_dtype : {"float16", "bfloat16", "float32", ""}, optional
-        How to keep large values that lie idle while memory is short; ``config.save_dtype`` by
-        default.
-    algebra : {"exact", "real"}, optional
-        Whether rewrite rules keep NaN, infinities and signs of zero ("exact"), or simplify as
-        with real numbers: ``x / x`` is 1; ``config.algebra`` by default.
+    :param function: The function or method; left out, ``jit`` returns a decorator.
+    :type function: callable
+    :param keep_grads: Also give out the gradients that the function both makes and uses up.
+    :param mode: "compare" runs every call both ways and raises if results or state differ.
+        "precision" also computes every call in many digits, by mpmath, and warns of results that
+        have lost more digits than the rounding of operands explains; it takes long.
+    :type mode: {"compile", "compare", "precision"}
+    :param optimizer: Rewrite preset; ``config.optimizer`` by default.
+    :type optimizer: {"fast_run", "fast_compile", "None"}, optional
+    :param include, exclude: Rewrite rules, by name or tag, to switch on or off; ``exclude`` takes
+        the names of the scheduler's passes, too, which ``plan()`` lists.
+    :type include, exclude: sequence of str
+    :param memory_limit: Bytes ("512MB") that arguments, state, results and temporaries of a call
+        may take together. Values are then computed again instead of being kept, the cheapest for
+        their size first.
+    :type memory_limit: int or str, optional
+    :param save_dtype: How to keep large values that lie idle while memory is short;
+        ``config.save_dtype`` by default.
+    :type save_dtype: {"float16", "bfloat16", "float32", ""}, optional
+    :param algebra: Whether rewrite rules keep NaN, infinities and signs of zero ("exact"), or
+        simplify as with real numbers: ``x / x`` is 1; ``config.algebra`` by default.
+    :type algebra: {"exact", "real"}, optional
+    :returns: A callable with ``explain()``, ``graph``, ``plan()``, ``ir()`` and ``asm()``.
+    :rtype: Jit
+    :raises TraceError: At the first call, if Python takes a computed array out (``x.numpy()``), or
+        decides inside of ``vmap``, a loop's body or a branch.
+    :raises MemoryError: At the first call, if ``memory_limit`` is out of reach; it tells what is
+        not.
+    :raises ValueError: If there is no such mode.
+    :raises TypeError: If it is no function, or one that cannot run once, as a generator.
+    :see: function, vmap, checkpoint, clear_cache
 
-    Returns
-    -------
-    Jit
-        A callable with ``explain()``, ``graph``, ``plan()``, ``ir()`` and ``asm()``.
-
-    Raises
-    ------
-    TraceError
-        At the first call, if Python takes a computed array out (``x.numpy()``), or decides inside
-        of ``vmap``, a loop's body or a branch.
-    MemoryError
-        At the first call, if ``memory_limit`` is out of reach; it tells what is not.
-    ValueError
-        If there is no such mode.
-    TypeError
-        If it is no function, or one that cannot run once, as a generator.
-
-    See Also
-    --------
-    function, vmap, checkpoint, clear_cache
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> w = ag.tensor([1.0, 2.0], requires_grad=True)
     >>> @ag.jit
     ... def step(x, lr):

@@ -155,26 +155,12 @@ class Shared(Tensor):
 def shared(value: TensorLike, name: str | None = None, *, borrow: bool = False) -> Shared:
     """A shared variable: a symbolic tensor whose value lasts between calls of functions.
 
-    Parameters
-    ----------
-    value : array_like
-        First value; its dtype and number of axes are the variable's for good.
-    name : str, optional
-        Name for printing.
-    borrow : bool
-        Use the array's own memory instead of a copy.
+    :param value: First value; its dtype and number of axes are the variable's for good.
+    :param name: Name for printing.
+    :param borrow: Use the array's own memory instead of a copy.
+    :returns: With ``get_value()`` and ``set_value()``.
+    :see: function, symbolic.variable
 
-    Returns
-    -------
-    Shared
-        With ``get_value()`` and ``set_value()``.
-
-    See Also
-    --------
-    function, symbolic.variable
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
     >>> total = ag.shared(0.0)

@@ -18,6 +18,7 @@ from typing import Any, NoReturn, TypeVar
 from agnesi.core import options
 from agnesi.core.arguments import stranger
 from agnesi.core.op import EXPLAINED, in_user_code, is_accident
+from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import PACKAGE, at
 from agnesi.core.support.migration_hints import with_keyword
 
@@ -61,6 +62,7 @@ def with_out(function: F) -> F:
     out = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None,
                             annotation="Tensor | None")
     function.__signature__ = shown.replace(parameters=[*operands, out])  # type: ignore
+    numpydoc(function)
     return function
 
 
@@ -82,6 +84,7 @@ def strict(function: F, owner: type | None = None) -> F:
     method = owner is None or names[:1] in (("self",), ("cls",))  # no function that it stands for
     checked = method and not late
     known = names[1:] if owner is not None and names[:1] in (("self",), ("cls",)) else names
+    numpydoc(function)
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:

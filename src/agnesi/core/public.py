@@ -20,6 +20,7 @@ from agnesi.core.spellings import on_host as on_host
 from agnesi.core.support import dtypes
 from agnesi.core.support.aside import MIN_ASIDE_NANOSECONDS
 from agnesi.core.support.config import LENT, MODE
+from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import DTypeError, NestingError, ShapeError, at, shown
 from agnesi.core.support.migration_hints import with_keyword
 from agnesi.core.tensor import Tensor
@@ -40,6 +41,7 @@ def explain_errors(function: F) -> F:
     form = Form(function, name)
     known = form.known
     run = watched(function, name)
+    numpydoc(function)
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
@@ -82,6 +84,7 @@ def symbolic(function: F) -> F:
 def higher(function: F) -> F:
     """A public function that calls the user's: what those raise, and what it refuses, passes."""
     name, leading = _shown(function), arguments.leading_functions(function)
+    numpydoc(function)
 
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
@@ -163,6 +166,7 @@ def public(function: F) -> F:
     form = Form(function, name)
     known = form.known
     run = watched(function, name)
+    numpydoc(function)
 
     @functools.wraps(function)
     def call(*args: Any, out: Any = None, **keywords: Any) -> Any:

@@ -15,40 +15,24 @@ def reduce(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequen
     """Return the last carry of a :func:`symbolic.scan` over the rows of sequences; no rows are
     kept.
 
-    Parameters
-    ----------
-    fn : callable
-        Gets the sequences' rows, then the earlier values, then the non-sequences; returns the next
-        values.
-    sequences : Tensor, dict, or list of them
-        Run over along their first axis.
-    outputs_info : Tensor or list of Tensor
-        The values before the first step.
-    non_sequences : Tensor or list of Tensor
-        What every step gets.
-    go_backwards : bool
-        Begin with the last row.
+    :param fn: Gets the sequences' rows, then the earlier values, then the non-sequences; returns
+        the next values.
+    :type fn: callable
+    :param sequences: Run over along their first axis.
+    :type sequences: Tensor, dict, or list of them
+    :param outputs_info: The values before the first step.
+    :type outputs_info: Tensor or list of Tensor
+    :param non_sequences: What every step gets.
+    :type non_sequences: Tensor or list of Tensor
+    :param go_backwards: Begin with the last row.
+    :returns outputs: The values behind the last step, each of the shape of its first one.
+    :rtype: Tensor or list of Tensor
+    :returns updates: New values of what the steps change, for ``updates`` of ``ag.function``.
+    :rtype: dict
+    :raises TypeError: If ``fn`` returns something else than the next values.
+    :raises ValueError: If sequences have no rows, or their sizes do not fit.
+    :see: symbolic.foldl, symbolic.foldr, symbolic.scan
 
-    Returns
-    -------
-    outputs : Tensor or list of Tensor
-        The values behind the last step, each of the shape of its first one.
-    updates : dict
-        New values of what the steps change, for ``updates`` of ``ag.function``.
-
-    Raises
-    ------
-    TypeError
-        If ``fn`` returns something else than the next values.
-    ValueError
-        If sequences have no rows, or their sizes do not fit.
-
-    See Also
-    --------
-    symbolic.foldl, symbolic.foldr, symbolic.scan
-
-    Examples
-    --------
     >>> from agnesi import symbolic as T
     >>> x = T.vector("x")
     >>> total, _ = T.reduce(lambda row, so_far: so_far * 10 + row, x, outputs_info=0.0)
@@ -65,35 +49,21 @@ def foldl(fn: Callable[..., Any], sequences: Any, outputs_info: Any,
           non_sequences: Any = None) -> tuple[Any, dict[Any, Any]]:
     """:func:`symbolic.reduce` from the first row to the last.
 
-    Parameters
-    ----------
-    fn : callable
-        Gets the sequences' rows, then the earlier values, then the non-sequences.
-    sequences : Tensor, dict, or list of them
-        Run over along their first axis.
-    outputs_info : Tensor or list of Tensor
-        The values before the first step.
-    non_sequences : Tensor or list of Tensor
-        What every step gets.
+    :param fn: Gets the sequences' rows, then the earlier values, then the non-sequences.
+    :type fn: callable
+    :param sequences: Run over along their first axis.
+    :type sequences: Tensor, dict, or list of them
+    :param outputs_info: The values before the first step.
+    :type outputs_info: Tensor or list of Tensor
+    :param non_sequences: What every step gets.
+    :type non_sequences: Tensor or list of Tensor
+    :returns outputs: The values behind the last step.
+    :rtype: Tensor or list of Tensor
+    :returns updates: New values of what the steps change.
+    :rtype: dict
+    :raises TypeError: If ``fn`` returns something else than the next values.
+    :see: symbolic.reduce, symbolic.foldr
 
-    Returns
-    -------
-    outputs : Tensor or list of Tensor
-        The values behind the last step.
-    updates : dict
-        New values of what the steps change.
-
-    Raises
-    ------
-    TypeError
-        If ``fn`` returns something else than the next values.
-
-    See Also
-    --------
-    symbolic.reduce, symbolic.foldr
-
-    Examples
-    --------
     >>> from agnesi import symbolic as T
     >>> x = T.vector("x")
     >>> y, _ = T.foldl(lambda row, so_far: so_far / row, x, outputs_info=12.0)
@@ -108,35 +78,21 @@ def foldr(fn: Callable[..., Any], sequences: Any, outputs_info: Any,
           non_sequences: Any = None) -> tuple[Any, dict[Any, Any]]:
     """:func:`symbolic.reduce` from the last row to the first.
 
-    Parameters
-    ----------
-    fn : callable
-        Gets the sequences' rows, then the earlier values, then the non-sequences.
-    sequences : Tensor, dict, or list of them
-        Run over along their first axis, backwards.
-    outputs_info : Tensor or list of Tensor
-        The values before the first step.
-    non_sequences : Tensor or list of Tensor
-        What every step gets.
+    :param fn: Gets the sequences' rows, then the earlier values, then the non-sequences.
+    :type fn: callable
+    :param sequences: Run over along their first axis, backwards.
+    :type sequences: Tensor, dict, or list of them
+    :param outputs_info: The values before the first step.
+    :type outputs_info: Tensor or list of Tensor
+    :param non_sequences: What every step gets.
+    :type non_sequences: Tensor or list of Tensor
+    :returns outputs: The values behind the last step, which is the one with the first row.
+    :rtype: Tensor or list of Tensor
+    :returns updates: New values of what the steps change.
+    :rtype: dict
+    :raises TypeError: If ``fn`` returns something else than the next values.
+    :see: symbolic.reduce, symbolic.foldl
 
-    Returns
-    -------
-    outputs : Tensor or list of Tensor
-        The values behind the last step, which is the one with the first row.
-    updates : dict
-        New values of what the steps change.
-
-    Raises
-    ------
-    TypeError
-        If ``fn`` returns something else than the next values.
-
-    See Also
-    --------
-    symbolic.reduce, symbolic.foldl
-
-    Examples
-    --------
     >>> from agnesi import symbolic as T
     >>> x = T.vector("x")
     >>> y, _ = T.foldr(lambda row, so_far: so_far * 10 + row, x, outputs_info=0.0)

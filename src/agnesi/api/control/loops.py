@@ -62,64 +62,45 @@ def scan(
     that ``f`` uses without being given them.  Tensors that ``f`` changes in place, the state of
     random numbers among them, are carried along.
 
-    Parameters
-    ----------
-    f : callable
-        ``f(carry, x, *non_sequences) -> (next carry, y)``; the next carry is of the carry's
+    :param f: ``f(carry, x, *non_sequences) -> (next carry, y)``; the next carry is of the carry's
         types.
-    init : nest of array_like
-        The first carry.  The dtype of a Python number follows from what ``f`` makes of it.
-    xs : nest of array_like, optional
-        Sequences, of one number of rows; ``f`` gets a row of each.  Without them, ``x`` is None.
-    length : int, Dim or Tensor, optional
-        How many steps to do: at most the number of rows.  Where a tensor tells it, later rows of
-        the results are zero; without ``xs``, compiled code can stack no results then.
-    non_sequences : tuple
-        What ``f`` gets in every step, behind the row.
-    reverse : bool
-        Whether to run from the last row to the first; ``y`` of row ``t`` stays in row ``t``.
-    until : callable, optional
-        ``until(carry) -> bool`` ends the loop behind the step that made this carry.  Later rows
-        of the results repeat those of the last step, so that they have the same shape in every
-        mode (those of ``agnesi.symbolic.scan`` have the rows of the steps that were done).
-    strict : bool
-        Refuse what ``f`` uses without being given it.
-    truncate_gradient : int, optional
-        Let gradients flow through the last so many steps only.
-    checkpoint : bool or int
-        Keep the carries of every so many steps only (True: about the square root of their
-        number), and compute what else gradients need again.
+    :type f: callable
+    :param init: The first carry.  The dtype of a Python number follows from what ``f`` makes of it.
+    :type init: nest of array_like
+    :param xs: Sequences, of one number of rows; ``f`` gets a row of each.  Without them, ``x`` is
+        None.
+    :type xs: nest of array_like, optional
+    :param length: How many steps to do: at most the number of rows.  Where a tensor tells it, later
+        rows of the results are zero; without ``xs``, compiled code can stack no results then.
+    :type length: int, Dim or Tensor, optional
+    :param non_sequences: What ``f`` gets in every step, behind the row.
+    :type non_sequences: tuple
+    :param reverse: Whether to run from the last row to the first; ``y`` of row ``t`` stays in row
+        ``t``.
+    :param until: ``until(carry) -> bool`` ends the loop behind the step that made this carry.
+        Later rows of the results repeat those of the last step, so that they have the same shape in
+        every mode (those of ``agnesi.symbolic.scan`` have the rows of the steps that were done).
+    :type until: callable, optional
+    :param strict: Refuse what ``f`` uses without being given it.
+    :param truncate_gradient: Let gradients flow through the last so many steps only.
+    :param checkpoint: Keep the carries of every so many steps only (True: about the square root of
+        their number), and compute what else gradients need again.
+    :type checkpoint: bool or int
+    :returns carry: The last carry.
+    :rtype: nest of Tensor
+    :returns ys: What ``f`` returned in all steps, stacked along a new first axis.
+    :rtype: nest of Tensor
+    :returns steps: With ``until`` only: how many steps were done.
+    :raises ShapeError: If the next carry is of other types than the carry, or sequences differ in
+        length.
+    :raises DTypeError: If the next carry is of other types than the carry, or sequences differ in
+        length.
+    :raises TypeError: If neither ``xs`` nor ``length`` is given, or the next carry is another nest.
+    :raises TraceError: If the body changes a row or non-sequence in place, or is ``strict`` and
+        uses something else than what it is given.
+    :raises ValueError: If ``truncate_gradient`` or ``checkpoint`` is negative.
+    :see: map, fori_loop, while_loop, symbolic.scan
 
-    Returns
-    -------
-    carry : nest of Tensor
-        The last carry.
-    ys : nest of Tensor
-        What ``f`` returned in all steps, stacked along a new first axis.
-    steps : Tensor
-        With ``until`` only: how many steps were done.
-
-    Raises
-    ------
-    ShapeError
-        If the next carry is of other types than the carry, or sequences differ in length.
-    DTypeError
-        If the next carry is of other types than the carry, or sequences differ in length.
-    TypeError
-        If neither ``xs`` nor ``length`` is given, or the next carry is another nest.
-    TraceError
-        If the body changes a row or non-sequence in place, or is ``strict`` and uses something
-        else than what it is given.
-    ValueError
-        If ``truncate_gradient`` or ``checkpoint`` is negative.
-
-    See Also
-    --------
-    map, fori_loop, while_loop, symbolic.scan
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> total, sums = ag.scan(lambda c, x: (c + x, c + x), 0.0, ag.tensor([1.0, 2.0, 3.0]))
     >>> total, sums
     (tensor(6.), tensor([1., 3., 6.]))
@@ -159,30 +140,15 @@ def _at_least(least: int, name: str, number: Any) -> Any:
 def map(f: Function, xs: Any) -> Any:
     """Apply ``f`` to every row of ``xs`` and stack the results: a scan without a carry.
 
-    Parameters
-    ----------
-    f : callable
-        ``f(x) -> y``, on nests of tensors.
-    xs : nest of array_like
-        Sequences of one length.
+    :param f: ``f(x) -> y``, on nests of tensors.
+    :type f: callable
+    :param xs: Sequences of one length.
+    :type xs: nest of array_like
+    :returns: What ``f`` returned, stacked along a new first axis.
+    :rtype: nest of Tensor
+    :raises ShapeError: If sequences differ in length, or rows give results of other types.
+    :see: scan, vmap
 
-    Returns
-    -------
-    nest of Tensor
-        What ``f`` returned, stacked along a new first axis.
-
-    Raises
-    ------
-    ShapeError
-        If sequences differ in length, or rows give results of other types.
-
-    See Also
-    --------
-    scan, vmap
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.map(lambda x: x.sum(), ag.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([3., 7.])
     """
@@ -202,36 +168,20 @@ def map(f: Function, xs: Any) -> Any:
 def while_loop(condition: Function, body: Function, init: Any) -> Any:
     """Run ``carry = body(carry)`` as long as ``condition(carry)`` holds.
 
-    Parameters
-    ----------
-    condition : callable
-        ``condition(carry) -> bool``, asked before each step.
-    body : callable
-        ``body(carry) -> carry``, of the same types.  A leaf may grow: ``ag.concat([rows, new])``
-        appends to it, which takes memory once, for all rows.  Where the loop is compiled, it does
-        nothing else with that leaf, and is run twice, first to count its steps.
-    init : nest of array_like
-        The first carry.
+    :param condition: ``condition(carry) -> bool``, asked before each step.
+    :type condition: callable
+    :param body: ``body(carry) -> carry``, of the same types.  A leaf may grow: ``ag.concat([rows,
+        new])`` appends to it, which takes memory once, for all rows.  Where the loop is compiled,
+        it does nothing else with that leaf, and is run twice, first to count its steps.
+    :type body: callable
+    :param init: The first carry.
+    :type init: nest of array_like
+    :returns: The last carry.
+    :rtype: nest of Tensor
+    :raises TypeError: If the condition is not a bool scalar.
+    :raises ShapeError, DTypeError: If the next carry is of other types than the carry.
+    :see: fori_loop, scan, cond
 
-    Returns
-    -------
-    nest of Tensor
-        The last carry.
-
-    Raises
-    ------
-    TypeError
-        If the condition is not a bool scalar.
-    ShapeError, DTypeError
-        If the next carry is of other types than the carry.
-
-    See Also
-    --------
-    fori_loop, scan, cond
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.while_loop(lambda x: x < 100.0, lambda x: x * 2, 1.0)
     tensor(128.)
     >>> def step(carry):
@@ -279,34 +229,18 @@ def while_loop(condition: Function, body: Function, init: Any) -> Any:
 def fori_loop(lower: Any, upper: Any, body: Function, init: Any) -> Any:
     """Run ``carry = body(i, carry)`` for ``i`` from ``lower`` to ``upper - 1``.
 
-    Parameters
-    ----------
-    lower, upper : int, Dim or Tensor
-        Bounds, as of ``range``.
-    body : callable
-        ``body(i, carry) -> carry``, of the same types; ``i`` is an int64 scalar.
-    init : nest of array_like
-        The first carry.
+    :param lower, upper: Bounds, as of ``range``.
+    :type lower, upper: int, Dim or Tensor
+    :param body: ``body(i, carry) -> carry``, of the same types; ``i`` is an int64 scalar.
+    :type body: callable
+    :param init: The first carry.
+    :type init: nest of array_like
+    :returns: The last carry; ``init`` where there is no step.
+    :rtype: nest of Tensor
+    :raises TypeError: If a bound is no integer.
+    :raises ShapeError, DTypeError: If the next carry is of other types than the carry.
+    :see: while_loop, scan
 
-    Returns
-    -------
-    nest of Tensor
-        The last carry; ``init`` where there is no step.
-
-    Raises
-    ------
-    TypeError
-        If a bound is no integer.
-    ShapeError, DTypeError
-        If the next carry is of other types than the carry.
-
-    See Also
-    --------
-    while_loop, scan
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fori_loop(1, 6, lambda i, product: product * i, 1)
     tensor(120)
     """
@@ -338,35 +272,21 @@ def cond(condition: Any, then: Function, otherwise: Function, *operands: Any) ->
 
     To choose between values that are there anyway, element by element, use :func:`where`.
 
-    Parameters
-    ----------
-    condition : bool or Tensor
-        A bool scalar.
-    then, otherwise : callable
-        The branches; inside ``jit`` and on symbolic tensors both run once on symbols, and return
-        nests of the same types.
-    *operands : object
-        What the branches get, as it is: they may as well use what they find around them.
+    :param condition: A bool scalar.
+    :type condition: bool or Tensor
+    :param then, otherwise: The branches; inside ``jit`` and on symbolic tensors both run once on
+        symbols, and return nests of the same types.
+    :type then, otherwise: callable
+    :param *operands: What the branches get, as it is: they may as well use what they find around
+        them.
+    :type *operands: object
+    :returns: What the branch returned, in memory of its own.
+    :rtype: nest of Tensor
+    :raises TypeError: If the condition is not a bool scalar, or the branches return different
+        nests.
+    :raises ShapeError, DTypeError: If the branches return different types.
+    :see: where, while_loop, symbolic.ifelse
 
-    Returns
-    -------
-    nest of Tensor
-        What the branch returned, in memory of its own.
-
-    Raises
-    ------
-    TypeError
-        If the condition is not a bool scalar, or the branches return different nests.
-    ShapeError, DTypeError
-        If the branches return different types.
-
-    See Also
-    --------
-    where, while_loop, symbolic.ifelse
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.tensor(-2.0)
     >>> ag.cond(x > 0, lambda x: x, lambda x: -x, x)
     tensor(2.)

@@ -182,55 +182,37 @@ def scan(
 ) -> tuple[Any, dict[Any, Any]]:
     """A loop over sequences, in Theano's words; :func:`agnesi.scan` is the same for nests.
 
-    Parameters
-    ----------
-    fn : callable
-        Gets the sequences' rows, tap by tap, then earlier values of the outputs, then the
+    :param fn: Gets the sequences' rows, tap by tap, then earlier values of the outputs, then the
         non-sequences.  Returns an output or a list of outputs; beside them, in a tuple, a dict of
         updates of shared variables, and ``until(condition)``.
-    sequences : Tensor, dict, or list of them
-        Run over along their first axis.  ``dict(input=x, taps=[-1, 0, 1])`` gives a step several
-        rows of ``x``, counted from its own.
-    outputs_info : Tensor, dict, None, or list of them
-        The value before the first step, for each output that a later step reads; None for the
-        others.  ``dict(initial=x, taps=[-2, -1])`` gives a step several earlier values; the rows
-        of ``x`` are those before the first step, the oldest first.
-    non_sequences : Tensor or list of Tensor
-        What every step gets.
-    n_steps : int, Dim or Tensor, optional
-        How many steps to do; by default as many as there are rows.  Inside of other loops and of
-        ``jit``, a tensor must be an input of the function, or be computed from sizes.
-    truncate_gradient : int
-        Let gradients flow through the last so many steps only; -1 is all.
-    go_backwards : bool
-        Begin with the last row of each sequence.
-    strict : bool
-        Refuse what ``fn`` uses without being given it.
+    :type fn: callable
+    :param sequences: Run over along their first axis.  ``dict(input=x, taps=[-1, 0, 1])`` gives a
+        step several rows of ``x``, counted from its own.
+    :type sequences: Tensor, dict, or list of them
+    :param outputs_info: The value before the first step, for each output that a later step reads;
+        None for the others.  ``dict(initial=x, taps=[-2, -1])`` gives a step several earlier
+        values; the rows of ``x`` are those before the first step, the oldest first.
+    :type outputs_info: Tensor, dict, None, or list of them
+    :param non_sequences: What every step gets.
+    :type non_sequences: Tensor or list of Tensor
+    :param n_steps: How many steps to do; by default as many as there are rows.  Inside of other
+        loops and of ``jit``, a tensor must be an input of the function, or be computed from sizes.
+    :type n_steps: int, Dim or Tensor, optional
+    :param truncate_gradient: Let gradients flow through the last so many steps only; -1 is all.
+    :param go_backwards: Begin with the last row of each sequence.
+    :param strict: Refuse what ``fn`` uses without being given it.
+    :returns outputs: Each output's values in all steps, in the order of the steps.  Where ``until``
+        ended the loop, they have the rows of the steps that were done.  A compiled function that
+        needs to know how many rows there are (not for the last one, ``outputs[-1]``, and in ``jit``
+        not for sums of all) runs the loop without its results first.  Inside of other loops, where
+        no shape changes from step to step, rows can be summed up, and the last one taken.
+    :rtype: Tensor or list of Tensor
+    :returns updates: New values of what the steps change, for ``updates`` of ``ag.function``.
+    :rtype: dict
+    :raises TypeError: If ``fn`` returns something else than outputs, updates and ``until``.
+    :raises ValueError: If sequences, taps or steps do not fit.
+    :see: agnesi.scan, symbolic.until, symbolic.map
 
-    Returns
-    -------
-    outputs : Tensor or list of Tensor
-        Each output's values in all steps, in the order of the steps.  Where ``until`` ended the
-        loop, they have the rows of the steps that were done.  A compiled function that needs to
-        know how many rows there are (not for the last one, ``outputs[-1]``, and in ``jit`` not
-        for sums of all) runs the loop without its results first.  Inside of other loops, where no
-        shape changes from step to step, rows can be summed up, and the last one taken.
-    updates : dict
-        New values of what the steps change, for ``updates`` of ``ag.function``.
-
-    Raises
-    ------
-    TypeError
-        If ``fn`` returns something else than outputs, updates and ``until``.
-    ValueError
-        If sequences, taps or steps do not fit.
-
-    See Also
-    --------
-    agnesi.scan, symbolic.until, symbolic.map
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
     >>> before = dict(initial=ag.tensor([0, 1]), taps=[-2, -1])
@@ -296,29 +278,12 @@ def _steps(taken: Sequence[_Sequence], n_steps: Any) -> Any:
 def switch(condition: TensorLike, then: TensorLike, otherwise: TensorLike) -> Tensor:
     """Elements of one or the other operand, both of which are computed: :func:`where`.
 
-    Parameters
-    ----------
-    condition : array_like
-        True, or not zero, where elements of ``then`` are taken.
-    then, otherwise : array_like
-        The operands; all three broadcast.
+    :param condition: True, or not zero, where elements of ``then`` are taken.
+    :param then, otherwise: The operands; all three broadcast.
+    :returns: Of the broadcast shape and the promoted dtype of both.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: where, symbolic.ifelse
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape and the promoted dtype of both.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    where, symbolic.ifelse
-
-    Examples
-    --------
     >>> from agnesi import symbolic as T
     >>> x = T.fvector("x")
     >>> T.switch(x > 0, x, 0).eval({x: [-1.0, 2.0]})
@@ -334,29 +299,15 @@ def ifelse(condition: Any, then: Any, otherwise: Any) -> Any:
 
     Gradients flow to what the results were computed from.
 
-    Parameters
-    ----------
-    condition : Tensor
-        A scalar: true, or not zero.
-    then, otherwise : Tensor or list of Tensor
-        Of the same types.
+    :param condition: A scalar: true, or not zero.
+    :type condition: Tensor
+    :param then, otherwise: Of the same types.
+    :type then, otherwise: Tensor or list of Tensor
+    :returns: Like the branches.
+    :rtype: Tensor or list of Tensor
+    :raises TypeError: If the condition is no scalar, or the branches are different nests.
+    :see: symbolic.switch, cond
 
-    Returns
-    -------
-    Tensor or list of Tensor
-        Like the branches.
-
-    Raises
-    ------
-    TypeError
-        If the condition is no scalar, or the branches are different nests.
-
-    See Also
-    --------
-    symbolic.switch, cond
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
     >>> x = T.fvector("x")

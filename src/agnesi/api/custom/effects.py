@@ -163,33 +163,19 @@ def callback(function: Callable[..., Any], like: Any, *args: Any, effect: bool =
     other effects, whatever becomes of its result.  It has no derivative, and asking for one is an
     error: :func:`agnesi.op` and ``custom_vjp`` give one, ``stop_gradient`` keeps gradients out.
 
-    Parameters
-    ----------
-    function : callable
-        Takes an array for each of ``args``, and returns what ``like`` tells.
-    like : nest of tensors or arrays, or None
-        What the results look like; only shapes and dtypes count.  None: no result, and an effect.
-    *args : array_like
-        Tensors, or what may stand for them.
-    effect : bool
-        Whether calling it does something besides its result.
+    :param function: Takes an array for each of ``args``, and returns what ``like`` tells.
+    :type function: callable
+    :param like: What the results look like; only shapes and dtypes count.  None: no result, and an
+        effect.
+    :type like: nest of tensors or arrays, or None
+    :param *args: Tensors, or what may stand for them.
+    :type *args: array_like
+    :param effect: Whether calling it does something besides its result.
+    :returns: Like ``like``; None where that is None.
+    :rtype: nest of Tensor
+    :raises TypeError: If the function returns something else than it should.
+    :see: print, op, custom_vjp, ensure
 
-    Returns
-    -------
-    nest of Tensor
-        Like ``like``; None where that is None.
-
-    Raises
-    ------
-    TypeError
-        If the function returns something else than it should.
-
-    See Also
-    --------
-    print, op, custom_vjp, ensure
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> import numpy as np
     >>> f = ag.jit(lambda x: ag.callback(np.sort, x, x * 2) + 1)
@@ -251,33 +237,18 @@ def print(text: Any, *args: Any, **named: Any) -> Any:
 
     In a declared graph, where nothing is reached, the line is printed when the result is computed.
 
-    Parameters
-    ----------
-    text : str
-        A format string, as for ``str.format``; values come as NumPy arrays.  Where it names none,
-        or is a tensor, they follow each other as with Python's own ``print``.
-    *args : array_like
-        Tensors, or what may stand for them.
-    **named : array_like
-        The same, for the names in the format string.
+    :param text: A format string, as for ``str.format``; values come as NumPy arrays.  Where it
+        names none, or is a tensor, they follow each other as with Python's own ``print``.
+    :type text: str
+    :param *args: Tensors, or what may stand for them.
+    :type *args: array_like
+    :param **named: The same, for the names in the format string.
+    :type **named: array_like
+    :returns: The first value, unchanged, to be used in a declared graph.
+    :rtype: Tensor or None
+    :raises TypeError: If the format string does not fit the values.
+    :see: callback, ensure
 
-    Returns
-    -------
-    Tensor or None
-        The first value, unchanged, to be used in a declared graph.
-
-    Raises
-    ------
-    TypeError
-        If the format string does not fit the values.
-
-    See Also
-    --------
-    callback, ensure
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> @ag.jit
     ... def f(x):
     ...     ag.print("sum {} of {x}", x.sum(), x=x)

@@ -107,36 +107,19 @@ def elementwise(expression: Expression, *, name: str = "elementwise",
     On values it is one compiled kernel; in records, graphs and under ``jit`` it is what it says,
     with gradients, and shares kernels with what stands around it.
 
-    Parameters
-    ----------
-    expression : str or callable
-        As in Python: ``"x*y + z"``.  It may use all elementwise functions of agnesi by their
-        names, ``pi``, ``e``, ``inf``, ``nan``, ``a if c else b``, ``and``, ``or``, ``not``,
-        comparisons; assignments before it, with semicolons or line ends between; and commas for
-        several results.  Or a function that does such things to tensors.
-    name : str
-        Name for errors and listings.
-    parameters : str
-        Names of the operands in their order, if it is not that of their first use.
+    :param expression: As in Python: ``"x*y + z"``.  It may use all elementwise functions of agnesi
+        by their names, ``pi``, ``e``, ``inf``, ``nan``, ``a if c else b``, ``and``, ``or``,
+        ``not``, comparisons; assignments before it, with semicolons or line ends between; and
+        commas for several results.  Or a function that does such things to tensors.
+    :type expression: str or callable
+    :param name: Name for errors and listings.
+    :param parameters: Names of the operands in their order, if it is not that of their first use.
+    :returns: It takes the operands by place or by name, and gives a tensor of the broadcast shape,
+        or a tuple for several results.
+    :rtype: callable
+    :raises SyntaxError: If an expression cannot be read, or uses what has no place in it.
+    :see: reduction, vectorize, op
 
-    Returns
-    -------
-    callable
-        It takes the operands by place or by name, and gives a tensor of the broadcast shape, or a
-        tuple for several results.
-
-    Raises
-    ------
-    SyntaxError
-        If an expression cannot be read, or uses what has no place in it.
-
-    See Also
-    --------
-    reduction, vectorize, op
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> squared_difference = ag.elementwise("d = x - y; d * d")
     >>> squared_difference(ag.tensor([1.0, 5.0]), 2.0)
     tensor([1., 9.])
@@ -235,38 +218,22 @@ def reduction(map: Expression = "x", reduce: Expression = "a + b", identity: Any
     Like :func:`elementwise`, it is compiled on values and has gradients.  The function takes the
     operands, ``axis`` (all, if it is None) and ``keepdims``.
 
-    Parameters
-    ----------
-    map : str or callable
-        From elements of the operands, which broadcast, to what is reduced.
-    reduce : str or callable
-        Two such values, ``a`` and ``b``, as one; in whatever groups, so it must be associative.
-    identity : number, optional
-        Where the reduction starts, and its result without elements.
-    post : str or callable, optional
-        What becomes of the result.
-    dtype : dtype, optional
-        In which type to reduce.
-    name, parameters : str
-        As for :func:`elementwise`.
+    :param map: From elements of the operands, which broadcast, to what is reduced.
+    :type map: str or callable
+    :param reduce: Two such values, ``a`` and ``b``, as one; in whatever groups, so it must be
+        associative.
+    :type reduce: str or callable
+    :param identity: Where the reduction starts, and its result without elements.
+    :type identity: number, optional
+    :param post: What becomes of the result.
+    :type post: str or callable, optional
+    :param dtype: In which type to reduce.
+    :param name, parameters: As for :func:`elementwise`.
+    :returns: It gives a tensor of the shape that the operands broadcast to, without the axes.
+    :rtype: callable
+    :raises SyntaxError: If an expression cannot be read, or uses what has no place in it.
+    :see: elementwise, sum, op
 
-    Returns
-    -------
-    callable
-        It gives a tensor of the shape that the operands broadcast to, without the axes.
-
-    Raises
-    ------
-    SyntaxError
-        If an expression cannot be read, or uses what has no place in it.
-
-    See Also
-    --------
-    elementwise, sum, op
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> dot = ag.reduction("x * y", "a + b", 0)
     >>> dot(ag.ones((2, 3)), ag.arange(3.0), axis=1)
     tensor([3., 3.])

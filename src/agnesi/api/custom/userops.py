@@ -366,56 +366,40 @@ def op(function: Rule | None = None, *, outputs: int = 1, like: int | None = Non
     compiled code calls it back, unless ``lower`` or ``c`` say how to do without.  Keyword-only
     parameters are no operands: they reach all rules as they are.
 
-    Parameters
-    ----------
-    function : callable
-        Takes arrays, which it must not change, and returns one (or a tuple of ``outputs``).
-    outputs : int
-        Number of results.
-    like : int, optional
-        The operand whose shape and dtype the results have.
-    infer : callable, optional
-        ``infer(*xs)``: ``(shape, dtype)`` of the result (one for each, if there are more).
-        Without it and ``like``, the function is run on ones.
-    vjp, jvp : callable, optional
-        ``vjp(g, y, *xs)``: cotangents of the operands, from that of the result ``y``; ``jvp(ts,
-        y, *xs)``: the result's tangent, from those of the operands (or None).  Both are written
-        in operations on tensors; the first gives the second.
-    lower : callable, optional
-        ``lower(at, *reads)``: an element of the result in the loop language (``core.ir.loops``).
-    batch : callable, optional
-        ``batch(node, xs, rows, length)``: the result for many examples; else one by one.
-    c : address, ctypes function, cffi pointer, numba cfunc, str or os.PathLike, optional
-        ``int32 f(void **arrays, int64 *sizes)``, which compiled code calls, without Python:
+    :param function: Takes arrays, which it must not change, and returns one (or a tuple of
+        ``outputs``).
+    :type function: callable
+    :param outputs: Number of results.
+    :param like: The operand whose shape and dtype the results have.
+    :param infer: ``infer(*xs)``: ``(shape, dtype)`` of the result (one for each, if there are
+        more). Without it and ``like``, the function is run on ones.
+    :type infer: callable, optional
+    :param vjp, jvp: ``vjp(g, y, *xs)``: cotangents of the operands, from that of the result ``y``;
+        ``jvp(ts, y, *xs)``: the result's tangent, from those of the operands (or None).  Both are
+        written in operations on tensors; the first gives the second.
+    :type vjp, jvp: callable, optional
+    :param lower: ``lower(at, *reads)``: an element of the result in the loop language
+        (``core.ir.loops``).
+    :type lower: callable, optional
+    :param batch: ``batch(node, xs, rows, length)``: the result for many examples; else one by one.
+    :type batch: callable, optional
+    :param c: ``int32 f(void **arrays, int64 *sizes)``, which compiled code calls, without Python:
         arrays of the operands, then of the results, row-major; all their sizes, axis by axis.
         Anything but 0 is an error.  A text is C source, a path a file of it, which the system's
-        compiler compiles: it defines the function under the decorated one's name; or, behind a
-        line ``#section code``, it is its body, where ``x``, ``x_shape`` and ``x_size`` are an
-        operand's elements, sizes and number of elements by its name, and ``y`` (``y0``, ``y1``)
-        is the result, for every dtype.  ``#section support_code`` is what stands before.
-    differentiable : bool
-        False: gradients end here, silently.
+        compiler compiles: it defines the function under the decorated one's name; or, behind a line
+        ``#section code``, it is its body, where ``x``, ``x_shape`` and ``x_size`` are an operand's
+        elements, sizes and number of elements by its name, and ``y`` (``y0``, ``y1``) is the
+        result, for every dtype.  ``#section support_code`` is what stands before.
+    :type c: address, ctypes function, cffi pointer, numba cfunc, str or os.PathLike, optional
+    :param differentiable: False: gradients end here, silently.
+    :returns: Called with operands, it gives a tensor, or a tuple of ``outputs``.
+    :rtype: CustomFunction
+    :raises TypeError: If ``c`` is no address of a function.
+    :raises ValueError: If C source does not compile; the compiler's errors name the user's file and
+        line.
+    :raises RuntimeError: If there is no C compiler, once compiled code needs it.
+    :see: Op, Function, custom_vjp, elementwise, callback
 
-    Returns
-    -------
-    CustomFunction
-        Called with operands, it gives a tensor, or a tuple of ``outputs``.
-
-    Raises
-    ------
-    TypeError
-        If ``c`` is no address of a function.
-    ValueError
-        If C source does not compile; the compiler's errors name the user's file and line.
-    RuntimeError
-        If there is no C compiler, once compiled code needs it.
-
-    See Also
-    --------
-    Op, Function, custom_vjp, elementwise, callback
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> import numpy as np
     >>> @ag.op(vjp=lambda g, y, x: g / (1 + ag.abs(x)) ** 2)

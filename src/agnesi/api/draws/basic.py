@@ -28,36 +28,14 @@ def uniform(low: TensorLike = 0.0, high: TensorLike = 1.0, size: ShapeLike | Non
             ) -> Tensor:
     """Uniform numbers in [low, high).
 
-    Parameters
-    ----------
-    low, high : float or array_like
-        The bounds, of which ``high`` is never drawn.
-    size : int or tuple of int, optional
-        The shape; by default that of ``low`` and ``high``.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param low, high: The bounds, of which ``high`` is never drawn.
+    :type low, high: float or array_like
+    :param size: The shape; by default that of ``low`` and ``high``.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If ``low`` is greater than ``high``, or they are infinite.
+    :see: rand, random.integers, random.triangular, nn.init.uniform_
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If ``low`` is greater than ``high``, or they are infinite.
-
-    See Also
-    --------
-    rand, random.integers, random.triangular, nn.init.uniform_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.uniform(-1.0, 1.0, (2, 3)).shape
     (2, 3)
     """
@@ -70,38 +48,16 @@ def normal(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | Non
            ) -> Tensor:
     """Normal numbers with mean ``loc`` and deviation ``scale``.
 
-    Parameters
-    ----------
-    loc : float or array_like
-        The mean.
-    scale : float or array_like
-        The standard deviation; not negative.
-    size : int or tuple of int, optional
-        The shape; by default that of ``loc`` and ``scale``.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param loc: The mean.
+    :type loc: float or array_like
+    :param scale: The standard deviation; not negative.
+    :type scale: float or array_like
+    :param size: The shape; by default that of ``loc`` and ``scale``.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If ``scale`` is negative, in compiled code too.
+    :see: randn, random.truncated_normal, random.multivariate_normal, nn.init.normal_
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If ``scale`` is negative, in compiled code too.
-
-    See Also
-    --------
-    randn, random.truncated_normal, random.multivariate_normal, nn.init.normal_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.normal(0, 1, 3).shape
     (3,)
     """
@@ -113,36 +69,14 @@ def exponential(scale: TensorLike = 1.0, size: ShapeLike | None = None, *, dtype
                 generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Exponentially distributed numbers with mean ``scale``.
 
-    Parameters
-    ----------
-    scale : float or array_like
-        The mean; not negative.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param scale: The mean; not negative.
+    :type scale: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If ``scale`` is negative, in compiled code too.
+    :see: random.gamma, random.weibull, random.poisson
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If ``scale`` is negative, in compiled code too.
-
-    See Also
-    --------
-    random.gamma, random.weibull, random.poisson
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((ag.random.exponential(size=9) >= 0).all())
     True
     """
@@ -155,38 +89,16 @@ def gumbel(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | Non
            ) -> Tensor:
     """Gumbel numbers; the argmax of logits plus standard ones is a draw of their softmax.
 
-    Parameters
-    ----------
-    loc : float or array_like
-        Where the density is greatest.
-    scale : float or array_like
-        How wide it is; not negative.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param loc: Where the density is greatest.
+    :type loc: float or array_like
+    :param scale: How wide it is; not negative.
+    :type scale: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If ``scale`` is negative, in compiled code too.
+    :see: random.categorical, random.logistic, random.weibull
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If ``scale`` is negative, in compiled code too.
-
-    See Also
-    --------
-    random.categorical, random.logistic, random.weibull
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.gumbel(size=3).shape
     (3,)
     """

@@ -32,40 +32,16 @@ def integers(low: Any, high: Any = None, size: ShapeLike = (), *, dtype: DTypeLi
              out: Tensor | None = None) -> Tensor:
     """Integers in [low, high), or in [0, low); with ``endpoint`` in [low, high].
 
-    Parameters
-    ----------
-    low, high : int
-        Any that the dtype holds.
-    size : int or tuple of int
-        Shape of the result; one number by default.
-    dtype : dtype
-        An integer type, int64 by default.
-    endpoint : bool
-        Whether ``high`` may be drawn.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param low, high: Any that the dtype holds.
+    :type low, high: int
+    :param size: Shape of the result; one number by default.
+    :param dtype: An integer type, int64 by default.
+    :param endpoint: Whether ``high`` may be drawn.
+    :returns: Of that shape and dtype.
+    :raises ValueError: If there is no integer in the range, or the dtype does not hold all of them.
+    :raises DTypeError: If ``dtype`` is no integer type.
+    :see: randint, random.choice, random.uniform
 
-    Returns
-    -------
-    Tensor
-        Of that shape and dtype.
-
-    Raises
-    ------
-    ValueError
-        If there is no integer in the range, or the dtype does not hold all of them.
-    DTypeError
-        If ``dtype`` is no integer type.
-
-    See Also
-    --------
-    randint, random.choice, random.uniform
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> set(ag.random.integers(1, 3, 99, endpoint=True).tolist()) == {1, 2, 3}
     True
     """
@@ -155,34 +131,12 @@ def permuted(x: TensorLike, *, axis: int | None = None, generator: Generator | N
 
     Without an axis, all elements are mixed.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    axis : int, optional
-        An axis; also written ``dim``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param axis: An axis; also written ``dim``.
+    :returns: A copy, of the shape and dtype of ``x``.
+    :raises IndexError: If the axis is out of range.
+    :see: random.permutation, random.shuffle
 
-    Returns
-    -------
-    Tensor
-        A copy, of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    random.permutation, random.shuffle
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> sorted(ag.random.permuted([1, 2, 3]).tolist())
     [1, 2, 3]
     """
@@ -199,30 +153,11 @@ def permuted(x: TensorLike, *, axis: int | None = None, generator: Generator | N
 def bytes_(length: int, *, generator: Generator | None = None) -> bytes:
     """Random bytes.
 
-    Parameters
-    ----------
-    length : int
-        How many; not negative.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    :param length: How many; not negative.
+    :returns: Python's.
+    :raises TypeError: Inside of compiled functions.
+    :see: random.integers
 
-    Returns
-    -------
-    bytes
-        Python's.
-
-    Raises
-    ------
-    TypeError
-        Inside of compiled functions.
-
-    See Also
-    --------
-    random.integers
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> len(ag.random.bytes(5))
     5
     """

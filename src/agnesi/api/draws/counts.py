@@ -46,34 +46,14 @@ def poisson(lam: Any = 1.0, size: ShapeLike | None = None, *, generator: Generat
             out: Tensor | None = None) -> Tensor:
     """Numbers of events where ``lam`` are expected: int64.
 
-    Parameters
-    ----------
-    lam : float or Tensor
-        The mean; not negative.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of ``lam``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param lam: The mean; not negative.
+    :type lam: float or Tensor
+    :param size: Shape of the result; by default that of ``lam``.
+    :returns: int64, of that shape; no gradient flows.
+    :raises ValueError: If ``lam`` is negative, NaN, or too large for an integer, in compiled code
+        too.
+    :see: random.binomial, random.exponential, special.pdtr
 
-    Returns
-    -------
-    Tensor
-        int64, of that shape; no gradient flows.
-
-    Raises
-    ------
-    ValueError
-        If ``lam`` is negative, NaN, or too large for an integer, in compiled code too.
-
-    See Also
-    --------
-    random.binomial, random.exponential, special.pdtr
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.poisson(0.0, 3)
     tensor([0, 0, 0])
     """
@@ -107,36 +87,15 @@ def binomial(n: TensorLike, p: TensorLike, size: ShapeLike | None = None, *,
              generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Numbers of successes in ``n`` trials of chance ``p``: int64.
 
-    Parameters
-    ----------
-    n : int or array_like
-        Number of trials; not negative.
-    p : float or array_like
-        Chance of a success.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n: Number of trials; not negative.
+    :type n: int or array_like
+    :param p: Chance of a success.
+    :type p: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :returns: int64, of that shape; no gradient flows.
+    :raises ValueError: If ``n`` is negative or ``p`` not in [0, 1], in compiled code too.
+    :see: random.bernoulli, random.multinomial, random.poisson, special.bdtr
 
-    Returns
-    -------
-    Tensor
-        int64, of that shape; no gradient flows.
-
-    Raises
-    ------
-    ValueError
-        If ``n`` is negative or ``p`` not in [0, 1], in compiled code too.
-
-    See Also
-    --------
-    random.bernoulli, random.multinomial, random.poisson, special.bdtr
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.binomial(9, 1.0, 3)
     tensor([9, 9, 9])
     """
@@ -153,36 +112,15 @@ def negative_binomial(n: TensorLike, p: TensorLike, size: ShapeLike | None = Non
                       generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Numbers of failures before ``n`` successes of chance ``p``; ``n`` need not be whole.
 
-    Parameters
-    ----------
-    n : float or array_like
-        Number of successes; positive.
-    p : float or array_like
-        Chance of a success; positive.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n: Number of successes; positive.
+    :type n: float or array_like
+    :param p: Chance of a success; positive.
+    :type p: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :returns: int64, of that shape; no gradient flows.
+    :raises ValueError: If ``n`` is not positive or ``p`` not in (0, 1], in compiled code too.
+    :see: random.poisson, random.geometric, special.nbdtr
 
-    Returns
-    -------
-    Tensor
-        int64, of that shape; no gradient flows.
-
-    Raises
-    ------
-    ValueError
-        If ``n`` is not positive or ``p`` not in (0, 1], in compiled code too.
-
-    See Also
-    --------
-    random.poisson, random.geometric, special.nbdtr
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.negative_binomial(3, 1.0, 2)
     tensor([0, 0])
     """
@@ -224,36 +162,16 @@ def hypergeometric(ngood: TensorLike, nbad: TensorLike, nsample: TensorLike,
                    out: Tensor | None = None) -> Tensor:
     """How many of ``nsample`` things are good, drawn from ``ngood`` good and ``nbad`` bad ones.
 
-    Parameters
-    ----------
-    ngood, nbad : int or array_like
-        How many good and bad ones there are.
-    nsample : int or array_like
-        How many are drawn, none twice.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param ngood, nbad: How many good and bad ones there are.
+    :type ngood, nbad: int or array_like
+    :param nsample: How many are drawn, none twice.
+    :type nsample: int or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :returns: int64, of that shape; no gradient flows.
+    :raises ValueError: If a number is negative, or ``nsample`` greater than both together, in
+        compiled code too.
+    :see: random.multivariate_hypergeometric, random.binomial
 
-    Returns
-    -------
-    Tensor
-        int64, of that shape; no gradient flows.
-
-    Raises
-    ------
-    ValueError
-        If a number is negative, or ``nsample`` greater than both together, in compiled code too.
-
-    See Also
-    --------
-    random.multivariate_hypergeometric, random.binomial
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.hypergeometric(4, 2, 6, 3)
     tensor([4, 4, 4])
     """
@@ -275,34 +193,13 @@ def zipf(a: TensorLike, size: ShapeLike | None = None, *, generator: Generator |
          out: Tensor | None = None) -> Tensor:
     """Whole numbers from 1 with chances proportional to ``k**-a``, after Devroye (1986), X.6.1.
 
-    Parameters
-    ----------
-    a : float or array_like
-        The exponent; above 1.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a: The exponent; above 1.
+    :type a: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :returns: int64, of that shape; no gradient flows.
+    :raises ValueError: If ``a`` is not above 1, in compiled code too.
+    :see: random.pareto, random.logseries
 
-    Returns
-    -------
-    Tensor
-        int64, of that shape; no gradient flows.
-
-    Raises
-    ------
-    ValueError
-        If ``a`` is not above 1, in compiled code too.
-
-    See Also
-    --------
-    random.pareto, random.logseries
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((ag.random.zipf(2.0, 9) >= 1).all())
     True
     """

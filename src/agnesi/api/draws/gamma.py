@@ -66,36 +66,14 @@ def standard_gamma(shape: ShapeLike, size: ShapeLike | None = None, *, dtype: DT
 
     Gradients flow to the shape implicitly (``ops/implicit.py``).
 
-    Parameters
-    ----------
-    shape : float or array_like
-        Not negative.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param shape: Not negative.
+    :type shape: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If ``shape`` is negative, in compiled code too.
+    :see: random.gamma
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If ``shape`` is negative, in compiled code too.
-
-    See Also
-    --------
-    random.gamma
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((ag.random.standard_gamma(2.0, 9) > 0).all())
     True
     """
@@ -110,36 +88,14 @@ def gamma(shape: ShapeLike, scale: Any = 1.0, size: ShapeLike | None = None, *,
           ) -> Tensor:
     """Gamma numbers of a shape (alpha) and a scale; gradients flow to both.
 
-    Parameters
-    ----------
-    shape, scale : float or Tensor
-        Not negative; the mean is their product.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param shape, scale: Not negative; the mean is their product.
+    :type shape, scale: float or Tensor
+    :param size: Shape of the result; by default that of the parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If a parameter is negative, in compiled code too.
+    :see: random.standard_gamma, random.chisquare, random.beta, special.gammainc
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is negative, in compiled code too.
-
-    See Also
-    --------
-    random.standard_gamma, random.chisquare, random.beta, special.gammainc
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((ag.random.gamma(2.0, 3.0, 9) > 0).all())
     True
     """
@@ -153,36 +109,14 @@ def chisquare(df: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike
               generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Sums of squares of ``df`` normal numbers.
 
-    Parameters
-    ----------
-    df : float or array_like
-        Degrees of freedom; positive, not only whole.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param df: Degrees of freedom; positive, not only whole.
+    :type df: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If ``df`` is not positive, in compiled code too.
+    :see: random.noncentral_chisquare, random.gamma, special.chdtr
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If ``df`` is not positive, in compiled code too.
-
-    See Also
-    --------
-    random.noncentral_chisquare, random.gamma, special.chdtr
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((ag.random.chisquare(3.0, 9) > 0).all())
     True
     """
@@ -196,36 +130,14 @@ def beta(a: TensorLike, b: TensorLike, size: ShapeLike | None = None, *, dtype: 
          generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Numbers in [0, 1] with density proportional to ``x**(a-1) * (1-x)**(b-1)``.
 
-    Parameters
-    ----------
-    a, b : float or array_like
-        The shapes; positive.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a, b: The shapes; positive.
+    :type a, b: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If a parameter is not positive, in compiled code too.
+    :see: random.dirichlet, random.gamma, special.betainc
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is not positive, in compiled code too.
-
-    See Also
-    --------
-    random.dirichlet, random.gamma, special.betainc
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((ag.random.beta(2.0, 0.5, 9) <= 1).all())
     True
     """
@@ -241,36 +153,14 @@ def f(dfnum: TensorLike, dfden: TensorLike, size: ShapeLike | None = None, *,
       ) -> Tensor:
     """Ratios of the means of ``dfnum`` and ``dfden`` squares of normal numbers (Fisher's F).
 
-    Parameters
-    ----------
-    dfnum, dfden : float or array_like
-        Degrees of freedom above and below; positive.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param dfnum, dfden: Degrees of freedom above and below; positive.
+    :type dfnum, dfden: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If a parameter is not positive, in compiled code too.
+    :see: random.noncentral_f, random.chisquare, special.fdtr
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is not positive, in compiled code too.
-
-    See Also
-    --------
-    random.noncentral_f, random.chisquare, special.fdtr
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((ag.random.f(3.0, 4.0, 9) > 0).all())
     True
     """
@@ -285,36 +175,14 @@ def standard_t(df: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLik
                generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Student's t with ``df`` degrees of freedom.
 
-    Parameters
-    ----------
-    df : float or array_like
-        Degrees of freedom; positive.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param df: Degrees of freedom; positive.
+    :type df: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If ``df`` is not positive, in compiled code too.
+    :see: random.cauchy, random.normal, special.stdtr
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If ``df`` is not positive, in compiled code too.
-
-    See Also
-    --------
-    random.cauchy, random.normal, special.stdtr
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.standard_t(3.0, 4).shape
     (4,)
     """

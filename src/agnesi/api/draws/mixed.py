@@ -29,38 +29,16 @@ def vonmises(mu: TensorLike = 0.0, kappa: TensorLike = 1.0, size: ShapeLike | No
 
     Gradients flow to ``mu`` only.
 
-    Parameters
-    ----------
-    mu : float or array_like
-        The mean direction, in radians.
-    kappa : float or array_like
-        How close directions are to it: 0 for uniform ones; not negative.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param mu: The mean direction, in radians.
+    :type mu: float or array_like
+    :param kappa: How close directions are to it: 0 for uniform ones; not negative.
+    :type kappa: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If ``kappa`` is negative, in compiled code too.
+    :see: random.normal, random.uniform
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If ``kappa`` is negative, in compiled code too.
-
-    See Also
-    --------
-    random.normal, random.uniform
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((abs(ag.random.vonmises(0.0, 2.0, 9)) <= 3.1416).all())
     True
     """
@@ -95,38 +73,16 @@ def noncentral_chisquare(df: TensorLike, nonc: TensorLike, size: ShapeLike | Non
     They are chi-square numbers of ``df + 2 i`` degrees, ``i`` from the Poisson distribution, for
     any ``df``.  Gradients flow to ``df`` only.
 
-    Parameters
-    ----------
-    df : float or array_like
-        Degrees of freedom; positive.
-    nonc : float or array_like
-        Sum of the squares of the means; not negative.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param df: Degrees of freedom; positive.
+    :type df: float or array_like
+    :param nonc: Sum of the squares of the means; not negative.
+    :type nonc: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If a parameter is out of its range, in compiled code too.
+    :see: random.chisquare, random.noncentral_f, special.chndtr
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, in compiled code too.
-
-    See Also
-    --------
-    random.chisquare, random.noncentral_f, special.chndtr
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((ag.random.noncentral_chisquare(3.0, 1.0, 9) > 0).all())
     True
     """
@@ -149,38 +105,16 @@ def noncentral_f(dfnum: TensorLike, dfden: TensorLike, nonc: TensorLike,
                  generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """:func:`f` with a numerator from :func:`noncentral_chisquare`; its gradients, too.
 
-    Parameters
-    ----------
-    dfnum, dfden : float or array_like
-        Degrees of freedom above and below; positive.
-    nonc : float or array_like
-        Noncentrality of the numerator; not negative.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param dfnum, dfden: Degrees of freedom above and below; positive.
+    :type dfnum, dfden: float or array_like
+    :param nonc: Noncentrality of the numerator; not negative.
+    :type nonc: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If a parameter is out of its range, in compiled code too.
+    :see: random.f, random.noncentral_chisquare, special.ncfdtr
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of its range, in compiled code too.
-
-    See Also
-    --------
-    random.f, random.noncentral_chisquare, special.ncfdtr
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((ag.random.noncentral_f(3.0, 4.0, 1.0, 9) > 0).all())
     True
     """

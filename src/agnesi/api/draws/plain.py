@@ -28,38 +28,16 @@ def cauchy(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | Non
            ) -> Tensor:
     """Cauchy numbers with median ``loc``; half of them are within ``scale`` of it.
 
-    Parameters
-    ----------
-    loc : float or array_like
-        The median.
-    scale : float or array_like
-        Half the distance between the quartiles; not negative.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param loc: The median.
+    :type loc: float or array_like
+    :param scale: Half the distance between the quartiles; not negative.
+    :type scale: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If ``scale`` is negative, in compiled code too.
+    :see: random.standard_cauchy, random.standard_t
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If ``scale`` is negative, in compiled code too.
-
-    See Also
-    --------
-    random.standard_cauchy, random.standard_t
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.cauchy(size=3).shape
     (3,)
     """
@@ -75,38 +53,16 @@ def laplace(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | No
             ) -> Tensor:
     """Laplace numbers: exponential ones of mean ``scale`` on either side of ``loc``.
 
-    Parameters
-    ----------
-    loc : float or array_like
-        Where the density is greatest.
-    scale : float or array_like
-        How wide it is; not negative.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param loc: Where the density is greatest.
+    :type loc: float or array_like
+    :param scale: How wide it is; not negative.
+    :type scale: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If ``scale`` is negative, in compiled code too.
+    :see: random.exponential, random.normal
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If ``scale`` is negative, in compiled code too.
-
-    See Also
-    --------
-    random.exponential, random.normal
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.laplace(size=3).shape
     (3,)
     """
@@ -123,38 +79,16 @@ def logistic(loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: ShapeLike | N
              ) -> Tensor:
     """Logistic numbers around ``loc``: ``log(u / (1 - u))`` of uniform ones, times ``scale``.
 
-    Parameters
-    ----------
-    loc : float or array_like
-        Where the density is greatest.
-    scale : float or array_like
-        How wide it is; not negative.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param loc: Where the density is greatest.
+    :type loc: float or array_like
+    :param scale: How wide it is; not negative.
+    :type scale: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If ``scale`` is negative, in compiled code too.
+    :see: random.gumbel, special.expit
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If ``scale`` is negative, in compiled code too.
-
-    See Also
-    --------
-    random.gumbel, special.expit
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.logistic(size=3).shape
     (3,)
     """
@@ -171,38 +105,16 @@ def lognormal(mean: TensorLike = 0.0, sigma: TensorLike = 1.0, size: ShapeLike |
               out: Tensor | None = None) -> Tensor:
     """Exponentials of normal numbers.
 
-    Parameters
-    ----------
-    mean : float or array_like
-        Mean of the logarithms.
-    sigma : float or array_like
-        Deviation of the logarithms; not negative.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param mean: Mean of the logarithms.
+    :type mean: float or array_like
+    :param sigma: Deviation of the logarithms; not negative.
+    :type sigma: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If ``sigma`` is negative, in compiled code too.
+    :see: random.normal
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If ``sigma`` is negative, in compiled code too.
-
-    See Also
-    --------
-    random.normal
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((ag.random.lognormal(size=9) > 0).all())
     True
     """
@@ -217,36 +129,14 @@ def pareto(a: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = N
            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Pareto II (Lomax) numbers of shape ``a``; plus one, they are classical Pareto numbers.
 
-    Parameters
-    ----------
-    a : float or array_like
-        The shape; positive.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a: The shape; positive.
+    :type a: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If ``a`` is not positive, in compiled code too.
+    :see: random.power, random.zipf
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If ``a`` is not positive, in compiled code too.
-
-    See Also
-    --------
-    random.power, random.zipf
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((ag.random.pareto(3.0, 9) >= 0).all())
     True
     """
@@ -260,36 +150,14 @@ def power(a: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = No
           generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Numbers in [0, 1] with density ``a * x**(a - 1)``.
 
-    Parameters
-    ----------
-    a : float or array_like
-        The shape; positive.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a: The shape; positive.
+    :type a: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If ``a`` is not positive, in compiled code too.
+    :see: random.pareto, random.beta
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If ``a`` is not positive, in compiled code too.
-
-    See Also
-    --------
-    random.pareto, random.beta
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((ag.random.power(2.0, 9) <= 1).all())
     True
     """
@@ -303,36 +171,14 @@ def rayleigh(scale: TensorLike = 1.0, size: ShapeLike | None = None, *, dtype: D
              generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Lengths of vectors of two normal numbers with deviation ``scale``.
 
-    Parameters
-    ----------
-    scale : float or array_like
-        Deviation of each component; not negative.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param scale: Deviation of each component; not negative.
+    :type scale: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If ``scale`` is negative, in compiled code too.
+    :see: random.rice, random.weibull
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If ``scale`` is negative, in compiled code too.
-
-    See Also
-    --------
-    random.rice, random.weibull
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((ag.random.rayleigh(size=9) >= 0).all())
     True
     """
@@ -347,38 +193,16 @@ def rice(nu: TensorLike, sigma: TensorLike = 1.0, size: ShapeLike | None = None,
          ) -> Tensor:
     """Lengths of vectors of two normal numbers with deviation ``sigma``, ``nu`` from the origin.
 
-    Parameters
-    ----------
-    nu : float or array_like
-        Length of the mean; not negative.
-    sigma : float or array_like
-        Deviation of each component; not negative.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param nu: Length of the mean; not negative.
+    :type nu: float or array_like
+    :param sigma: Deviation of each component; not negative.
+    :type sigma: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If a parameter is negative, in compiled code too.
+    :see: random.rayleigh
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is negative, in compiled code too.
-
-    See Also
-    --------
-    random.rayleigh
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((ag.random.rice(1.0, size=9) >= 0).all())
     True
     """
@@ -394,36 +218,14 @@ def weibull(a: TensorLike, size: ShapeLike | None = None, *, dtype: DTypeLike = 
             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Weibull numbers of shape ``a`` and scale 1: exponential ones to the power ``1 / a``.
 
-    Parameters
-    ----------
-    a : float or array_like
-        The shape; positive.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a: The shape; positive.
+    :type a: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If ``a`` is not positive, in compiled code too.
+    :see: random.exponential, random.gumbel
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If ``a`` is not positive, in compiled code too.
-
-    See Also
-    --------
-    random.exponential, random.gumbel
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((ag.random.weibull(2.0, 9) >= 0).all())
     True
     """
@@ -438,36 +240,14 @@ def triangular(left: TensorLike, mode: TensorLike, right: TensorLike, size: Shap
                out: Tensor | None = None) -> Tensor:
     """Numbers in [left, right] whose density rises straight up to ``mode`` and then falls.
 
-    Parameters
-    ----------
-    left, mode, right : float or array_like
-        Where the density begins, is greatest and ends.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param left, mode, right: Where the density begins, is greatest and ends.
+    :type left, mode, right: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: Unless ``left <= mode <= right`` and ``left < right``, in compiled code too.
+    :see: random.uniform, random.beta
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        Unless ``left <= mode <= right`` and ``left < right``, in compiled code too.
-
-    See Also
-    --------
-    random.uniform, random.beta
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((ag.random.triangular(-1.0, 0.0, 3.0, 9) >= -1).all())
     True
     """
@@ -492,38 +272,16 @@ def wald(mean: TensorLike, scale: TensorLike, size: ShapeLike | None = None, *,
 
     Which of two roots a number is depends on the parameters, so no gradients flow to them.
 
-    Parameters
-    ----------
-    mean : float or array_like
-        The mean; positive.
-    scale : float or array_like
-        The shape; positive.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param mean: The mean; positive.
+    :type mean: float or array_like
+    :param scale: The shape; positive.
+    :type scale: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If a parameter is not positive, in compiled code too.
+    :see: random.normal, random.gamma
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is not positive, in compiled code too.
-
-    See Also
-    --------
-    random.normal, random.gamma
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((ag.random.wald(1.0, 2.0, 9) > 0).all())
     True
     """
@@ -548,40 +306,19 @@ def truncated_normal(low: TensorLike, high: TensorLike, loc: TensorLike = 0.0,
     They are made by the inverse of the distribution function, in float64; more than 8 deviations
     from ``loc`` it has no digits left.  Gradients flow to all parameters.
 
-    Parameters
-    ----------
-    low, high : float or array_like
-        The bounds; they may be infinite.
-    loc : float or array_like
-        The mean of the whole distribution.
-    scale : float or array_like
-        Its standard deviation; positive.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    dtype : dtype, optional
-        A float type; by default that of the parameters, else ``config.default_float``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param low, high: The bounds; they may be infinite.
+    :type low, high: float or array_like
+    :param loc: The mean of the whole distribution.
+    :type loc: float or array_like
+    :param scale: Its standard deviation; positive.
+    :type scale: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :param dtype: A float type; by default that of the parameters, else ``config.default_float``.
+    :returns: Of that shape; gradients flow to the parameters, as far as nothing else is said.
+    :raises ValueError: If ``scale`` is not positive or ``low`` greater than ``high``, in compiled
+        code too.
+    :see: random.normal, clip
 
-    Returns
-    -------
-    Tensor
-        Of that shape; gradients flow to the parameters, as far as nothing else is said.
-
-    Raises
-    ------
-    ValueError
-        If ``scale`` is not positive or ``low`` greater than ``high``, in compiled code too.
-
-    See Also
-    --------
-    random.normal, clip
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((abs(ag.random.truncated_normal(-2.0, 2.0, size=99)) <= 2).all())
     True
     """
@@ -604,34 +341,13 @@ def geometric(p: TensorLike, size: ShapeLike | None = None, *, generator: Genera
               out: Tensor | None = None) -> Tensor:
     """How many trials of chance ``p`` it takes to the first success: int64, at least 1.
 
-    Parameters
-    ----------
-    p : float or array_like
-        Chance of a success; positive.
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param p: Chance of a success; positive.
+    :type p: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :returns: int64, of that shape; no gradient flows.
+    :raises ValueError: If ``p`` is not in (0, 1], in compiled code too.
+    :see: random.negative_binomial, random.exponential
 
-    Returns
-    -------
-    Tensor
-        int64, of that shape; no gradient flows.
-
-    Raises
-    ------
-    ValueError
-        If ``p`` is not in (0, 1], in compiled code too.
-
-    See Also
-    --------
-    random.negative_binomial, random.exponential
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.geometric(1.0, 3)
     tensor([1, 1, 1])
     """
@@ -647,34 +363,13 @@ def logseries(p: TensorLike, size: ShapeLike | None = None, *, generator: Genera
               out: Tensor | None = None) -> Tensor:
     """Whole numbers from 1 with chances proportional to ``p**k / k``, after Kemp (1981).
 
-    Parameters
-    ----------
-    p : float or array_like
-        In [0, 1).
-    size : int or tuple of int, optional
-        Shape of the result; by default that of the broadcast parameters.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param p: In [0, 1).
+    :type p: float or array_like
+    :param size: Shape of the result; by default that of the broadcast parameters.
+    :returns: int64, of that shape; no gradient flows.
+    :raises ValueError: If ``p`` is not in [0, 1), in compiled code too.
+    :see: random.zipf, random.geometric
 
-    Returns
-    -------
-    Tensor
-        int64, of that shape; no gradient flows.
-
-    Raises
-    ------
-    ValueError
-        If ``p`` is not in [0, 1), in compiled code too.
-
-    See Also
-    --------
-    random.zipf, random.geometric
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool((ag.random.logseries(0.5, 9) >= 1).all())
     True
     """
@@ -693,29 +388,11 @@ def standard_cauchy(size: ShapeLike | None = None, *, dtype: DTypeLike = None,
                     generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """:func:`cauchy` numbers with median 0 and scale 1.
 
-    Parameters
-    ----------
-    size : int or tuple of int, optional
-        Shape of the result; one number by default.
-    dtype : dtype, optional
-        A float type; ``config.default_float`` by default.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param size: Shape of the result; one number by default.
+    :param dtype: A float type; ``config.default_float`` by default.
+    :returns: Of that shape.
+    :see: random.cauchy
 
-    Returns
-    -------
-    Tensor
-        Of that shape.
-
-    See Also
-    --------
-    random.cauchy
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.standard_cauchy(3).shape
     (3,)
     """

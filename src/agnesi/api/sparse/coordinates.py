@@ -18,41 +18,20 @@ def sparse_coo_tensor(indices: TensorLike, values: TensorLike, size: ShapeLike |
                       requires_grad: bool = False, is_coalesced: bool = False) -> COO:
     """A sparse tensor from values and the place of each (PyTorch's).
 
-    Parameters
-    ----------
-    indices : array_like of int
-        Of shape (axes with places, values): where each value is.  Values at one place count
-        together.
-    values : array_like
-        Of shape (values, *other axes).
-    size : tuple of int, optional
-        The shape; by default the least that has all places.
-    dtype : dtype, optional
-        Of the values; theirs by default.
-    device : str, optional
-        "cpu".
-    requires_grad : bool
-        Whether the values are a leaf of their own that gets a gradient.
-    is_coalesced : bool
-        Whether places are in order, none twice.
+    :param indices: Of shape (axes with places, values): where each value is.  Values at one place
+        count together.
+    :type indices: array_like of int
+    :param values: Of shape (values, *other axes).
+    :param size: The shape; by default the least that has all places.
+    :type size: tuple of int, optional
+    :param dtype: Of the values; theirs by default.
+    :param device: "cpu".
+    :param requires_grad: Whether the values are a leaf of their own that gets a gradient.
+    :param is_coalesced: Whether places are in order, none twice.
+    :returns: Gradients flow to ``values``.
+    :raises ShapeError, DTypeError, IndexError: Where they do not make a tensor of this shape.
+    :see: sparse.csr, sparse.coo
 
-    Returns
-    -------
-    COO
-        Gradients flow to ``values``.
-
-    Raises
-    ------
-    ShapeError, DTypeError, IndexError
-        Where they do not make a tensor of this shape.
-
-    See Also
-    --------
-    sparse.csr, sparse.coo
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> A = ag.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
     >>> A.to_dense()
     tensor([[0., 0., 3.],

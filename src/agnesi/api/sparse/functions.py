@@ -30,33 +30,16 @@ from agnesi.ops.sparse.products import SAMPLED
 def csr(x: TensorLike, shape: ShapeLike | None = None, dtype: DTypeLike = None) -> CSR:
     """A sparse matrix by rows, from anything that says what its entries are.
 
-    Parameters
-    ----------
-    x : SparseTensor, SciPy sparse array, array_like, or tuple
-        A dense matrix gives its elements that are not 0.  A tuple is ``(data, (rows, columns))``,
-        or ``(data, indices, indptr)``.
-    shape : (int, int), optional
-        Of a tuple; by default the least that has all entries.
-    dtype : dtype, optional
-        Type of the entries; theirs by default.
+    :param x: A dense matrix gives its elements that are not 0.  A tuple is ``(data, (rows,
+        columns))``, or ``(data, indices, indptr)``.
+    :type x: SparseTensor, SciPy sparse array, array_like, or tuple
+    :param shape: Of a tuple; by default the least that has all entries.
+    :type shape: (int, int), optional
+    :param dtype: Type of the entries; theirs by default.
+    :returns: By rows.
+    :raises ShapeError: If ``x`` is no matrix, or does not fit the shape.
+    :see: sparse.csc, sparse.coo, sparse.csr_from_dense, sparse.from_scipy
 
-    Returns
-    -------
-    CSR
-        By rows.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` is no matrix, or does not fit the shape.
-
-    See Also
-    --------
-    sparse.csc, sparse.coo, sparse.csr_from_dense, sparse.from_scipy
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.csr([[0.0, 2.0], [0.0, 0.0]])
     CSR(float32, shape=(2, 2), nnz=1)
     """
@@ -68,32 +51,15 @@ def csr(x: TensorLike, shape: ShapeLike | None = None, dtype: DTypeLike = None) 
 def csc(x: TensorLike, shape: ShapeLike | None = None, dtype: DTypeLike = None) -> CSC:
     """A sparse matrix by columns; parameters are those of :func:`csr`.
 
-    Parameters
-    ----------
-    x : SparseTensor, SciPy sparse array, array_like, or tuple
-        As for :func:`csr`; ``indices`` of a triple are rows.
-    shape : (int, int), optional
-        Of a tuple; by default the least that has all entries.
-    dtype : dtype, optional
-        Type of the entries; theirs by default.
+    :param x: As for :func:`csr`; ``indices`` of a triple are rows.
+    :type x: SparseTensor, SciPy sparse array, array_like, or tuple
+    :param shape: Of a tuple; by default the least that has all entries.
+    :type shape: (int, int), optional
+    :param dtype: Type of the entries; theirs by default.
+    :returns: By columns.
+    :raises ShapeError: If ``x`` is no matrix, or does not fit the shape.
+    :see: sparse.csr, sparse.coo, sparse.csc_from_dense
 
-    Returns
-    -------
-    CSC
-        By columns.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` is no matrix, or does not fit the shape.
-
-    See Also
-    --------
-    sparse.csr, sparse.coo, sparse.csc_from_dense
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.csc(([1.0, 2.0], ([0, 1], [2, 0])), shape=(2, 3)).todense()
     tensor([[0., 0., 1.],
             [2., 0., 0.]])
@@ -106,34 +72,16 @@ def csc(x: TensorLike, shape: ShapeLike | None = None, dtype: DTypeLike = None) 
 def coo(data: TensorLike, coordinates: TensorLike, shape: ShapeLike | None = None) -> CSR:
     """A sparse matrix (by rows) from entries, their rows and their columns, in any order.
 
-    Parameters
-    ----------
-    data : array_like
-        The entries, a vector; those at one place count together.
-    coordinates : pair of array_like of int
-        Rows and columns.
-    shape : (int, int), optional
-        By default the least that has all entries.
+    :param data: The entries, a vector; those at one place count together.
+    :param coordinates: Rows and columns.
+    :type coordinates: pair of array_like of int
+    :param shape: By default the least that has all entries.
+    :type shape: (int, int), optional
+    :returns: Of the dtype of ``data``.
+    :raises IndexError: If an entry lies outside.
+    :raises ShapeError: If the vectors differ in length.
+    :see: sparse.csr, sparse.csc
 
-    Returns
-    -------
-    CSR
-        Of the dtype of ``data``.
-
-    Raises
-    ------
-    IndexError
-        If an entry lies outside.
-    ShapeError
-        If the vectors differ in length.
-
-    See Also
-    --------
-    sparse.csr, sparse.csc
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.coo([1.0, 2.0], ([1, 0], [0, 1])).todense()
     tensor([[0., 2.],
             [1., 0.]])
@@ -192,22 +140,12 @@ def _from_triples(data: Tensor, coordinates: Any, shape: Any, kind: Any) -> Any:
 def from_scipy(x: Any) -> Any:
     """A matrix of ``scipy.sparse``: CSC if it is one, else CSR.
 
-    Parameters
-    ----------
-    x : scipy.sparse array or matrix
-        What to take.
+    :param x: What to take.
+    :type x: scipy.sparse array or matrix
+    :returns: On the same memory where dtypes allow.
+    :rtype: CSR or CSC
+    :see: sparse.to_scipy, sparse.csr
 
-    Returns
-    -------
-    CSR or CSC
-        On the same memory where dtypes allow.
-
-    See Also
-    --------
-    sparse.to_scipy, sparse.csr
-
-    Examples
-    --------
     >>> import agnesi as ag, scipy.sparse
     >>> ag.sparse.from_scipy(scipy.sparse.eye_array(3))
     CSR(float64, shape=(3, 3), nnz=3)
@@ -221,23 +159,11 @@ def from_scipy(x: Any) -> Any:
 def to_scipy(a: SparseTensor) -> Any:
     """``a.to_scipy()``.
 
-    Parameters
-    ----------
-    a : SparseTensor
-        A sparse matrix with a value.
+    :param a: A sparse matrix with a value.
+    :returns: On the same memory.
+    :rtype: scipy.sparse.csr_array or csc_array
+    :see: sparse.from_scipy, sparse.dense_from_sparse
 
-    Returns
-    -------
-    scipy.sparse.csr_array or csc_array
-        On the same memory.
-
-    See Also
-    --------
-    sparse.from_scipy, sparse.dense_from_sparse
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.to_scipy(ag.sparse.eye(2)).nnz
     2
     """
@@ -248,27 +174,13 @@ def to_scipy(a: SparseTensor) -> Any:
 def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None) -> CSR:
     """Ones on the diagonal.
 
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    m : int, optional
-        Number of columns; ``n`` by default.
-    dtype : dtype, optional
-        Type of the elements; by default the default float dtype (``config.default_float``).
+    :param n: Number of rows.
+    :param m: Number of columns; ``n`` by default.
+    :param dtype: Type of the elements; by default the default float dtype
+        (``config.default_float``).
+    :returns: Of shape (n, m).
+    :see: sparse.square_diagonal
 
-    Returns
-    -------
-    CSR
-        Of shape (n, m).
-
-    See Also
-    --------
-    sparse.square_diagonal
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.eye(2, 3).todense()
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
@@ -283,28 +195,11 @@ def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None) -> CSR:
 def square_diagonal(diagonal: TensorLike) -> CSC:
     """A square matrix with a vector on its diagonal.
 
-    Parameters
-    ----------
-    diagonal : array_like
-        A vector of n elements.
+    :param diagonal: A vector of n elements.
+    :returns: Of shape (n, n).
+    :raises ShapeError: If it is no vector.
+    :see: sparse.diag, sparse.eye
 
-    Returns
-    -------
-    CSC
-        Of shape (n, n).
-
-    Raises
-    ------
-    ShapeError
-        If it is no vector.
-
-    See Also
-    --------
-    sparse.diag, sparse.eye
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.square_diagonal(ag.tensor([1.0, 2.0])).todense()
     tensor([[1., 0.],
             [0., 2.]])
@@ -322,23 +217,11 @@ def square_diagonal(diagonal: TensorLike) -> CSC:
 def csm_properties(a: SparseTensor) -> tuple[Tensor, Tensor, Tensor, Any]:
     """``data, indices, indptr, shape``.
 
-    Parameters
-    ----------
-    a : SparseTensor
-        A sparse matrix.
+    :param a: A sparse matrix.
+    :returns: Three tensors, and a tuple of two sizes.
+    :rtype: tuple
+    :see: sparse.csm_data, sparse.csm_indices, sparse.csm_indptr, sparse.csm_shape
 
-    Returns
-    -------
-    tuple
-        Three tensors, and a tuple of two sizes.
-
-    See Also
-    --------
-    sparse.csm_data, sparse.csm_indices, sparse.csm_indptr, sparse.csm_shape
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.csm_properties(ag.sparse.eye(2))[3]
     (2, 2)
     """
@@ -349,23 +232,10 @@ def csm_properties(a: SparseTensor) -> tuple[Tensor, Tensor, Tensor, Any]:
 def csm_data(a: SparseTensor) -> Tensor:
     """The entries.
 
-    Parameters
-    ----------
-    a : SparseTensor
-        A sparse matrix.
+    :param a: A sparse matrix.
+    :returns: A vector.
+    :see: sparse.csm_indices, sparse.csm_indptr, sparse.csm_shape
 
-    Returns
-    -------
-    Tensor
-        A vector.
-
-    See Also
-    --------
-    sparse.csm_indices, sparse.csm_indptr, sparse.csm_shape
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.csm_data(ag.sparse.csr([[0.0, 2.0]]))
     tensor([2.])
     """
@@ -376,23 +246,10 @@ def csm_data(a: SparseTensor) -> Tensor:
 def csm_indices(a: SparseTensor) -> Tensor:
     """The column of each entry (CSR), or its row (CSC).
 
-    Parameters
-    ----------
-    a : SparseTensor
-        A sparse matrix.
+    :param a: A sparse matrix.
+    :returns: A vector.
+    :see: sparse.csm_data, sparse.csm_indptr, sparse.csm_shape
 
-    Returns
-    -------
-    Tensor
-        A vector.
-
-    See Also
-    --------
-    sparse.csm_data, sparse.csm_indptr, sparse.csm_shape
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.csm_indices(ag.sparse.csr([[0.0, 2.0]])).shape
     (1,)
     """
@@ -403,23 +260,10 @@ def csm_indices(a: SparseTensor) -> Tensor:
 def csm_indptr(a: SparseTensor) -> Tensor:
     """Where the entries of each row (CSR) or column (CSC) begin.
 
-    Parameters
-    ----------
-    a : SparseTensor
-        A sparse matrix.
+    :param a: A sparse matrix.
+    :returns: A vector.
+    :see: sparse.csm_data, sparse.csm_indices, sparse.csm_shape
 
-    Returns
-    -------
-    Tensor
-        A vector.
-
-    See Also
-    --------
-    sparse.csm_data, sparse.csm_indices, sparse.csm_shape
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.csm_indptr(ag.sparse.csr([[0.0, 2.0]])).tolist()
     [0, 1]
     """
@@ -430,23 +274,11 @@ def csm_indptr(a: SparseTensor) -> Tensor:
 def csm_shape(a: SparseTensor) -> Any:
     """The shape.
 
-    Parameters
-    ----------
-    a : SparseTensor
-        A sparse matrix.
+    :param a: A sparse matrix.
+    :returns: Two sizes.
+    :rtype: tuple of int
+    :see: sparse.csm_data, sparse.csm_indices, sparse.csm_indptr
 
-    Returns
-    -------
-    tuple of int
-        Two sizes.
-
-    See Also
-    --------
-    sparse.csm_data, sparse.csm_indices, sparse.csm_indptr
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.csm_shape(ag.sparse.csr([[0.0, 2.0]]))
     (1, 2)
     """
@@ -457,28 +289,11 @@ def csm_shape(a: SparseTensor) -> Any:
 def csr_from_dense(x: TensorLike) -> CSR:
     """The elements of a dense matrix that are not 0, by rows.
 
-    Parameters
-    ----------
-    x : array_like
-        A matrix with a value.
+    :param x: A matrix with a value.
+    :returns: By rows.
+    :raises TraceError: While a graph is written.
+    :see: sparse.csr, sparse.dense_from_sparse
 
-    Returns
-    -------
-    CSR
-        By rows.
-
-    Raises
-    ------
-    TraceError
-        While a graph is written.
-
-    See Also
-    --------
-    sparse.csr, sparse.dense_from_sparse
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.csr_from_dense([[0.0, 2.0], [1.0, 0.0]]).data
     tensor([2., 1.])
     """
@@ -489,28 +304,11 @@ def csr_from_dense(x: TensorLike) -> CSR:
 def csc_from_dense(x: TensorLike) -> CSC:
     """The elements of a dense matrix that are not 0, by columns.
 
-    Parameters
-    ----------
-    x : array_like
-        A matrix with a value.
+    :param x: A matrix with a value.
+    :returns: By columns.
+    :raises TraceError: While a graph is written.
+    :see: sparse.csc, sparse.dense_from_sparse
 
-    Returns
-    -------
-    CSC
-        By columns.
-
-    Raises
-    ------
-    TraceError
-        While a graph is written.
-
-    See Also
-    --------
-    sparse.csc, sparse.dense_from_sparse
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.csc_from_dense([[0.0, 2.0], [1.0, 0.0]]).data
     tensor([1., 2.])
     """
@@ -521,23 +319,10 @@ def csc_from_dense(x: TensorLike) -> CSC:
 def dense_from_sparse(a: SparseTensor) -> Tensor:
     """The matrix with all its zeros.
 
-    Parameters
-    ----------
-    a : SparseTensor
-        A sparse matrix.
+    :param a: A sparse matrix.
+    :returns: Of its shape and dtype.
+    :see: sparse.csr_from_dense, sparse.to_scipy
 
-    Returns
-    -------
-    Tensor
-        Of its shape and dtype.
-
-    See Also
-    --------
-    sparse.csr_from_dense, sparse.to_scipy
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.dense_from_sparse(ag.sparse.eye(2))
     tensor([[1., 0.],
             [0., 1.]])
@@ -549,23 +334,11 @@ def dense_from_sparse(a: SparseTensor) -> Tensor:
 def transpose(a: SparseTensor) -> Any:
     """The transpose, of the other format.
 
-    Parameters
-    ----------
-    a : SparseTensor
-        A sparse matrix.
+    :param a: A sparse matrix.
+    :returns: CSC of CSR and the other way round; on the same three tensors.
+    :rtype: SparseTensor
+    :see: sparse.csr, sparse.csc
 
-    Returns
-    -------
-    SparseTensor
-        CSC of CSR and the other way round; on the same three tensors.
-
-    See Also
-    --------
-    sparse.csr, sparse.csc
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.transpose(ag.sparse.csr([[0.0, 2.0]])).shape
     (2, 1)
     """
@@ -576,23 +349,11 @@ def transpose(a: SparseTensor) -> Any:
 def neg(a: SparseTensor) -> Any:
     """``-a``.
 
-    Parameters
-    ----------
-    a : SparseTensor
-        A sparse matrix.
+    :param a: A sparse matrix.
+    :returns: Of the same pattern.
+    :rtype: SparseTensor
+    :see: sparse.sub
 
-    Returns
-    -------
-    SparseTensor
-        Of the same pattern.
-
-    See Also
-    --------
-    sparse.sub
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.neg(ag.sparse.eye(2)).data
     tensor([-1., -1.])
     """
@@ -603,28 +364,13 @@ def neg(a: SparseTensor) -> Any:
 def add(a: Any, b: Any) -> Any:
     """The sum: sparse if both are, else dense.
 
-    Parameters
-    ----------
-    a, b : SparseTensor or array_like
-        Of one shape; one at least is sparse.
+    :param a, b: Of one shape; one at least is sparse.
+    :type a, b: SparseTensor or array_like
+    :returns: Of the promoted dtype.
+    :rtype: SparseTensor or Tensor
+    :raises ShapeError: If the shapes differ.
+    :see: sparse.sub, sparse.mul
 
-    Returns
-    -------
-    SparseTensor or Tensor
-        Of the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes differ.
-
-    See Also
-    --------
-    sparse.sub, sparse.mul
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.add(ag.sparse.eye(2), ag.sparse.eye(2)).diagonal()
     tensor([2., 2.])
     """
@@ -635,28 +381,13 @@ def add(a: Any, b: Any) -> Any:
 def sub(a: Any, b: Any) -> Any:
     """The difference: sparse if both are, else dense.
 
-    Parameters
-    ----------
-    a, b : SparseTensor or array_like
-        Of one shape; one at least is sparse.
+    :param a, b: Of one shape; one at least is sparse.
+    :type a, b: SparseTensor or array_like
+    :returns: Of the promoted dtype.
+    :rtype: SparseTensor or Tensor
+    :raises ShapeError: If the shapes differ.
+    :see: sparse.add, sparse.neg
 
-    Returns
-    -------
-    SparseTensor or Tensor
-        Of the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes differ.
-
-    See Also
-    --------
-    sparse.add, sparse.neg
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.sub(ag.sparse.eye(2), ag.sparse.eye(2)).todense()
     tensor([[0., 0.],
             [0., 0.]])
@@ -668,28 +399,13 @@ def sub(a: Any, b: Any) -> Any:
 def mul(a: Any, b: Any) -> Any:
     """The elementwise product, which is sparse.
 
-    Parameters
-    ----------
-    a, b : SparseTensor or array_like
-        They broadcast to the shape of the sparse one.
+    :param a, b: They broadcast to the shape of the sparse one.
+    :type a, b: SparseTensor or array_like
+    :returns: Of the promoted dtype.
+    :rtype: SparseTensor
+    :raises ShapeError: If the shapes do not fit.
+    :see: sparse.dot, sparse.row_scale, sparse.col_scale
 
-    Returns
-    -------
-    SparseTensor
-        Of the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
-
-    See Also
-    --------
-    sparse.dot, sparse.row_scale, sparse.col_scale
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.mul(ag.sparse.eye(2), [[3.0, 4.0], [5.0, 6.0]]).diagonal()
     tensor([3., 6.])
     """
@@ -700,30 +416,13 @@ def mul(a: Any, b: Any) -> Any:
 def row_scale(a: SparseTensor, s: TensorLike) -> Any:
     """Every row times its number in a vector.
 
-    Parameters
-    ----------
-    a : SparseTensor
-        A sparse matrix.
-    s : array_like
-        A number for each row.
+    :param a: A sparse matrix.
+    :param s: A number for each row.
+    :returns: Of the same pattern.
+    :rtype: SparseTensor
+    :raises ShapeError: If the vector does not fit.
+    :see: sparse.col_scale, sparse.mul
 
-    Returns
-    -------
-    SparseTensor
-        Of the same pattern.
-
-    Raises
-    ------
-    ShapeError
-        If the vector does not fit.
-
-    See Also
-    --------
-    sparse.col_scale, sparse.mul
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.row_scale(ag.sparse.eye(2), ag.tensor([2.0, 3.0])).data
     tensor([2., 3.])
     """
@@ -734,30 +433,13 @@ def row_scale(a: SparseTensor, s: TensorLike) -> Any:
 def col_scale(a: SparseTensor, s: TensorLike) -> Any:
     """Every column times its number in a vector.
 
-    Parameters
-    ----------
-    a : SparseTensor
-        A sparse matrix.
-    s : array_like
-        A number for each column.
+    :param a: A sparse matrix.
+    :param s: A number for each column.
+    :returns: Of the same pattern.
+    :rtype: SparseTensor
+    :raises ShapeError: If the vector does not fit.
+    :see: sparse.row_scale, sparse.mul
 
-    Returns
-    -------
-    SparseTensor
-        Of the same pattern.
-
-    Raises
-    ------
-    ShapeError
-        If the vector does not fit.
-
-    See Also
-    --------
-    sparse.row_scale, sparse.mul
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.col_scale(ag.sparse.eye(2), ag.tensor([2.0, 3.0])).data
     tensor([2., 3.])
     """
@@ -768,30 +450,12 @@ def col_scale(a: SparseTensor, s: TensorLike) -> Any:
 def sp_sum(a: SparseTensor, axis: int | None = None) -> Tensor:
     """The sum of all elements, or of those along an axis (dense).
 
-    Parameters
-    ----------
-    a : SparseTensor
-        A sparse matrix.
-    axis : int, optional
-        0 or 1.
+    :param a: A sparse matrix.
+    :param axis: 0 or 1.
+    :returns: One number, or a vector.
+    :raises IndexError: If the axis is out of range.
+    :see: sum
 
-    Returns
-    -------
-    Tensor
-        One number, or a vector.
-
-    Raises
-    ------
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    sum
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.sp_sum(ag.sparse.csr([[0.0, 2.0], [1.0, 0.0]]), axis=0)
     tensor([1., 2.])
     """
@@ -802,23 +466,10 @@ def sp_sum(a: SparseTensor, axis: int | None = None) -> Tensor:
 def diag(a: SparseTensor) -> Tensor:
     """The main diagonal of a matrix (dense).
 
-    Parameters
-    ----------
-    a : SparseTensor
-        A sparse matrix of shape (m, n).
+    :param a: A sparse matrix of shape (m, n).
+    :returns: A vector of ``min(m, n)`` elements.
+    :see: sparse.square_diagonal, sparse.eye
 
-    Returns
-    -------
-    Tensor
-        A vector of ``min(m, n)`` elements.
-
-    See Also
-    --------
-    sparse.square_diagonal, sparse.eye
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.diag(ag.sparse.eye(2))
     tensor([1., 1.])
     """
@@ -829,28 +480,12 @@ def diag(a: SparseTensor) -> Tensor:
 def remove0(a: SparseTensor) -> Any:
     """The matrix without entries that are 0 (eager only).
 
-    Parameters
-    ----------
-    a : SparseTensor
-        A sparse matrix with a value.
+    :param a: A sparse matrix with a value.
+    :returns: Of the same format.
+    :rtype: SparseTensor
+    :raises TraceError: While a graph is written.
+    :see: sparse.structured
 
-    Returns
-    -------
-    SparseTensor
-        Of the same format.
-
-    Raises
-    ------
-    TraceError
-        While a graph is written.
-
-    See Also
-    --------
-    sparse.structured
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.remove0(ag.sparse.csr(([0.0, 1.0], [0, 1], [0, 2]))).nnz
     1
     """
@@ -865,28 +500,13 @@ def remove0(a: SparseTensor) -> Any:
 def dot(a: Any, b: Any) -> Any:
     """The product of two matrices, one of which at least is sparse: dense unless both are.
 
-    Parameters
-    ----------
-    a, b : SparseTensor, COO or array_like
-        Matrices that fit.
+    :param a, b: Matrices that fit.
+    :type a, b: SparseTensor, COO or array_like
+    :returns: Of the promoted dtype.
+    :rtype: SparseTensor or Tensor
+    :raises ShapeError: If the inner sizes differ.
+    :see: sparse.mul, sparse.sampling_dot, matmul
 
-    Returns
-    -------
-    SparseTensor or Tensor
-        Of the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        If the inner sizes differ.
-
-    See Also
-    --------
-    sparse.mul, sparse.sampling_dot, matmul
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.dot(ag.tensor([[1.0, 2.0]]), ag.sparse.eye(2))
     tensor([[1., 2.]])
     """
@@ -901,30 +521,13 @@ mm = structured_dot = true_dot = dot
 def sampling_dot(x: TensorLike, y: TensorLike, pattern: SparseTensor) -> Any:
     """``x @ y.T`` times ``pattern``, computed only where that has entries.
 
-    Parameters
-    ----------
-    x, y : array_like
-        Matrices (m, k) and (n, k).
-    pattern : SparseTensor
-        Of shape (m, n).
+    :param x, y: Matrices (m, k) and (n, k).
+    :param pattern: Of shape (m, n).
+    :returns: Of the pattern's.
+    :rtype: SparseTensor
+    :raises ShapeError: If the shapes do not fit.
+    :see: sparse.dot
 
-    Returns
-    -------
-    SparseTensor
-        Of the pattern's.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
-
-    See Also
-    --------
-    sparse.dot
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> ag.sparse.sampling_dot(x, x, ag.sparse.eye(2)).data
     tensor([ 5., 25.])
@@ -950,32 +553,13 @@ def spsolve(a: SparseTensor, b: TensorLike) -> Tensor:
 
     Its gradients, one for every entry of ``a`` and for ``b``, are solutions with the transpose.
 
-    Parameters
-    ----------
-    a : SparseTensor
-        A square matrix.
-    b : array_like
-        A vector, or a matrix with a right-hand side in each column.
+    :param a: A square matrix.
+    :param b: A vector, or a matrix with a right-hand side in each column.
+    :returns: Of the shape of ``b``.
+    :raises numpy.linalg.LinAlgError: If the matrix is singular.
+    :raises ShapeError: If the matrix is not square, or ``b`` does not fit.
+    :see: linalg.solve
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``b``.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the matrix is singular.
-    ShapeError
-        If the matrix is not square, or ``b`` does not fit.
-
-    See Also
-    --------
-    linalg.solve
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> A = ag.sparse.csr([[2.0, 0.0], [1.0, 4.0]])
     >>> ag.sparse.spsolve(A, ag.tensor([2.0, 5.0]))
     tensor([1., 1.])
@@ -995,30 +579,13 @@ def spsolve(a: SparseTensor, b: TensorLike) -> Tensor:
 def norm(a: SparseTensor, ord: Any = None) -> Tensor:
     """The Frobenius norm; or the greatest sum of magnitudes of a column (1) or row (inf).
 
-    Parameters
-    ----------
-    a : SparseTensor
-        A sparse matrix.
-    ord : {None, "fro", 1, inf}
-        Which norm.
+    :param a: A sparse matrix.
+    :param ord: Which norm.
+    :type ord: {None, "fro", 1, inf}
+    :returns: One real number.
+    :raises ValueError: If there is no such norm.
+    :see: linalg.norm, linalg.matrix_norm
 
-    Returns
-    -------
-    Tensor
-        One real number.
-
-    Raises
-    ------
-    ValueError
-        If there is no such norm.
-
-    See Also
-    --------
-    linalg.norm, linalg.matrix_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.norm(ag.sparse.csr([[3.0, 0.0], [0.0, 4.0]])).item()
     5.0
     """

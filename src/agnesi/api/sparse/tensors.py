@@ -426,24 +426,12 @@ class SparseTensor:
     def dot(self, other: Any) -> Any:
         """The product with a dense vector or matrix (dense), or a sparse one (sparse).
 
-        Parameters
-        ----------
-        other : SparseTensor or array_like
-            A vector or matrix.
+        :param other: A vector or matrix.
+        :type other: SparseTensor or array_like
+        :returns: Of the promoted dtype.
+        :rtype: SparseTensor or Tensor
+        :raises ShapeError: If the inner sizes differ, or ``other`` is neither.
 
-        Returns
-        -------
-        SparseTensor or Tensor
-            Of the promoted dtype.
-
-        Raises
-        ------
-        ShapeError
-            If the inner sizes differ, or ``other`` is neither.
-
-        Examples
-        --------
-        >>> import agnesi as ag
         >>> A = ag.sparse.CSR([1.0, 2.0], [0, 2], [0, 1, 2], (2, 3))
         >>> A.dot(ag.eye(3))
         tensor([[1., 0., 0.],

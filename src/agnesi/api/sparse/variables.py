@@ -36,26 +36,13 @@ def csr_matrix(name: str | None = None, dtype: DTypeLike = None, shape: ShapeLik
                ) -> CSR:
     """A symbolic sparse matrix by rows, for ``ag.function``, which takes its ``inputs``.
 
-    Parameters
-    ----------
-    name : str, optional
-        Names of its inputs begin with it.
-    dtype : dtype, optional
-        ``config.symbolic_float`` by default.
-    shape : sequence
-        A number, a name or None for both axes.
+    :param name: Names of its inputs begin with it.
+    :param dtype: ``config.symbolic_float`` by default.
+    :param shape: A number, a name or None for both axes.
+    :type shape: sequence
+    :returns: Symbolic.
+    :see: sparse.csc_matrix, symbolic.matrix, function
 
-    Returns
-    -------
-    CSR
-        Symbolic.
-
-    See Also
-    --------
-    sparse.csc_matrix, symbolic.matrix, function
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
     >>> A, x = ag.sparse.csr_matrix("A"), T.vector("x")
@@ -72,27 +59,13 @@ def csc_matrix(name: str | None = None, dtype: DTypeLike = None, shape: ShapeLik
                ) -> CSC:
     """A symbolic sparse matrix by columns; see :func:`csr_matrix`.
 
-    Parameters
-    ----------
-    name : str, optional
-        Names of its inputs begin with it.
-    dtype : dtype, optional
-        ``config.symbolic_float`` by default.
-    shape : sequence
-        A number, a name or None for both axes.
+    :param name: Names of its inputs begin with it.
+    :param dtype: ``config.symbolic_float`` by default.
+    :param shape: A number, a name or None for both axes.
+    :type shape: sequence
+    :returns: Symbolic.
+    :see: sparse.csr_matrix, symbolic.matrix, function
 
-    Returns
-    -------
-    CSC
-        Symbolic.
-
-    See Also
-    --------
-    sparse.csr_matrix, symbolic.matrix, function
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sparse.csc_matrix("A", "float32").format
     'csc'
     """

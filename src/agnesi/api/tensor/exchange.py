@@ -116,26 +116,13 @@ def is_cpu(self: Tensor) -> bool:
 def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
     """The tensor itself: there is one device, "cpu".
 
-    Parameters
-    ----------
-    device : str
-        "cpu".
-    stream : None
-        Nothing else is taken.
+    :param device: "cpu".
+    :type device: str
+    :param stream: Nothing else is taken.
+    :type stream: None
+    :returns: The tensor itself.
+    :raises ValueError: For another device, or a stream.
 
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
-    Raises
-    ------
-    ValueError
-        For another device, or a stream.
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.ones(2).to_device("cpu")
     tensor([1., 1.])
     """
@@ -175,33 +162,15 @@ def __buffer__(self: Tensor, flags: int) -> memoryview:  # noqa: N807
 def from_dlpack(x: TensorLike, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
     """A tensor on the memory of another library's array, through DLPack.
 
-    Parameters
-    ----------
-    x : object
-        With the methods ``__dlpack__`` and ``__dlpack_device__``.
-    device : str, optional
-        "cpu".
-    copy : bool, optional
-        True always copies, False never does, None only where it must.
+    :param x: With the methods ``__dlpack__`` and ``__dlpack_device__``.
+    :type x: object
+    :param device: "cpu".
+    :param copy: True always copies, False never does, None only where it must.
+    :returns: Memory that the other library marks as read-only cannot be changed in place.
+    :raises AttributeError: If ``x`` does not speak DLPack.
+    :raises BufferError: If its data cannot be exchanged: for its dtype, or for want of a copy.
+    :see: asarray, from_numpy
 
-    Returns
-    -------
-    Tensor
-        Memory that the other library marks as read-only cannot be changed in place.
-
-    Raises
-    ------
-    AttributeError
-        If ``x`` does not speak DLPack.
-    BufferError
-        If its data cannot be exchanged: for its dtype, or for want of a copy.
-
-    See Also
-    --------
-    asarray, from_numpy
-
-    Examples
-    --------
     >>> import agnesi as ag, numpy as np
     >>> ag.from_dlpack(np.arange(3))
     tensor([0, 1, 2])

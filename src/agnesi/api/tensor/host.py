@@ -139,23 +139,12 @@ def _listed(x: Tensor) -> Any:
 def eval(self: Tensor, inputs: Mapping[Tensor, Any] | None = None) -> Any:
     """The value of a symbolic tensor, computed now by ``ag.function``.
 
-    Parameters
-    ----------
-    inputs : mapping of Tensor to array_like, optional
-        Values of the variables that it depends on.
+    :param inputs: Values of the variables that it depends on.
+    :type inputs: mapping of Tensor to array_like, optional
+    :returns: The value; the tensor itself where it has one.
+    :rtype: numpy.ndarray or Tensor
+    :raises MissingInputError: If a variable has no value.
 
-    Returns
-    -------
-    numpy.ndarray or Tensor
-        The value; the tensor itself where it has one.
-
-    Raises
-    ------
-    MissingInputError
-        If a variable has no value.
-
-    Examples
-    --------
     >>> import agnesi as ag
     >>> from agnesi import symbolic as T
     >>> x = T.fscalar("x")

@@ -127,24 +127,11 @@ def _fitted(target: Tensor, result: Tensor) -> Tensor:
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Set every element to a number.
 
-    Parameters
-    ----------
-    value : number
-        Converted to the tensor's dtype.
+    :param value: Converted to the tensor's dtype.
+    :type value: number
+    :returns: The tensor itself.
+    :raises DTypeError: If the number does not fit into the dtype.
 
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
-    Raises
-    ------
-    DTypeError
-        If the number does not fit into the dtype.
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.zeros(3).fill_(2)
     tensor([2., 2., 2.])
     """
@@ -166,20 +153,10 @@ def zero_(self: Tensor) -> Tensor:
 def copy_(self: Tensor, other: Any) -> Tensor:
     """Take the values of another array, converted and broadcast to this tensor's type.
 
-    Parameters
-    ----------
-    other : array_like
-        It broadcasts to the tensor's shape.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    :param other: It broadcasts to the tensor's shape.
+    :type other: array_like
+    :returns: The tensor itself.
+    :raises ShapeError: If the shapes do not fit.
     """
     source = as_tensor(other)
     return assign(self, broadcast_to(cast(source, self.dtype), self.shape))

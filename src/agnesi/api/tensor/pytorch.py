@@ -187,17 +187,9 @@ FORMS: dict[str, Form] = {
 def median(self: Tensor, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """The middle element, the lower of two; with an axis, and where it is.  NaN wins.
 
-    Parameters
-    ----------
-    axis : int, optional
-        The axis; also written ``dim``. All elements by default.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-
-    Returns
-    -------
-    Tensor, or pair of Tensor
-        The value; with an axis ``values, indices``, the latter int64.
+    :param axis: The axis; also written ``dim``. All elements by default.
+    :returns: The value; with an axis ``values, indices``, the latter int64.
+    :rtype: Tensor, or pair of Tensor
     """
     return _median(self, axis, keepdims)
 
@@ -206,17 +198,9 @@ def median(self: Tensor, axis: int | None = None, *, keepdims: bool = False) -> 
 def nanmedian(self: Tensor, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """The middle of the elements that are not NaN, the lower of two; with an axis, and where.
 
-    Parameters
-    ----------
-    axis : int, optional
-        The axis; also written ``dim``. All elements by default.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-
-    Returns
-    -------
-    Tensor, or pair of Tensor
-        The value; with an axis ``values, indices``, the latter int64.
+    :param axis: The axis; also written ``dim``. All elements by default.
+    :returns: The value; with an axis ``values, indices``, the latter int64.
+    :rtype: Tensor, or pair of Tensor
     """
     return _nanmedian(self, axis, keepdims)
 
@@ -225,15 +209,9 @@ def nanmedian(self: Tensor, axis: int | None = None, *, keepdims: bool = False) 
 def equal(self: Tensor, other: Any) -> Tensor:
     """Return whether both have the same shape and elements; ``x == y`` compares each.
 
-    Parameters
-    ----------
-    other : array_like
-        Of any shape.
-
-    Returns
-    -------
-    Tensor
-        One bool, of shape ().
+    :param other: Of any shape.
+    :type other: array_like
+    :returns: One bool, of shape ().
     """
     return array_equal(self, other)
 
@@ -242,22 +220,11 @@ def equal(self: Tensor, other: Any) -> Tensor:
 def split(self: Tensor, split_size: Any, dim: int = 0) -> list[Tensor]:
     """Parts of an axis: of one size but for the last, or of the sizes given.
 
-    Parameters
-    ----------
-    split_size : int or sequence of int
-        One size for all parts, or the size of each.
-    dim : int
-        The axis.
-
-    Returns
-    -------
-    list of Tensor
-        Views.
-
-    Raises
-    ------
-    ValueError
-        If the sizes do not sum up to that of the axis.
+    :param split_size: One size for all parts, or the size of each.
+    :type split_size: int or sequence of int
+    :param dim: The axis.
+    :returns: Views.
+    :raises ValueError: If the sizes do not sum up to that of the axis.
     """
     return parts_of(self, split_size, dim)
 
@@ -266,22 +233,12 @@ def split(self: Tensor, split_size: Any, dim: int = 0) -> list[Tensor]:
 def sort(self: Tensor, *args: Any, **keywords: Any) -> Ordered:
     """An axis in order, and where its elements were: as ``x.sort(dim=-1)``.
 
-    Parameters
-    ----------
-    *args : object
-        None: NumPy's and PyTorch's arguments by place differ.
-    **keywords : object
-        ``dim`` or ``axis``, ``descending``, ``stable``.
-
-    Returns
-    -------
-    values, indices : Tensor
-        Of the shape of the tensor; the indices are int64.
-
-    Raises
-    ------
-    TypeError
-        Unless the axis is named: NumPy sorts in place.
+    :param *args: None: NumPy's and PyTorch's arguments by place differ.
+    :type *args: object
+    :param **keywords: ``dim`` or ``axis``, ``descending``, ``stable``.
+    :type **keywords: object
+    :returns values, indices: Of the shape of the tensor; the indices are int64.
+    :raises TypeError: Unless the axis is named: NumPy sorts in place.
     """
     if len(args) < 2 and not {"dim", "descending"} & keywords.keys():
         raise TypeError("x.sort() sorts in place in NumPy and gives values and indices in PyTorch; "
@@ -295,22 +252,12 @@ def repeat(self: Tensor, *repeats: Any, axis: int | None = None) -> Tensor:
 
     More counts than a count and an axis repeat the whole tensor, as in PyTorch.
 
-    Parameters
-    ----------
-    *repeats : int
-        One count, or a sequence of one for each element; several are a count for each axis.
-    axis : int, optional
-        The axis of elements that are repeated; also written ``dim``.
-
-    Returns
-    -------
-    Tensor
-        In memory of its own.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative.
+    :param *repeats: One count, or a sequence of one for each element; several are a count for each
+        axis.
+    :type *repeats: int
+    :param axis: The axis of elements that are repeated; also written ``dim``.
+    :returns: In memory of its own.
+    :raises ValueError: If a count is negative.
     """
     if len(repeats) == 2 and axis is None and _is_axis(repeats[1], self.ndim):
         axis = repeats[1]
@@ -330,22 +277,12 @@ def _is_axis(axis: Any, ndim: int) -> bool:
 def where(self: Tensor, condition: Any, other: Any) -> Tensor:
     """The tensor's elements where a condition holds, else those of another one.
 
-    Parameters
-    ----------
-    condition : array_like of bool
-        What decides; it broadcasts.
-    other : array_like
-        The elements elsewhere; it broadcasts.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape and the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
+    :param condition: What decides; it broadcasts.
+    :type condition: array_like of bool
+    :param other: The elements elsewhere; it broadcasts.
+    :type other: array_like
+    :returns: Of the broadcast shape and the promoted dtype.
+    :raises ShapeError: If the shapes do not broadcast.
     """
     return select.where(condition, self, other)
 
@@ -355,26 +292,14 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None
                requires_grad: bool = False) -> Tensor:
     """A tensor of the data, of this tensor's dtype.
 
-    Parameters
-    ----------
-    data : array_like
-        Numbers, nested sequences, arrays, or a tensor.
-    dtype : dtype, optional
-        Another dtype.
-    device : str, optional
-        Only "cpu", which is the default.
-    requires_grad : bool
-        Whether gradients are computed for it; of float and complex dtypes only.
-
-    Returns
-    -------
-    Tensor
-        Of memory of its own.
-
-    Raises
-    ------
-    ValueError
-        If the device is not "cpu".
+    :param data: Numbers, nested sequences, arrays, or a tensor.
+    :type data: array_like
+    :param dtype: Another dtype.
+    :type dtype: dtype, optional
+    :param device: Only "cpu", which is the default.
+    :type device: str, optional
+    :returns: Of memory of its own.
+    :raises ValueError: If the device is not "cpu".
     """
     on_host(device)
     return creation.tensor(data, dtype or self.dtype, requires_grad=requires_grad)
@@ -385,28 +310,16 @@ def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, dev
              requires_grad: bool = False) -> Tensor:
     """A shape filled with one number, of this tensor's dtype.
 
-    Parameters
-    ----------
-    size : int or tuple of int
-        Sizes of the axes.
-    fill_value : number
-        What each element is.
-    dtype : dtype, optional
-        Another dtype.
-    device : str, optional
-        Only "cpu", which is the default.
-    requires_grad : bool
-        Whether gradients are computed for it; of float and complex dtypes only.
-
-    Returns
-    -------
-    Tensor
-        Of that shape.
-
-    Raises
-    ------
-    ValueError
-        If a size is negative, or the device is not "cpu".
+    :param size: Sizes of the axes.
+    :type size: int or tuple of int
+    :param fill_value: What each element is.
+    :type fill_value: number
+    :param dtype: Another dtype.
+    :type dtype: dtype, optional
+    :param device: Only "cpu", which is the default.
+    :type device: str, optional
+    :returns: Of that shape.
+    :raises ValueError: If a size is negative, or the device is not "cpu".
     """
     on_host(device)
     return creation.full(size, fill_value, dtype or self.dtype, requires_grad=requires_grad)

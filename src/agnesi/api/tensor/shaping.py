@@ -38,26 +38,13 @@ def reshape(self: Tensor, *shape: Any, order: str = "C") -> Tensor:
 
     With ``order="F"`` they are taken and put in column-major order.
 
-    Parameters
-    ----------
-    *shape : int
-        Sizes, as several arguments or one tuple.
-    order : {"C", "F"}
-        "F" takes and puts the elements in column-major order.
+    :param *shape: Sizes, as several arguments or one tuple.
+    :type *shape: int
+    :param order: "F" takes and puts the elements in column-major order.
+    :type order: {"C", "F"}
+    :returns: A view where memory allows.
+    :raises ShapeError: If the shape does not hold as many elements.
 
-    Returns
-    -------
-    Tensor
-        A view where memory allows.
-
-    Raises
-    ------
-    ShapeError
-        If the shape does not hold as many elements.
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.arange(4).reshape(2, -1)
     tensor([[0, 1],
             [2, 3]])
@@ -69,22 +56,11 @@ def reshape(self: Tensor, *shape: Any, order: str = "C") -> Tensor:
 def view(self: Tensor, *shape: Any) -> Tensor:
     """Like :func:`reshape`, never a copy: what does not lie so in memory is an error.
 
-    Parameters
-    ----------
-    *shape : int
-        Sizes, as several arguments or one tuple.
-
-    Returns
-    -------
-    Tensor
-        A view.
-
-    Raises
-    ------
-    ValueError
-        If the elements do not lie so in memory.
-    ShapeError
-        If the shape does not hold as many elements.
+    :param *shape: Sizes, as several arguments or one tuple.
+    :type *shape: int
+    :returns: A view.
+    :raises ValueError: If the elements do not lie so in memory.
+    :raises ShapeError: If the shape does not hold as many elements.
     """
     result = to_shape(self, _listed(shape))
     if result is not self and result._view is None:
@@ -97,20 +73,9 @@ def view(self: Tensor, *shape: Any) -> Tensor:
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """The elements in the shape of another tensor.
 
-    Parameters
-    ----------
-    other : Tensor
-        Whose shape is taken.
-
-    Returns
-    -------
-    Tensor
-        A view where memory allows.
-
-    Raises
-    ------
-    ShapeError
-        If it has not as many elements.
+    :param other: Whose shape is taken.
+    :returns: A view where memory allows.
+    :raises ShapeError: If it has not as many elements.
     """
     return to_shape(self, other.shape)
 
@@ -119,24 +84,11 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 def permute(self: Tensor, *axes: Any) -> Tensor:
     """The axes in another order.
 
-    Parameters
-    ----------
-    *axes : int
-        Which axis comes where, as several arguments or one tuple.
+    :param *axes: Which axis comes where, as several arguments or one tuple.
+    :type *axes: int
+    :returns: A view.
+    :raises ValueError: If ``axes`` does not name each axis once.
 
-    Returns
-    -------
-    Tensor
-        A view.
-
-    Raises
-    ------
-    ValueError
-        If ``axes`` does not name each axis once.
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.ones((2, 3, 4)).permute(2, 0, 1).shape
     (4, 2, 3)
     """
@@ -149,24 +101,12 @@ def transpose(self: Tensor, *axes: Any) -> Tensor:
 
     Two numbers on a tensor that has not two axes swap these axes, as in PyTorch.
 
-    Parameters
-    ----------
-    *axes : int
-        An order of all axes, or two axes to swap.
+    :param *axes: An order of all axes, or two axes to swap.
+    :type *axes: int
+    :returns: A view.
+    :raises TypeError: For two numbers that leave a matrix as it is in NumPy and transpose it in
+        PyTorch.
 
-    Returns
-    -------
-    Tensor
-        A view.
-
-    Raises
-    ------
-    TypeError
-        For two numbers that leave a matrix as it is in NumPy and transpose it in PyTorch.
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.ones((2, 3, 4)).transpose().shape, ag.ones((2, 3, 4)).transpose(0, 1).shape
     ((4, 3, 2), (3, 2, 4))
     """
@@ -206,20 +146,9 @@ def mh(self: Tensor) -> Tensor:
 def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Axes ``start_dim`` to ``end_dim`` as one.
 
-    Parameters
-    ----------
-    start_dim, end_dim : int
-        First and last of the axes that become one.
-
-    Returns
-    -------
-    Tensor
-        A view where memory allows.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
+    :param start_dim, end_dim: First and last of the axes that become one.
+    :returns: A view where memory allows.
+    :raises IndexError: If an axis is out of range.
     """
     return flatten_axes(self, start_dim, end_dim)
 
@@ -228,20 +157,10 @@ def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 def expand(self: Tensor, *shape: Any) -> Tensor:
     """Axes of size 1 repeated to ``shape``; -1 keeps a size.
 
-    Parameters
-    ----------
-    *shape : int
-        Sizes, as several arguments or one tuple.
-
-    Returns
-    -------
-    Tensor
-        A view that cannot be written to.
-
-    Raises
-    ------
-    ShapeError
-        If an axis of another size than 1 would be repeated.
+    :param *shape: Sizes, as several arguments or one tuple.
+    :type *shape: int
+    :returns: A view that cannot be written to.
+    :raises ShapeError: If an axis of another size than 1 would be repeated.
     """
     sizes = _listed(shape)
     extra = len(sizes) - self.ndim
@@ -256,20 +175,9 @@ def expand(self: Tensor, *shape: Any) -> Tensor:
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """Repeated to the shape of another tensor.
 
-    Parameters
-    ----------
-    other : Tensor
-        Whose shape is taken.
-
-    Returns
-    -------
-    Tensor
-        A view that cannot be written to.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    :param other: Whose shape is taken.
+    :returns: A view that cannot be written to.
+    :raises ShapeError: If the shapes do not fit.
     """
     return to_broadcast(self, other.shape)
 
@@ -278,15 +186,9 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 def tile(self: Tensor, *reps: Any) -> Tensor:
     """The whole tensor repeated along each axis.
 
-    Parameters
-    ----------
-    *reps : int
-        How often along each axis, as several arguments or one tuple.
-
-    Returns
-    -------
-    Tensor
-        In memory of its own.
+    :param *reps: How often along each axis, as several arguments or one tuple.
+    :type *reps: int
+    :returns: In memory of its own.
     """
     return tiled(self, _listed(reps))
 
@@ -380,15 +282,8 @@ def imaginary_part(self: Tensor) -> Tensor:
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The values as the dtype of another tensor.
 
-    Parameters
-    ----------
-    other : Tensor
-        Whose dtype is taken.
-
-    Returns
-    -------
-    Tensor
-        Of that dtype.
+    :param other: Whose dtype is taken.
+    :returns: Of that dtype.
     """
     return cast(self, other.dtype)
 

@@ -32,15 +32,9 @@ from agnesi.ops.sparse.coordinates import COO
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor in the computer's memory: itself, or a copy from a device.
 
-    Parameters
-    ----------
-    memory_format : object
-        Taken from PyTorch's calls, and not needed.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself where it is there.
+    :param memory_format: Taken from PyTorch's calls, and not needed.
+    :type memory_format: object
+    :returns: The tensor itself where it is there.
     """
     return moved(self, "cpu")
 
@@ -50,17 +44,11 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
          ) -> NoReturn:
     """Refused: there is one device, the CPU.
 
-    Parameters
-    ----------
-    device : object
-        Which one.
-    non_blocking, memory_format : object
-        Taken from PyTorch's calls.
-
-    Raises
-    ------
-    ValueError
-        Always.
+    :param device: Which one.
+    :type device: object
+    :param non_blocking, memory_format: Taken from PyTorch's calls.
+    :type non_blocking, memory_format: object
+    :raises ValueError: Always.
     """
     raise ValueError(at("there is one device, 'cpu', and not 'cuda'; ask for it with "
                         "ag.cuda.is_available(), or leave .cuda() out"))
@@ -70,10 +58,7 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
 def get_device(self: Tensor) -> int:
     """The number of the GPU: -1, which means the CPU.
 
-    Returns
-    -------
-    int
-        -1.
+    :returns: -1.
     """
     return -1
 
@@ -94,15 +79,9 @@ def dim(self: Tensor) -> int:
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Elements from one to the next along each axis, or along one.
 
-    Parameters
-    ----------
-    dim : int, optional
-        The axis; all by default.
-
-    Returns
-    -------
-    tuple of int, or int
-        As NumPy's ``strides``, counted in elements.
+    :param dim: The axis; all by default.
+    :returns: As NumPy's ``strides``, counted in elements.
+    :rtype: tuple of int, or int
     """
     steps = tuple(n // self.itemsize for n in self.numpy().strides)
     return steps if dim is None else steps[shapes.axis_of(dim, self.ndim)]
@@ -112,26 +91,13 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
 def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the type as PyTorch writes it; or the values as another dtype.
 
-    Parameters
-    ----------
-    dtype : dtype, str or constructor, optional
-        Such as ``ag.int64``, ``ag.LongTensor`` or "torch.LongTensor".
-    non_blocking : bool
-        Taken from PyTorch's calls, and not needed.
+    :param dtype: Such as ``ag.int64``, ``ag.LongTensor`` or "torch.LongTensor".
+    :type dtype: dtype, str or constructor, optional
+    :param non_blocking: Taken from PyTorch's calls, and not needed.
+    :returns: "torch.FloatTensor" and the like; the tensor itself where it has the dtype.
+    :rtype: str or Tensor
+    :raises DTypeError: If there is no such dtype.
 
-    Returns
-    -------
-    str or Tensor
-        "torch.FloatTensor" and the like; the tensor itself where it has the dtype.
-
-    Raises
-    ------
-    DTypeError
-        If there is no such dtype.
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.ones(2).type(), ag.ones(2).type(ag.LongTensor).dtype
     ('torch.FloatTensor', dtype('int64'))
     """
@@ -147,20 +113,9 @@ def type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 def view_as(self: Tensor, other: TensorLike) -> Tensor:
     """The elements in the shape of another tensor; a view where memory allows it.
 
-    Parameters
-    ----------
-    other : array_like
-        It gives the shape.
-
-    Returns
-    -------
-    Tensor
-        Of that shape.
-
-    Raises
-    ------
-    ShapeError
-        If there is another number of elements.
+    :param other: It gives the shape.
+    :returns: Of that shape.
+    :raises ShapeError: If there is another number of elements.
     """
     return F.reshape(self, as_tensor(other).shape)
 
@@ -169,10 +124,7 @@ def view_as(self: Tensor, other: TensorLike) -> Tensor:
 def to_dense(self: Tensor) -> Tensor:
     """The tensor itself, which is dense; of a sparse one all its elements.
 
-    Returns
-    -------
-    Tensor
-        The tensor.
+    :returns: The tensor.
     """
     return self
 
@@ -181,20 +133,10 @@ def to_dense(self: Tensor) -> Tensor:
 def to_sparse(self: Tensor, sparse_dim: int | None = None) -> Any:
     """The elements that are not 0, by their places.
 
-    Parameters
-    ----------
-    sparse_dim : int, optional
-        How many of the first axes have places; all by default.
-
-    Returns
-    -------
-    COO
-        Gradients flow from its values to the tensor.
-
-    Raises
-    ------
-    ValueError
-        If there are not so many axes.
+    :param sparse_dim: How many of the first axes have places; all by default.
+    :returns: Gradients flow from its values to the tensor.
+    :rtype: COO
+    :raises ValueError: If there are not so many axes.
     """
     count = self.ndim if sparse_dim is None else integer(sparse_dim, "to_sparse: sparse_dim")
     if not 1 <= count <= self.ndim:
@@ -210,20 +152,10 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None) -> Any:
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     """The sum over the axes along which a shape would have to be broadcast.
 
-    Parameters
-    ----------
-    *size : int
-        The shape, as several arguments or one tuple.
-
-    Returns
-    -------
-    Tensor
-        Of that shape.
-
-    Raises
-    ------
-    ShapeError
-        If the shape does not broadcast to the tensor's.
+    :param *size: The shape, as several arguments or one tuple.
+    :type *size: int
+    :returns: Of that shape.
+    :raises ShapeError: If the shape does not broadcast to the tensor's.
     """
     shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
     lead = self.ndim - len(shape)
@@ -236,15 +168,8 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
 def polygamma(self: Tensor, n: int) -> Tensor:
     """A derivative of the logarithm of the gamma function.
 
-    Parameters
-    ----------
-    n : int
-        Which one, counted from that of order 1, which is 0.
-
-    Returns
-    -------
-    Tensor
-        Of the tensor's shape.
+    :param n: Which one, counted from that of order 1, which is 0.
+    :returns: Of the tensor's shape.
     """
     found: Tensor = importlib.import_module("agnesi.api.special").polygamma(n, self)
     return found
@@ -255,19 +180,9 @@ def polygamma(self: Tensor, n: int) -> Tensor:
 def detach_(self: Tensor) -> Tensor:
     """Forget how the tensor was computed: it is a leaf from now on, and gradients stop here.
 
-    Returns
-    -------
-    Tensor
-        The tensor itself.
+    :returns: The tensor itself.
+    :raises GradientError: In compiled functions, where ``x = x.detach()`` says the same.
 
-    Raises
-    ------
-    GradientError
-        In compiled functions, where ``x = x.detach()`` says the same.
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.ones(2, requires_grad=True) * 2
     >>> x.detach_().requires_grad
     False
@@ -285,22 +200,11 @@ def detach_(self: Tensor) -> Tensor:
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Set the elements of the main diagonal.
 
-    Parameters
-    ----------
-    fill_value : number or Tensor
-        What they become.
-    wrap : bool
-        Whether the diagonal goes on below a square part of a tall matrix.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
-    Raises
-    ------
-    ValueError
-        If there are less than two axes, or several ones of different sizes.
+    :param fill_value: What they become.
+    :type fill_value: number or Tensor
+    :param wrap: Whether the diagonal goes on below a square part of a tall matrix.
+    :returns: The tensor itself.
+    :raises ValueError: If there are less than two axes, or several ones of different sizes.
     """
     triangles.fill_diagonal(self, fill_value, wrap)
     return self
@@ -310,24 +214,12 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 def put_(self: Tensor, index: TensorLike, source: TensorLike, accumulate: bool = False) -> Tensor:
     """Set elements at places of the flat tensor.
 
-    Parameters
-    ----------
-    index : array_like of int
-        The places.
-    source : array_like
-        As many elements.
-    accumulate : bool
-        Whether to add them to what is there.
-
-    Returns
-    -------
-    Tensor
-        The tensor itself.
-
-    Raises
-    ------
-    IndexError
-        If a place is out of range.
+    :param index: The places.
+    :type index: array_like of int
+    :param source: As many elements.
+    :param accumulate: Whether to add them to what is there.
+    :returns: The tensor itself.
+    :raises IndexError: If a place is out of range.
     """
     places, values = F.reshape(index, (-1,)), F.reshape(source, (-1,))
     flat = F.index_put(F.reshape(self, (-1,)), (places,), values, accumulate=accumulate)

@@ -28,18 +28,10 @@ __all__ = ["get_default_dtype", "inference_mode", "set_default_dtype", "set_grad
 def get_default_dtype() -> np.dtype:
     """The dtype of Python floats and of creation functions: ``config.default_float``.
 
-    Returns
-    -------
-    dtype
-        A float dtype.
+    :returns: A float dtype.
+    :rtype: dtype
+    :see: set_default_dtype, config
 
-    See Also
-    --------
-    set_default_dtype, config
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.get_default_dtype()
     dtype('float32')
     """
@@ -50,23 +42,10 @@ def get_default_dtype() -> np.dtype:
 def set_default_dtype(dtype: DTypeLike) -> None:
     """Set the dtype of Python floats and of creation functions: ``config.default_float``.
 
-    Parameters
-    ----------
-    dtype : dtype
-        A float dtype.
+    :param dtype: A float dtype.
+    :raises DTypeError: If it is no float dtype.
+    :see: get_default_dtype, config
 
-    Raises
-    ------
-    DTypeError
-        If it is no float dtype.
-
-    See Also
-    --------
-    get_default_dtype, config
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.set_default_dtype(ag.float32)
     """
     wrong = isinstance(dtype, (Tensor, np.ndarray, np.generic, NoneType))

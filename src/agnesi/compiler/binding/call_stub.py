@@ -26,10 +26,8 @@ class Direct:
     def call_directly(self, run: Callable[..., Any]) -> None:
         """Make calls go to ``run`` at once.
 
-        Parameters
-        ----------
-        run : callable
-            Takes what the function takes.
+        :param run: Takes what the function takes.
+        :type run: callable
         """
         own: Any = type(self)
         own.__call__ = run

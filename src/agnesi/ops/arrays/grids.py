@@ -90,27 +90,14 @@ ogrid = _Grid(False)
 def indices(dimensions: Any, dtype: DTypeLike = np.int64, sparse: bool = False) -> Any:
     """The index of each place of an array along each axis.
 
-    Parameters
-    ----------
-    dimensions : sequence of int
-        Sizes of the axes.
-    dtype : dtype
-        Type of the indices.
-    sparse : bool
-        Whether to give a tuple of arrays with size 1 on the other axes.
+    :param dimensions: Sizes of the axes.
+    :type dimensions: sequence of int
+    :param dtype: Type of the indices.
+    :param sparse: Whether to give a tuple of arrays with size 1 on the other axes.
+    :returns: Of shape (axes, *dimensions).
+    :rtype: Tensor, or tuple of Tensor
+    :see: mgrid, ogrid, meshgrid, ix_
 
-    Returns
-    -------
-    Tensor, or tuple of Tensor
-        Of shape (axes, *dimensions).
-
-    See Also
-    --------
-    mgrid, ogrid, meshgrid, ix_
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.indices((1, 2))
     tensor([[[0, 0]],
     <BLANKLINE>
@@ -129,28 +116,12 @@ def indices(dimensions: Any, dtype: DTypeLike = np.int64, sparse: bool = False) 
 def ix_(*sequences: Any) -> tuple[Tensor, ...]:
     """Indices, or masks, of axes so that they select their product: ``x[ag.ix_([0, 2], [1])]``.
 
-    Parameters
-    ----------
-    *sequences : array_like of int or bool
-        A vector for each axis.
+    :param *sequences: A vector for each axis.
+    :type *sequences: array_like of int or bool
+    :returns: int64, each with its elements on its own axis.
+    :raises ShapeError: If one is no vector.
+    :see: meshgrid, indices, take
 
-    Returns
-    -------
-    tuple of Tensor
-        int64, each with its elements on its own axis.
-
-    Raises
-    ------
-    ShapeError
-        If one is no vector.
-
-    See Also
-    --------
-    meshgrid, indices, take
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> rows, columns = ag.ix_([0, 2], [True, False, True])
     >>> rows.shape, columns.shape
     ((2, 1), (1, 2))
@@ -169,32 +140,16 @@ def ix_(*sequences: Any) -> tuple[Tensor, ...]:
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Tensor, ...]:
     """Flat positions as an index for each axis of ``shape``.
 
-    Parameters
-    ----------
-    indices : array_like of int
-        Flat positions, of any shape.
-    shape : int or sequence of int
-        Sizes of the axes.
-    order : {"C", "F"}
-        Whether the last or the first axis runs fastest.
+    :param indices: Flat positions, of any shape.
+    :type indices: array_like of int
+    :param shape: Sizes of the axes.
+    :type shape: int or sequence of int
+    :param order: Whether the last or the first axis runs fastest.
+    :type order: {"C", "F"}
+    :returns: int64, of the shape of ``indices``.
+    :raises IndexError: For positions outside, in compiled code too.
+    :see: ravel_multi_index, argmax
 
-    Returns
-    -------
-    tuple of Tensor
-        int64, of the shape of ``indices``.
-
-    Raises
-    ------
-    IndexError
-        For positions outside, in compiled code too.
-
-    See Also
-    --------
-    ravel_multi_index, argmax
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.unravel_index(ag.tensor([1, 5]), (2, 3))
     (tensor([0, 1]), tensor([1, 2]))
     """
@@ -223,38 +178,19 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
                       out: Tensor | None = None) -> Tensor:
     """An index for each axis of ``dims`` as flat positions.
 
-    Parameters
-    ----------
-    multi_index : sequence of array_like of int
-        An array of indices for each axis; they broadcast.
-    dims : sequence of int
-        Sizes of the axes.
-    mode : {"raise", "wrap", "clip"}, or one for each axis
-        What to do with indices outside.
-    order : {"C", "F"}
-        Whether the last or the first axis runs fastest.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param multi_index: An array of indices for each axis; they broadcast.
+    :type multi_index: sequence of array_like of int
+    :param dims: Sizes of the axes.
+    :type dims: sequence of int
+    :param mode: What to do with indices outside.
+    :type mode: {"raise", "wrap", "clip"}, or one for each axis
+    :param order: Whether the last or the first axis runs fastest.
+    :type order: {"C", "F"}
+    :returns: int64, of the broadcast shape.
+    :raises ValueError: If there is no such mode.
+    :raises IndexError: If an index is outside and its mode is "raise"; compiled code tells so too.
+    :see: unravel_index, indices
 
-    Returns
-    -------
-    Tensor
-        int64, of the broadcast shape.
-
-    Raises
-    ------
-    ValueError
-        If there is no such mode.
-    IndexError
-        If an index is outside and its mode is "raise"; compiled code tells so too.
-
-    See Also
-    --------
-    unravel_index, indices
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.ravel_multi_index((ag.tensor([0, 1]), ag.tensor([1, 2])), (2, 3))
     tensor([1, 5])
     """
@@ -285,32 +221,13 @@ def _limited(x: Tensor, size: int, mode: str) -> Tensor:
 def identity(n: int, dtype: DTypeLike = None, *, out: Tensor | None = None) -> Tensor:
     """Ones on the diagonal of a square matrix of zeros.
 
-    Parameters
-    ----------
-    n : int
-        Size of both axes.
-    dtype : dtype, optional
-        Type of the elements; by default the default float dtype (``config.default_float``).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n: Size of both axes.
+    :param dtype: Type of the elements; by default the default float dtype
+        (``config.default_float``).
+    :returns: Of shape (n, n).
+    :raises ValueError: If ``n`` is negative.
+    :see: eye, identity_like
 
-    Returns
-    -------
-    Tensor
-        Of shape (n, n).
-
-    Raises
-    ------
-    ValueError
-        If ``n`` is negative.
-
-    See Also
-    --------
-    eye, identity_like
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.identity(2)
     tensor([[1., 0.],
             [0., 1.]])
@@ -323,36 +240,16 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
               *, out: Tensor | None = None) -> Tensor:
     """``num`` numbers from ``start`` to ``stop`` with a constant ratio.
 
-    Parameters
-    ----------
-    start, stop : number or Tensor
-        The ends; not 0, and of one sign unless they are complex.
-    num : int
-        How many elements.
-    endpoint : bool
-        Whether ``stop`` is the last element.
-    dtype : dtype, optional
-        Type of the elements; by default that of the ends, or the default float dtype.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param start, stop: The ends; not 0, and of one sign unless they are complex.
+    :type start, stop: number or Tensor
+    :param num: How many elements.
+    :param endpoint: Whether ``stop`` is the last element.
+    :param dtype: Type of the elements; by default that of the ends, or the default float dtype.
+    :type dtype: dtype, optional
+    :returns: A vector; gradients flow to the ends.
+    :raises ValueError: If an end is 0, or ``num`` is negative.
+    :see: logspace, linspace
 
-    Returns
-    -------
-    Tensor
-        A vector; gradients flow to the ends.
-
-    Raises
-    ------
-    ValueError
-        If an end is 0, or ``num`` is negative.
-
-    See Also
-    --------
-    logspace, linspace
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.geomspace(1, 100, 3)
     tensor([  1.,  10., 100.])
     """
@@ -378,29 +275,16 @@ def fromfunction(function: Callable[..., Any], shape: ShapeLike, *, dtype: DType
                  **keywords: Any) -> Any:
     """Return a function's value at the coordinates of all elements.
 
-    Parameters
-    ----------
-    function : callable
-        Gets an array for each axis.
-    shape : int or tuple of int
-        Sizes of the axes; not negative. They may be given as several arguments, too.
-    dtype : dtype, optional
-        Type of the coordinates; the default float dtype by default.
-    **keywords : object
-        Handed to the function.
+    :param function: Gets an array for each axis.
+    :type function: callable
+    :param shape: Sizes of the axes; not negative. They may be given as several arguments, too.
+    :param dtype: Type of the coordinates; the default float dtype by default.
+    :param **keywords: Handed to the function.
+    :type **keywords: object
+    :returns: What the function returns.
+    :rtype: object
+    :see: indices, meshgrid, mgrid
 
-    Returns
-    -------
-    object
-        What the function returns.
-
-    See Also
-    --------
-    indices, meshgrid, mgrid
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fromfunction(lambda i, j: i + j, (2, 2))
     tensor([[0., 1.],
             [1., 2.]])
@@ -413,34 +297,14 @@ def fromiter(iterable: Any, dtype: DTypeLike, count: int = -1, *, out: Tensor | 
              ) -> Tensor:
     """A vector of the numbers that an iterable gives.
 
-    Parameters
-    ----------
-    iterable : iterable of number
-        What to take.
-    dtype : dtype
-        Type of the elements.
-    count : int
-        How many to take; -1 is all.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param iterable: What to take.
+    :type iterable: iterable of number
+    :param dtype: Type of the elements.
+    :param count: How many to take; -1 is all.
+    :returns: A vector.
+    :raises ValueError: If there are fewer than ``count``.
+    :see: asarray, frombuffer
 
-    Returns
-    -------
-    Tensor
-        A vector.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than ``count``.
-
-    See Also
-    --------
-    asarray, frombuffer
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fromiter((i * i for i in range(3)), "int64")
     tensor([0, 1, 4])
     """

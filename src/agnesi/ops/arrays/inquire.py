@@ -38,23 +38,11 @@ __all__ = [
 def shape(x: TensorLike) -> tuple[Size, ...]:
     """The shape.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
+    :param x: Of any shape.
+    :returns: Sizes that are not known yet are :class:`Dim`.
+    :rtype: tuple of int
+    :see: ndim, size
 
-    Returns
-    -------
-    tuple of int
-        Sizes that are not known yet are :class:`Dim`.
-
-    See Also
-    --------
-    ndim, size
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.shape([[1, 2, 3]])
     (1, 3)
     """
@@ -65,23 +53,10 @@ def shape(x: TensorLike) -> tuple[Size, ...]:
 def ndim(x: TensorLike) -> int:
     """How many axes there are.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
+    :param x: Of any shape.
+    :returns: 0 for numbers.
+    :see: shape, size
 
-    Returns
-    -------
-    int
-        0 for numbers.
-
-    See Also
-    --------
-    shape, size
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.ndim([[1, 2, 3]])
     2
     """
@@ -92,30 +67,13 @@ def ndim(x: TensorLike) -> int:
 def size(x: TensorLike, axis: int | None = None) -> Any:
     """How many elements there are, in all or along an axis.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    axis : int, optional
-        Which axis.
+    :param x: Of any shape.
+    :param axis: Which axis.
+    :returns: Or a :class:`Dim` where it is not known yet.
+    :rtype: int
+    :raises IndexError: If the axis is out of range.
+    :see: shape, ndim
 
-    Returns
-    -------
-    int
-        Or a :class:`Dim` where it is not known yet.
-
-    Raises
-    ------
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    shape, ndim
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.size([[1, 2, 3]]), ag.size([[1, 2, 3]], 0)
     (3, 1)
     """
@@ -127,23 +85,11 @@ def size(x: TensorLike, axis: int | None = None) -> Any:
 def iterable(x: TensorLike) -> bool:
     """Return whether Python can iterate over ``x``.
 
-    Parameters
-    ----------
-    x : object
-        Anything.
+    :param x: Anything.
+    :type x: object
+    :returns: False for a tensor without axes.
+    :see: isscalar, ndim
 
-    Returns
-    -------
-    bool
-        False for a tensor without axes.
-
-    See Also
-    --------
-    isscalar, ndim
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.iterable(ag.ones(2)), ag.iterable(ag.ones(()))
     (True, False)
     """
@@ -155,28 +101,13 @@ def iterable(x: TensorLike) -> bool:
 def promote_types(type1: Any, type2: Any) -> np.dtype:
     """The dtype that holds the values of both.
 
-    Parameters
-    ----------
-    type1, type2 : dtype
-        Two dtypes or their names.
+    :param type1, type2: Two dtypes or their names.
+    :type type1, type2: dtype
+    :returns: As of :func:`result_type`.
+    :rtype: dtype
+    :raises TypeError: If one is no dtype.
+    :see: result_type, can_cast
 
-    Returns
-    -------
-    dtype
-        As of :func:`result_type`.
-
-    Raises
-    ------
-    TypeError
-        If one is no dtype.
-
-    See Also
-    --------
-    result_type, can_cast
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.promote_types("int8", "uint8")
     dtype('int16')
     """
@@ -187,29 +118,14 @@ def promote_types(type1: Any, type2: Any) -> np.dtype:
 def issubdtype(arg1: Any, arg2: Any) -> bool:
     """Return whether a dtype belongs to a kind of NumPy's, such as ``numpy.floating``.
 
-    Parameters
-    ----------
-    arg1 : dtype
-        What is asked about.
-    arg2 : dtype or type
-        The kind.
+    :param arg1: What is asked about.
+    :type arg1: dtype
+    :param arg2: The kind.
+    :type arg2: dtype or type
+    :returns: As NumPy says.
+    :raises TypeError: If one is no dtype.
+    :see: isdtype, can_cast
 
-    Returns
-    -------
-    bool
-        As NumPy says.
-
-    Raises
-    ------
-    TypeError
-        If one is no dtype.
-
-    See Also
-    --------
-    isdtype, can_cast
-
-    Examples
-    --------
     >>> import agnesi as ag, numpy as np
     >>> ag.issubdtype(ag.float32, np.floating)
     True
@@ -226,32 +142,12 @@ def asarray_chkfinite(x: TensorLike, dtype: DTypeLike = None, *, out: Tensor | N
                       ) -> Tensor:
     """:func:`asarray`, once it is sure that all elements are finite.
 
-    Parameters
-    ----------
-    x : array_like
-        Also what speaks DLPack or the buffer protocol.
-    dtype : dtype, optional
-        Type of the elements; by default that of the data.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Also what speaks DLPack or the buffer protocol.
+    :param dtype: Type of the elements; by default that of the data.
+    :returns: As of :func:`asarray`.
+    :raises ValueError: For NaN and infinities, in compiled code too.
+    :see: asarray, isfinite, ensure
 
-    Returns
-    -------
-    Tensor
-        As of :func:`asarray`.
-
-    Raises
-    ------
-    ValueError
-        For NaN and infinities, in compiled code too.
-
-    See Also
-    --------
-    asarray, isfinite, ensure
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.asarray_chkfinite([1.0, 2.0])
     tensor([1., 2.])
     """
@@ -264,36 +160,16 @@ def frombuffer(buffer: Any, dtype: DTypeLike = None, count: int = -1, offset: in
                out: Tensor | None = None) -> Tensor:
     """A vector over the bytes of a buffer, without a copy.
 
-    Parameters
-    ----------
-    buffer : object
-        With the buffer protocol, as bytes.
-    dtype : dtype, optional
-        Type of the elements; by default the default float dtype (``config.default_float``).
-    count : int
-        How many elements; -1 is all.
-    offset : int
-        Where to begin, in bytes.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param buffer: With the buffer protocol, as bytes.
+    :type buffer: object
+    :param dtype: Type of the elements; by default the default float dtype
+        (``config.default_float``).
+    :param count: How many elements; -1 is all.
+    :param offset: Where to begin, in bytes.
+    :returns: A vector; it cannot be changed where the buffer cannot.
+    :raises ValueError: If the buffer is too small, or its size is no multiple of the elements'.
+    :see: from_numpy, asarray, fromiter
 
-    Returns
-    -------
-    Tensor
-        A vector; it cannot be changed where the buffer cannot.
-
-    Raises
-    ------
-    ValueError
-        If the buffer is too small, or its size is no multiple of the elements'.
-
-    See Also
-    --------
-    from_numpy, asarray, fromiter
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.frombuffer(b"abc", "uint8")
     tensor([97, 98, 99], dtype=uint8)
     """
@@ -306,25 +182,10 @@ def frombuffer(buffer: Any, dtype: DTypeLike = None, count: int = -1, offset: in
 def array_equiv(x1: TensorLike, x2: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Return whether two arrays are equal once they are broadcast.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Of any shapes.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: Of any shapes.
+    :returns: One bool; False where they do not broadcast.
+    :see: array_equal, allclose
 
-    Returns
-    -------
-    Tensor
-        One bool; False where they do not broadcast.
-
-    See Also
-    --------
-    array_equal, allclose
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool(ag.array_equiv([1, 1], 1))
     True
     """
@@ -339,23 +200,10 @@ def array_equiv(x1: TensorLike, x2: TensorLike, *, out: Tensor | None = None) ->
 def shares_memory(x1: TensorLike, x2: TensorLike) -> bool:
     """Return whether two arrays have an element in common.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Arrays with a value.
+    :param x1, x2: Arrays with a value.
+    :returns: About the memory of now.
+    :see: may_share_memory, copy
 
-    Returns
-    -------
-    bool
-        About the memory of now.
-
-    See Also
-    --------
-    may_share_memory, copy
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.arange(6)
     >>> ag.shares_memory(x[::2], x[1::2]), ag.shares_memory(x, x[2:])
     (False, True)
@@ -367,23 +215,10 @@ def shares_memory(x1: TensorLike, x2: TensorLike) -> bool:
 def may_share_memory(x1: TensorLike, x2: TensorLike) -> bool:
     """Return whether the bounds of two arrays in memory overlap.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Arrays with a value.
+    :param x1, x2: Arrays with a value.
+    :returns: About the memory of now.
+    :see: shares_memory
 
-    Returns
-    -------
-    bool
-        About the memory of now.
-
-    See Also
-    --------
-    shares_memory
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.arange(6)
     >>> ag.may_share_memory(x[::2], x[1::2])
     True
@@ -408,37 +243,16 @@ def packbits(x: TensorLike, /, axis: int | None = None, bitorder: str = "big", *
              out: Tensor | None = None) -> Tensor:
     """Bits (what is not zero) as bytes, eight of an axis in each; zeros fill up the last.
 
-    Parameters
-    ----------
-    x : array_like
-        Integers or bool.
-    axis : int, optional
-        An axis, counted from the end where negative; by default the elements are taken flat. Also
-        written ``dim``.
-    bitorder : {"big", "little"}
-        Whether the first bit of a byte is the highest.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Integers or bool.
+    :param axis: An axis, counted from the end where negative; by default the elements are taken
+        flat. Also written ``dim``.
+    :param bitorder: Whether the first bit of a byte is the highest.
+    :type bitorder: {"big", "little"}
+    :returns: uint8; on the axis an eighth as long, rounded up.
+    :raises DTypeError: For floats and complex numbers.
+    :raises ValueError: If ``bitorder`` is another.
+    :see: unpackbits, bitwise_count
 
-    Returns
-    -------
-    Tensor
-        uint8; on the axis an eighth as long, rounded up.
-
-    Raises
-    ------
-    DTypeError
-        For floats and complex numbers.
-    ValueError
-        If ``bitorder`` is another.
-
-    See Also
-    --------
-    unpackbits, bitwise_count
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.packbits(ag.tensor([True, False, True]))
     tensor([160], dtype=uint8)
     """
@@ -462,39 +276,18 @@ def unpackbits(x: TensorLike, /, axis: int | None = None, count: int | None = No
                bitorder: str = "big", *, out: Tensor | None = None) -> Tensor:
     """Bytes as bits, eight for each along an axis; ``count`` says how many are kept.
 
-    Parameters
-    ----------
-    x : array_like
-        uint8.
-    axis : int, optional
-        An axis, counted from the end where negative; by default the elements are taken flat. Also
-        written ``dim``.
-    count : int, optional
-        How many bits are kept along the axis; negative ones go from the end; all by default.
-    bitorder : {"big", "little"}
-        Whether the first bit of a byte is the highest.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: uint8.
+    :param axis: An axis, counted from the end where negative; by default the elements are taken
+        flat. Also written ``dim``.
+    :param count: How many bits are kept along the axis; negative ones go from the end; all by
+        default.
+    :param bitorder: Whether the first bit of a byte is the highest.
+    :type bitorder: {"big", "little"}
+    :returns: uint8, zeros and ones; on the axis eight times as long.
+    :raises DTypeError: For other dtypes.
+    :raises ValueError: If ``bitorder`` is another.
+    :see: packbits
 
-    Returns
-    -------
-    Tensor
-        uint8, zeros and ones; on the axis eight times as long.
-
-    Raises
-    ------
-    DTypeError
-        For other dtypes.
-    ValueError
-        If ``bitorder`` is another.
-
-    See Also
-    --------
-    packbits
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.unpackbits(ag.tensor([160], dtype="uint8"), count=3)
     tensor([1, 0, 1], dtype=uint8)
     """

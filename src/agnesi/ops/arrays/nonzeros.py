@@ -36,36 +36,17 @@ def nonzero(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0
             ) -> tuple[Tensor, ...]:
     """Indices of the elements that are not zero, a tensor for each axis.
 
-    Parameters
-    ----------
-    x : array_like
-        At least one axis; NaN is not zero.
-    size : int, optional
-        How many to give: further ones are left out, missing ones are ``fill_value``.  By default
-        as many as there are, in compiled code too.
-    fill_value : int or sequence of int
-        One for all axes, or one for each.
+    :param x: At least one axis; NaN is not zero.
+    :param size: How many to give: further ones are left out, missing ones are ``fill_value``.  By
+        default as many as there are, in compiled code too.
+    :param fill_value: One for all axes, or one for each.
+    :type fill_value: int or sequence of int
+    :returns: int64.
+    :raises ShapeError: For numbers, which have no axes.
+    :raises TraceError: Without ``size``, in the body of a loop or of ``vmap``, unless what is made
+        of it is reduced there (``sum``, ``max``): sizes cannot change.
+    :see: argwhere, flatnonzero, where, count_nonzero
 
-    Returns
-    -------
-    tuple of Tensor
-        int64.
-
-    Raises
-    ------
-    ShapeError
-        For numbers, which have no axes.
-    TraceError
-        Without ``size``, in the body of a loop or of ``vmap``, unless what is made of it is
-        reduced there (``sum``, ``max``): sizes cannot change.
-
-    See Also
-    --------
-    argwhere, flatnonzero, where, count_nonzero
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nonzero(ag.tensor([0, 3, 4]))
     (tensor([1, 2]),)
     >>> ag.nonzero(ag.tensor([0, 3, 4]), size=3, fill_value=-1)
@@ -95,35 +76,14 @@ def flatnonzero(x: TensorLike, /, *, size: int | None = None, fill_value: int = 
                 out: Tensor | None = None) -> Tensor:
     """Positions of the elements that are not zero among the flat elements.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; NaN is not zero.
-    size : int, optional
-        How many to give; see :func:`nonzero`.
-    fill_value : int
-        Positions that are missing to ``size``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape; NaN is not zero.
+    :param size: How many to give; see :func:`nonzero`.
+    :param fill_value: Positions that are missing to ``size``.
+    :returns: int64, a vector in ascending order.
+    :raises TraceError: Without ``size``, in the body of a loop or of ``vmap``, unless what is made
+        of it is reduced there (``sum``, ``max``): sizes cannot change.
+    :see: nonzero, argwhere, ravel
 
-    Returns
-    -------
-    Tensor
-        int64, a vector in ascending order.
-
-    Raises
-    ------
-    TraceError
-        Without ``size``, in the body of a loop or of ``vmap``, unless what is made of it is
-        reduced there (``sum``, ``max``): sizes cannot change.
-
-    See Also
-    --------
-    nonzero, argwhere, ravel
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.flatnonzero(ag.tensor([[0, 3], [4, 0]]))
     tensor([1, 2])
     """
@@ -136,35 +96,15 @@ def argwhere(x: TensorLike, /, *, size: int | None = None, fill_value: Any = 0,
              out: Tensor | None = None) -> Tensor:
     """A row of indices for each element that is not zero.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; NaN is not zero.
-    size : int, optional
-        How many rows to give; see :func:`nonzero`.
-    fill_value : int or sequence of int
-        Indices of rows that are missing to ``size``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape; NaN is not zero.
+    :param size: How many rows to give; see :func:`nonzero`.
+    :param fill_value: Indices of rows that are missing to ``size``.
+    :type fill_value: int or sequence of int
+    :returns: int64, of shape (elements, axes), in row-major order.
+    :raises TraceError: Without ``size``, in the body of a loop or of ``vmap``, unless what is made
+        of it is reduced there (``sum``, ``max``): sizes cannot change.
+    :see: nonzero, flatnonzero, where
 
-    Returns
-    -------
-    Tensor
-        int64, of shape (elements, axes), in row-major order.
-
-    Raises
-    ------
-    TraceError
-        Without ``size``, in the body of a loop or of ``vmap``, unless what is made of it is
-        reduced there (``sum``, ``max``): sizes cannot change.
-
-    See Also
-    --------
-    nonzero, flatnonzero, where
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.argwhere(ag.tensor([[0, 3], [4, 0]]))
     tensor([[0, 1],
             [1, 0]])

@@ -38,38 +38,18 @@ def choose(indices: TensorLike, choices: Sequence[Any], *, mode: str = "raise",
            out: Tensor | None = None) -> Tensor:
     """At each place, the element of the array that ``indices`` names there.
 
-    Parameters
-    ----------
-    indices : array_like of int
-        Numbers of arrays, from 0.
-    choices : sequence of array_like
-        Broadcast with the indices and each other.
-    mode : {"raise", "wrap", "clip"}
-        What to do with numbers that name no array.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param indices: Numbers of arrays, from 0.
+    :type indices: array_like of int
+    :param choices: Broadcast with the indices and each other.
+    :param mode: What to do with numbers that name no array.
+    :type mode: {"raise", "wrap", "clip"}
+    :returns: Of the broadcast shape and the promoted dtype of the choices.
+    :raises ValueError: If there is no such mode.
+    :raises ShapeError: If the shapes do not broadcast.
+    :raises IndexError: If a number names no array and ``mode`` is "raise"; compiled code tells so
+        too.
+    :see: select, where, take
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape and the promoted dtype of the choices.
-
-    Raises
-    ------
-    ValueError
-        If there is no such mode.
-    ShapeError
-        If the shapes do not broadcast.
-    IndexError
-        If a number names no array and ``mode`` is "raise"; compiled code tells so too.
-
-    See Also
-    --------
-    select, where, take
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.choose(ag.tensor([1, 0]), [[10, 20], [30, 40]])
     tensor([30, 20])
     """
@@ -96,37 +76,13 @@ def compress(condition: TensorLike, x: TensorLike, axis: int | None = None, *,
              out: Tensor | None = None) -> Tensor:
     """The places of an axis where a vector is true; of the flat elements by default.
 
-    Parameters
-    ----------
-    condition : array_like of bool
-        A vector; it may be shorter than the axis.
-    x : array_like
-        Of any shape.
-    axis : int, optional
-        An axis, counted from the end where negative; by default the elements are taken flat. Also
-        written ``dim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param condition: A vector; it may be shorter than the axis.
+    :type condition: array_like of bool
+    :param x: Of any shape.
+    :returns: As ``x``, but shorter on the axis.
+    :raises ShapeError: If the condition is no vector.
+    :see: extract, take, where
 
-    Returns
-    -------
-    Tensor
-        As ``x``, but shorter on the axis.
-
-    Raises
-    ------
-    ShapeError
-        If the condition is no vector.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    extract, take, where
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.compress([True, False, True], ag.tensor([1, 2, 3]))
     tensor([1, 3])
     """
@@ -144,33 +100,13 @@ def compress(condition: TensorLike, x: TensorLike, axis: int | None = None, *,
 def extract(condition: TensorLike, x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The flat elements where a condition holds.
 
-    Parameters
-    ----------
-    condition : array_like
-        Of as many elements as ``x``; what is not 0 counts as true.
-    x : array_like
-        Of any shape.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param condition: Of as many elements as ``x``; what is not 0 counts as true.
+    :param x: Of any shape.
+    :returns: A vector.
+    :raises TraceError: In the body of a loop or of ``vmap``, unless it is reduced there (``sum``,
+        ``max``): sizes cannot change.
+    :see: compress, place, where
 
-    Returns
-    -------
-    Tensor
-        A vector.
-
-    Raises
-    ------
-    TraceError
-        In the body of a loop or of ``vmap``, unless it is reduced there (``sum``, ``max``): sizes
-        cannot change.
-
-    See Also
-    --------
-    compress, place, where
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.extract(ag.tensor([[True, False], [False, True]]), ag.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
@@ -194,31 +130,15 @@ def _target(x: Any) -> Tensor:
 def copyto(dst: Tensor, src: TensorLike, where: TensorLike = True) -> None:
     """Write ``src`` into ``dst``, in place, where a condition holds.
 
-    Parameters
-    ----------
-    dst : Tensor
-        What is changed.
-    src : array_like
-        It broadcasts to the shape of ``dst``.
-    where : array_like of bool
-        Where to write; everywhere by default.
+    :param dst: What is changed.
+    :param src: It broadcasts to the shape of ``dst``.
+    :param where: Where to write; everywhere by default.
+    :type where: array_like of bool
+    :raises TypeError: If ``dst`` is no tensor.
+    :raises DTypeError: If ``src`` does not fit the dtype of ``dst``.
+    :raises ShapeError: If the shapes do not fit.
+    :see: putmask, Tensor.copy_, copy
 
-    Raises
-    ------
-    TypeError
-        If ``dst`` is no tensor.
-    DTypeError
-        If ``src`` does not fit the dtype of ``dst``.
-    ShapeError
-        If the shapes do not fit.
-
-    See Also
-    --------
-    putmask, Tensor.copy_, copy
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.zeros(3)
     >>> ag.copyto(x, 1.0, where=ag.tensor([True, False, True]))
     >>> x
@@ -247,34 +167,18 @@ def _repeated(values: Tensor, places: Any) -> Tensor:
 def put(x: Tensor, indices: TensorLike, values: TensorLike, mode: str = "raise") -> None:
     """Write values at positions among the flat elements, in place.
 
-    Parameters
-    ----------
-    x : Tensor
-        What is changed.
-    indices : array_like of int
-        Positions among the flat elements.
-    values : array_like
-        Repeated where there are fewer than indices.
-    mode : {"raise", "wrap", "clip"}
-        What becomes of indices beyond the ends: an error, counted on from the other end, or the
-        nearest one there is.
+    :param x: What is changed.
+    :param indices: Positions among the flat elements.
+    :type indices: array_like of int
+    :param values: Repeated where there are fewer than indices.
+    :param mode: What becomes of indices beyond the ends: an error, counted on from the other end,
+        or the nearest one there is.
+    :type mode: {"raise", "wrap", "clip"}
+    :raises TypeError: If ``x`` is no tensor.
+    :raises ValueError: If there are no values, or no such mode.
+    :raises IndexError: If a position is out of range and ``mode`` is "raise".
+    :see: take, putmask, put_along_axis, index_put
 
-    Raises
-    ------
-    TypeError
-        If ``x`` is no tensor.
-    ValueError
-        If there are no values, or no such mode.
-    IndexError
-        If a position is out of range and ``mode`` is "raise".
-
-    See Also
-    --------
-    take, putmask, put_along_axis, index_put
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.zeros(3)
     >>> ag.put(x, [0, 2], [5.0, 6.0])
     >>> x
@@ -292,29 +196,13 @@ def put(x: Tensor, indices: TensorLike, values: TensorLike, mode: str = "raise")
 def place(x: Tensor, mask: TensorLike, values: TensorLike) -> None:
     """Write the first values, one after another, where a mask is true, in place.
 
-    Parameters
-    ----------
-    x : Tensor
-        What is changed.
-    mask : array_like
-        Of the shape of ``x``; what is not 0 counts as true.
-    values : array_like
-        Repeated where there are too few; cast to the dtype of ``x``.
+    :param x: What is changed.
+    :param mask: Of the shape of ``x``; what is not 0 counts as true.
+    :param values: Repeated where there are too few; cast to the dtype of ``x``.
+    :raises TypeError: If ``x`` is no tensor.
+    :raises ValueError: If there are no values.
+    :see: putmask, extract, copyto
 
-    Raises
-    ------
-    TypeError
-        If ``x`` is no tensor.
-    ValueError
-        If there are no values.
-
-    See Also
-    --------
-    putmask, extract, copyto
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.zeros(4)
     >>> ag.place(x, x == 0, [1.0, 2.0])
     >>> x
@@ -331,29 +219,13 @@ def place(x: Tensor, mask: TensorLike, values: TensorLike) -> None:
 def putmask(x: Tensor, mask: TensorLike, values: TensorLike) -> None:
     """Write the values of the same place (repeated, if fewer) where a mask is true, in place.
 
-    Parameters
-    ----------
-    x : Tensor
-        What is changed.
-    mask : array_like
-        Of the shape of ``x``; what is not 0 counts as true.
-    values : array_like
-        Repeated where there are too few; cast to the dtype of ``x``.
+    :param x: What is changed.
+    :param mask: Of the shape of ``x``; what is not 0 counts as true.
+    :param values: Repeated where there are too few; cast to the dtype of ``x``.
+    :raises TypeError: If ``x`` is no tensor.
+    :raises ValueError: If there are no values.
+    :see: place, where, copyto
 
-    Raises
-    ------
-    TypeError
-        If ``x`` is no tensor.
-    ValueError
-        If there are no values.
-
-    See Also
-    --------
-    place, where, copyto
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.zeros(4)
     >>> ag.putmask(x, ag.tensor([True, False, False, True]), [1.0, 2.0])
     >>> x
@@ -369,39 +241,20 @@ def piecewise(x: TensorLike, condlist: Any, funclist: Sequence[Any], *args: Any,
               out: Tensor | None = None, **keywords: Any) -> Tensor:
     """Functions on the places where their conditions hold; of several, the last.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    condlist : sequence of array_like of bool, or one
-        Of the shape of ``x``.
-    funclist : sequence of callables or numbers
-        One for each condition, and optionally one for all other places (0 by default).  All are
-        computed on the whole of ``x``; gradients come from those that are chosen.
-    *args : object
-        Handed to the functions.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
-    **keywords : object
-        Handed to the functions.
+    :param x: Of any shape.
+    :param condlist: Of the shape of ``x``.
+    :type condlist: sequence of array_like of bool, or one
+    :param funclist: One for each condition, and optionally one for all other places (0 by default).
+        All are computed on the whole of ``x``; gradients come from those that are chosen.
+    :type funclist: sequence of callables or numbers
+    :param *args: Handed to the functions.
+    :type *args: object
+    :param **keywords: Handed to the functions.
+    :type **keywords: object
+    :returns: Of the shape and dtype of ``x``.
+    :raises ValueError: If there are not as many functions as conditions, or one more.
+    :see: select, where, choose
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    ValueError
-        If there are not as many functions as conditions, or one more.
-
-    See Also
-    --------
-    select, where, choose
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.tensor([-2.0, 3.0])
     >>> ag.piecewise(x, [x < 0, x >= 0], [lambda v: -v, lambda v: 10 * v])
     tensor([ 2., 30.])

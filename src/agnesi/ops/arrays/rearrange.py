@@ -42,30 +42,11 @@ def _two(x: Any, least: int) -> Tensor:
 def flipud(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The first axis in reverse.
 
-    Parameters
-    ----------
-    x : array_like
-        At least one axis.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: At least one axis.
+    :returns: A view.
+    :raises ShapeError: If ``x`` has too few axes.
+    :see: flip, fliplr, rot90
 
-    Returns
-    -------
-    Tensor
-        A view.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has too few axes.
-
-    See Also
-    --------
-    flip, fliplr, rot90
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.flipud([[1, 2], [3, 4]])
     tensor([[3, 4],
             [1, 2]])
@@ -77,30 +58,11 @@ def flipud(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
 def fliplr(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The second axis in reverse.
 
-    Parameters
-    ----------
-    x : array_like
-        At least two axes.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: At least two axes.
+    :returns: A view.
+    :raises ShapeError: If ``x`` has too few axes.
+    :see: flip, flipud, rot90
 
-    Returns
-    -------
-    Tensor
-        A view.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has too few axes.
-
-    See Also
-    --------
-    flip, flipud, rot90
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fliplr([[1, 2], [3, 4]])
     tensor([[2, 1],
             [4, 3]])
@@ -113,36 +75,14 @@ def rot90(x: TensorLike, k: int = 1, axes: tuple[int, int] = (0, 1), *,
           out: Tensor | None = None) -> Tensor:
     """``k`` quarter turns in the plane of two axes, from the first towards the second.
 
-    Parameters
-    ----------
-    x : array_like
-        At least two axes.
-    k : int
-        How many quarter turns; negative ones the other way.
-    axes : tuple[int, int]
-        The two axes of the plane.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: At least two axes.
+    :param k: How many quarter turns; negative ones the other way.
+    :param axes: The two axes of the plane.
+    :returns: A view.
+    :raises ShapeError: If ``x`` has fewer than 2 axes.
+    :raises ValueError: If the axes are the same.
+    :see: flip, fliplr, flipud, swapaxes
 
-    Returns
-    -------
-    Tensor
-        A view.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has fewer than 2 axes.
-    ValueError
-        If the axes are the same.
-
-    See Also
-    --------
-    flip, fliplr, flipud, swapaxes
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.rot90([[1, 2], [3, 4]])
     tensor([[2, 4],
             [1, 3]])
@@ -163,36 +103,14 @@ def rot90(x: TensorLike, k: int = 1, axes: tuple[int, int] = (0, 1), *,
 def rollaxis(x: TensorLike, axis: int, start: int = 0, *, out: Tensor | None = None) -> Tensor:
     """An axis moved before the axis ``start``.
 
-    Parameters
-    ----------
-    x : array_like
-        At least one axis.
-    axis : int
-        The axis to move.
-    start : int
-        The axis before which it comes to stand.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: At least one axis.
+    :param axis: The axis to move.
+    :param start: The axis before which it comes to stand.
+    :returns: A view.
+    :raises ValueError: If ``start`` is out of range.
+    :raises IndexError: If the axis is out of range.
+    :see: moveaxis, swapaxes
 
-    Returns
-    -------
-    Tensor
-        A view.
-
-    Raises
-    ------
-    ValueError
-        If ``start`` is out of range.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    moveaxis, swapaxes
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.rollaxis(ag.ones((3, 4, 5)), 2).shape
     (5, 3, 4)
     """
@@ -209,35 +127,14 @@ def rollaxis(x: TensorLike, axis: int, start: int = 0, *, out: Tensor | None = N
 def array_split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
     """Parts of an axis, of nearly equal size where it does not divide.
 
-    Parameters
-    ----------
-    x : array_like
-        At least one axis.
-    sections : int or sequence of int
-        A number of parts, the first ones longer by one where needed; or the positions before
-        which to cut.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
+    :param x: At least one axis.
+    :param sections: A number of parts, the first ones longer by one where needed; or the positions
+        before which to cut.
+    :type sections: int or sequence of int
+    :returns: Views.
+    :raises ValueError: If the number of parts is not positive.
+    :see: split, chunk
 
-    Returns
-    -------
-    list of Tensor
-        Views.
-
-    Raises
-    ------
-    ValueError
-        If the number of parts is not positive.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    split, chunk
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.array_split(ag.arange(3), 2)
     [tensor([0, 1]), tensor([2])]
     """
@@ -255,32 +152,14 @@ def array_split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
 def hsplit(x: TensorLike, sections: Any) -> list[Tensor]:
     """Parts of the second axis; of the only axis of vectors.
 
-    Parameters
-    ----------
-    x : array_like
-        At least one axis.
-    sections : int or sequence of int
-        A number of equal parts, or the positions before which to cut.
+    :param x: At least one axis.
+    :param sections: A number of equal parts, or the positions before which to cut.
+    :type sections: int or sequence of int
+    :returns: Views.
+    :raises ShapeError: If ``x`` has too few axes.
+    :raises ValueError: If the axis does not divide into so many equal parts.
+    :see: split, vsplit, dsplit, hstack
 
-    Returns
-    -------
-    list of Tensor
-        Views.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has too few axes.
-    ValueError
-        If the axis does not divide into so many equal parts.
-
-    See Also
-    --------
-    split, vsplit, dsplit, hstack
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.hsplit(ag.arange(4), 2)
     [tensor([0, 1]), tensor([2, 3])]
     """
@@ -292,32 +171,14 @@ def hsplit(x: TensorLike, sections: Any) -> list[Tensor]:
 def vsplit(x: TensorLike, sections: Any) -> list[Tensor]:
     """Parts of the first axis.
 
-    Parameters
-    ----------
-    x : array_like
-        At least two axes.
-    sections : int or sequence of int
-        A number of equal parts, or the positions before which to cut.
+    :param x: At least two axes.
+    :param sections: A number of equal parts, or the positions before which to cut.
+    :type sections: int or sequence of int
+    :returns: Views.
+    :raises ShapeError: If ``x`` has too few axes.
+    :raises ValueError: If the axis does not divide into so many equal parts.
+    :see: split, hsplit, dsplit, vstack
 
-    Returns
-    -------
-    list of Tensor
-        Views.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has too few axes.
-    ValueError
-        If the axis does not divide into so many equal parts.
-
-    See Also
-    --------
-    split, hsplit, dsplit, vstack
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.vsplit(ag.ones((2, 3)), 2)[0]
     tensor([[1., 1., 1.]])
     """
@@ -328,32 +189,14 @@ def vsplit(x: TensorLike, sections: Any) -> list[Tensor]:
 def dsplit(x: TensorLike, sections: Any) -> list[Tensor]:
     """Parts of the third axis.
 
-    Parameters
-    ----------
-    x : array_like
-        At least three axes.
-    sections : int or sequence of int
-        A number of equal parts, or the positions before which to cut.
+    :param x: At least three axes.
+    :param sections: A number of equal parts, or the positions before which to cut.
+    :type sections: int or sequence of int
+    :returns: Views.
+    :raises ShapeError: If ``x`` has too few axes.
+    :raises ValueError: If the axis does not divide into so many equal parts.
+    :see: split, hsplit, vsplit, dstack
 
-    Returns
-    -------
-    list of Tensor
-        Views.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has too few axes.
-    ValueError
-        If the axis does not divide into so many equal parts.
-
-    See Also
-    --------
-    split, hsplit, vsplit, dstack
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.dsplit(ag.ones((2, 3, 4)), 2)[0].shape
     (2, 3, 2)
     """
@@ -365,30 +208,11 @@ def dsplit(x: TensorLike, sections: Any) -> list[Tensor]:
 def column_stack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     """Vectors as columns, and the columns of matrices, side by side.
 
-    Parameters
-    ----------
-    tensors : sequence of array_like
-        Vectors or matrices with as many rows.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param tensors: Vectors or matrices with as many rows.
+    :returns: A matrix of the promoted dtype.
+    :raises ShapeError: If the numbers of rows differ.
+    :see: hstack, stack, row_stack
 
-    Returns
-    -------
-    Tensor
-        A matrix of the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        If the numbers of rows differ.
-
-    See Also
-    --------
-    hstack, stack, row_stack
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.column_stack([[1, 2], [3, 4]])
     tensor([[1, 3],
             [2, 4]])
@@ -401,32 +225,13 @@ def column_stack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor
 def block(arrays: Any, *, out: Tensor | None = None) -> Tensor:
     """One array of nested lists of blocks: the innermost are joined along the last axis.
 
-    Parameters
-    ----------
-    arrays : nested list of array_like
-        Blocks that fit.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param arrays: Blocks that fit.
+    :type arrays: nested list of array_like
+    :returns: Of the promoted dtype.
+    :raises ShapeError: If the blocks do not fit.
+    :raises ValueError: If lists are empty, or nested to different depths.
+    :see: concat, stack, hstack, vstack, linalg.block_diag
 
-    Returns
-    -------
-    Tensor
-        Of the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        If the blocks do not fit.
-    ValueError
-        If lists are empty, or nested to different depths.
-
-    See Also
-    --------
-    concat, stack, hstack, vstack, linalg.block_diag
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.block([[ag.ones((1, 2)), 2], [3, ag.zeros((1, 2))]])
     tensor([[1., 1., 2.],
             [3., 0., 0.]])
@@ -462,37 +267,12 @@ def append(x: TensorLike, values: TensorLike, axis: int | None = None, *, out: T
            ) -> Tensor:
     """``values`` behind ``x`` along an axis; of the flat elements by default.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    values : array_like
-        Of the shape of ``x`` but for the axis; dtypes are promoted.
-    axis : int, optional
-        An axis, counted from the end where negative; by default the elements are taken flat. Also
-        written ``dim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param values: Of the shape of ``x`` but for the axis; dtypes are promoted.
+    :returns: A copy; a vector without an axis.
+    :raises ShapeError: If shapes differ on another axis.
+    :see: concat, insert, delete
 
-    Returns
-    -------
-    Tensor
-        A copy; a vector without an axis.
-
-    Raises
-    ------
-    ShapeError
-        If shapes differ on another axis.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    concat, insert, delete
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.append(ag.tensor([1, 2]), [3])
     tensor([1, 2, 3])
     """
@@ -525,37 +305,14 @@ def delete(x: TensorLike, obj: TensorLike, axis: int | None = None, *, out: Tens
            ) -> Tensor:
     """Without some places of an axis; of the flat elements by default.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    obj : int, slice, or array_like of int or bool
-        Which places go; they must be known when a graph is written.
-    axis : int, optional
-        An axis, counted from the end where negative; by default the elements are taken flat. Also
-        written ``dim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param obj: Which places go; they must be known when a graph is written.
+    :type obj: int, slice, or array_like of int or bool
+    :returns: A copy; a vector without an axis.
+    :raises IndexError: If a place or the axis is out of range.
+    :raises TraceError: If the places are not known.
+    :see: insert, append, compress
 
-    Returns
-    -------
-    Tensor
-        A copy; a vector without an axis.
-
-    Raises
-    ------
-    IndexError
-        If a place or the axis is out of range.
-    TraceError
-        If the places are not known.
-
-    See Also
-    --------
-    insert, append, compress
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.delete(ag.tensor([1, 2, 3]), 1)
     tensor([1, 3])
     """
@@ -579,41 +336,16 @@ def insert(x: TensorLike, obj: TensorLike, values: TensorLike, axis: int | None 
            out: Tensor | None = None) -> Tensor:
     """With values before some places of an axis; of the flat elements by default.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    obj : int, slice, or array_like of int or bool
-        Before which places of ``x``; they must be known when a graph is written.
-    values : array_like
-        Broadcast to the places; cast to the dtype of ``x``.
-    axis : int, optional
-        An axis, counted from the end where negative; by default the elements are taken flat. Also
-        written ``dim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param obj: Before which places of ``x``; they must be known when a graph is written.
+    :type obj: int, slice, or array_like of int or bool
+    :param values: Broadcast to the places; cast to the dtype of ``x``.
+    :returns: A copy; a vector without an axis.
+    :raises IndexError: If a place or the axis is out of range.
+    :raises ShapeError: If the values do not fit.
+    :raises TraceError: If the places are not known.
+    :see: delete, append
 
-    Returns
-    -------
-    Tensor
-        A copy; a vector without an axis.
-
-    Raises
-    ------
-    IndexError
-        If a place or the axis is out of range.
-    ShapeError
-        If the values do not fit.
-    TraceError
-        If the places are not known.
-
-    See Also
-    --------
-    delete, append
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.insert(ag.tensor([1, 3]), 1, 2)
     tensor([1, 2, 3])
     """
@@ -641,32 +373,14 @@ def insert(x: TensorLike, obj: TensorLike, values: TensorLike, axis: int | None 
 def resize(x: Any, new_shape: Any, *, out: Tensor | None = None) -> Tensor:
     """Another shape, filled with the elements again and again.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    new_shape : int or sequence of int
-        The sizes.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :type x: array_like
+    :param new_shape: The sizes.
+    :type new_shape: int or sequence of int
+    :returns: A copy; zeros where ``x`` is empty.
+    :raises ValueError: If a size is negative.
+    :see: reshape, tile, pad
 
-    Returns
-    -------
-    Tensor
-        A copy; zeros where ``x`` is empty.
-
-    Raises
-    ------
-    ValueError
-        If a size is negative.
-
-    See Also
-    --------
-    reshape, tile, pad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.resize(ag.tensor([1, 2]), (3,))
     tensor([1, 2, 1])
     """
@@ -686,34 +400,14 @@ def trim_zeros(x: TensorLike, trim: str = "fb", axis: Any = None, *, out: Tensor
                ) -> Tensor:
     """Without the zeros in front ("f") and behind ("b") along axes (all by default).
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    trim : str
-        "f", "b" or both.
-    axis : int or tuple of int, optional
-        Along which axes; all by default.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param trim: "f", "b" or both.
+    :param axis: Along which axes; all by default.
+    :type axis: int or tuple of int, optional
+    :returns: A copy of the box that holds all that is not zero.
+    :raises TraceError: While a graph is written.
+    :see: nonzero, compress
 
-    Returns
-    -------
-    Tensor
-        A copy of the box that holds all that is not zero.
-
-    Raises
-    ------
-    TraceError
-        While a graph is written.
-
-    See Also
-    --------
-    nonzero, compress
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.trim_zeros(ag.tensor([0, 0, 1, 2, 0]))
     tensor([1, 2])
     """
@@ -738,36 +432,16 @@ def sliding_window_view(x: TensorLike, window_shape: Any, axis: Any = None, *,
 
     The result looks into ``x``: later changes of ``x`` show in it, and it cannot be changed itself.
 
-    Parameters
-    ----------
-    x : array_like
-        At least as many axes as the window.
-    window_shape : int or sequence of int
-        Its sizes.
-    axis : int or sequence of int, optional
-        One for each size of the window; all axes by default.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: At least as many axes as the window.
+    :param window_shape: Its sizes.
+    :type window_shape: int or sequence of int
+    :param axis: One for each size of the window; all axes by default.
+    :type axis: int or sequence of int, optional
+    :returns: On each axis ``n - size + 1`` windows, then the axes of the windows.
+    :raises ValueError: If there are not as many sizes as axes.
+    :raises ShapeError: If a window does not fit.
+    :see: unfold, nn.functional.unfold
 
-    Returns
-    -------
-    Tensor
-        On each axis ``n - size + 1`` windows, then the axes of the windows.
-
-    Raises
-    ------
-    ValueError
-        If there are not as many sizes as axes.
-    ShapeError
-        If a window does not fit.
-
-    See Also
-    --------
-    unfold, nn.functional.unfold
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sliding_window_view(ag.arange(4), 3)
     tensor([[0, 1, 2],
             [1, 2, 3]])
@@ -790,27 +464,11 @@ def ediff1d(x: TensorLike, to_end: TensorLike | None = None, to_begin: TensorLik
             out: Tensor | None = None) -> Tensor:
     """Differences of neighbours among the flat elements, with more in front and behind.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    to_end, to_begin : array_like, optional
-        Put behind and in front of the differences, as they are.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param to_end, to_begin: Put behind and in front of the differences, as they are.
+    :returns: A vector of the dtype of ``x``.
+    :see: diff, gradient
 
-    Returns
-    -------
-    Tensor
-        A vector of the dtype of ``x``.
-
-    See Also
-    --------
-    diff, gradient
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.ediff1d(ag.tensor([1, 4, 9]), to_end=0)
     tensor([3, 5, 0])
     """
@@ -828,25 +486,10 @@ def ediff1d(x: TensorLike, to_end: TensorLike | None = None, to_begin: TensorLik
 def sort_complex(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The last axis in order, by real and then by imaginary parts, as complex numbers.
 
-    Parameters
-    ----------
-    x : array_like
-        At least one axis.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: At least one axis.
+    :returns: Complex, of the shape of ``x``.
+    :see: sort
 
-    Returns
-    -------
-    Tensor
-        Complex, of the shape of ``x``.
-
-    See Also
-    --------
-    sort
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sort_complex([3.0, 1.0])
     tensor([1.+0.j, 3.+0.j])
     """

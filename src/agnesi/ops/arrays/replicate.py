@@ -51,32 +51,12 @@ def _broadcast(x: Tensor, shape: Shape) -> Tensor:
 def broadcast_to(x: TensorLike, /, shape: ShapeLike, *, out: Tensor | None = None) -> Tensor:
     """``x`` repeated along axes of size 1, and along new axes in front, to a shape.
 
-    Parameters
-    ----------
-    x : array_like
-        Of a shape that fits the last axes of ``shape``.
-    shape : int or tuple of int
-        Sizes of the result.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of a shape that fits the last axes of ``shape``.
+    :param shape: Sizes of the result.
+    :returns: A view that cannot be written to.
+    :raises ShapeError: If ``x`` does not broadcast to the shape.
+    :see: expand, broadcast_arrays, tile
 
-    Returns
-    -------
-    Tensor
-        A view that cannot be written to.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` does not broadcast to the shape.
-
-    See Also
-    --------
-    expand, broadcast_arrays, tile
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.broadcast_to(ag.tensor([1, 2]), (2, 2))
     tensor([[1, 2],
             [1, 2]])
@@ -88,28 +68,12 @@ def broadcast_to(x: TensorLike, /, shape: ShapeLike, *, out: Tensor | None = Non
 def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
     """All operands in their common shape.
 
-    Parameters
-    ----------
-    *arrays : array_like
-        Of any shapes that broadcast.
+    :param *arrays: Of any shapes that broadcast.
+    :type *arrays: array_like
+    :returns: Views, all of one shape.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: broadcast_to, broadcast_shapes, meshgrid
 
-    Returns
-    -------
-    tuple of Tensor
-        Views, all of one shape.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    broadcast_to, broadcast_shapes, meshgrid
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> [t.shape for t in ag.broadcast_arrays(ag.zeros((2, 1)), ag.zeros(3))]
     [(2, 3), (2, 3)]
     """
@@ -124,28 +88,13 @@ def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
 def broadcast_shapes(*shapes: Any) -> Shape:
     """The common shape to which shapes are broadcast.
 
-    Parameters
-    ----------
-    *shapes : int or tuple of int
-        Of any lengths; sizes may be unknown ones, too.
+    :param *shapes: Of any lengths; sizes may be unknown ones, too.
+    :type *shapes: int or tuple of int
+    :returns: The shape; ``()`` of none.
+    :rtype: tuple of int
+    :raises ShapeError: If they do not broadcast.
+    :see: broadcast_arrays, broadcast_to
 
-    Returns
-    -------
-    tuple of int
-        The shape; ``()`` of none.
-
-    Raises
-    ------
-    ShapeError
-        If they do not broadcast.
-
-    See Also
-    --------
-    broadcast_arrays, broadcast_to
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.broadcast_shapes((2, 1), (3,))
     (2, 3)
     """
@@ -156,32 +105,16 @@ def broadcast_shapes(*shapes: Any) -> Shape:
 def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     """Coordinates of the points of a grid, from those on its axes.
 
-    Parameters
-    ----------
-    *arrays : array_like
-        Vectors (or numbers), one for each axis.
-    indexing : {"xy", "ij"}
-        "xy" lets the first one run along axis 1 and the second along axis 0, as on paper.
+    :param *arrays: Vectors (or numbers), one for each axis.
+    :type *arrays: array_like
+    :param indexing: "xy" lets the first one run along axis 1 and the second along axis 0, as on
+        paper.
+    :type indexing: {"xy", "ij"}
+    :returns: One for each vector, all of the grid's shape.
+    :raises ValueError: If ``indexing`` is another.
+    :raises ShapeError: If an array has several axes.
+    :see: mgrid, ogrid, ix_, indices
 
-    Returns
-    -------
-    tuple of Tensor
-        One for each vector, all of the grid's shape.
-
-    Raises
-    ------
-    ValueError
-        If ``indexing`` is another.
-    ShapeError
-        If an array has several axes.
-
-    See Also
-    --------
-    mgrid, ogrid, ix_, indices
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x, y = ag.meshgrid(ag.arange(3), ag.arange(2))
     >>> y
     tensor([[0, 0, 0],
@@ -206,32 +139,13 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
 def expand(x: TensorLike, *shape: Any, out: Tensor | None = None) -> Tensor:
     """Like ``broadcast_to``, where -1 keeps a size (PyTorch's name).
 
-    Parameters
-    ----------
-    x : array_like
-        Of a shape that fits the last axes of ``shape``.
-    *shape : int
-        Sizes, as several arguments or one tuple; -1 keeps that of ``x``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of a shape that fits the last axes of ``shape``.
+    :param *shape: Sizes, as several arguments or one tuple; -1 keeps that of ``x``.
+    :type *shape: int
+    :returns: A view that cannot be written to.
+    :raises ShapeError: If ``x`` does not broadcast to the shape, or has more axes.
+    :see: broadcast_to, repeat, tile
 
-    Returns
-    -------
-    Tensor
-        A view that cannot be written to.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` does not broadcast to the shape, or has more axes.
-
-    See Also
-    --------
-    broadcast_to, repeat, tile
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.expand(ag.zeros((3, 1)), -1, 4).shape
     (3, 4)
     """
@@ -252,25 +166,10 @@ def expand(x: TensorLike, *shape: Any, out: Tensor | None = None) -> Tensor:
 def copy(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The same value in memory of its own.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape and dtype.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape and dtype.
+    :returns: It shares no memory with ``x``; gradients flow to ``x``.
+    :see: tensor, asarray, Tensor.clone, copyto
 
-    Returns
-    -------
-    Tensor
-        It shares no memory with ``x``; gradients flow to ``x``.
-
-    See Also
-    --------
-    tensor, asarray, Tensor.clone, copyto
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.ones(2)
     >>> y = ag.copy(x)
     >>> y[0] = 5
@@ -284,32 +183,13 @@ def copy(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
 def tile(x: TensorLike, /, reps: Any, *, out: Tensor | None = None) -> Tensor:
     """The whole repeated along axes.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    reps : int or tuple of int
-        How often along each axis, the last ones last.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param reps: How often along each axis, the last ones last.
+    :type reps: int or tuple of int
+    :returns: ``max(x.ndim, len(reps))`` axes, each as long as the copies together.
+    :raises ValueError: If a count is negative.
+    :see: repeat, broadcast_to
 
-    Returns
-    -------
-    Tensor
-        ``max(x.ndim, len(reps))`` axes, each as long as the copies together.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative.
-
-    See Also
-    --------
-    repeat, broadcast_to
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.tile(ag.tensor([1, 2]), 2)
     tensor([1, 2, 1, 2])
     """
@@ -342,44 +222,17 @@ def repeat(x: TensorLike, /, repeats: Any, axis: int | None = None, *,
            out: Tensor | None = None) -> Tensor:
     """Each element repeated, along an axis or of the flat elements.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    repeats : int or sequence of int
-        One count for all, or a count for each element of the axis.
-    axis : int, optional
-        An axis, counted from the end where negative; by default the elements are taken flat. Also
-        written ``dim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param repeats: One count for all, or a count for each element of the axis.
+    :type repeats: int or sequence of int
+    :returns: As ``x``, but as long on the axis as the counts sum up to.
+    :raises ValueError: If a count is negative.
+    :raises TraceError: If the counts are not known when a graph is written, or there are several
+        for an axis whose size is not.
+    :raises ShapeError: If there is neither one count nor one for each element.
+    :raises TypeError: If the counts are no integers.
+    :see: tile, broadcast_to, Tensor.repeat
 
-    Returns
-    -------
-    Tensor
-        As ``x``, but as long on the axis as the counts sum up to.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative.
-    TraceError
-        If the counts are not known when a graph is written, or there are several for an axis
-        whose size is not.
-    IndexError
-        If the axis is out of range.
-    ShapeError
-        If there is neither one count nor one for each element.
-    TypeError
-        If the counts are no integers.
-
-    See Also
-    --------
-    tile, broadcast_to, Tensor.repeat
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.repeat(ag.tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
     """
@@ -466,40 +319,15 @@ def unfold(x: TensorLike, axis: int, size: int, step: int = 1, *, out: Tensor | 
 
     The result looks into ``x``: later changes of ``x`` show in it, and it cannot be changed itself.
 
-    Parameters
-    ----------
-    x : array_like
-        At least one axis.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
-    size : int or tuple of int, optional
-        Length of the windows.
-    step : int
-        Positions from one window to the next; positive.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: At least one axis.
+    :param size: Length of the windows.
+    :type size: int or tuple of int, optional
+    :param step: Positions from one window to the next; positive.
+    :returns: On the axis ``(n - size) // step + 1`` windows.
+    :raises ShapeError: If a window is longer than the axis, or empty.
+    :raises ValueError: If ``step`` is not positive.
+    :see: sliding_window_view, nn.functional.unfold
 
-    Returns
-    -------
-    Tensor
-        On the axis ``(n - size) // step + 1`` windows.
-
-    Raises
-    ------
-    ShapeError
-        If a window is longer than the axis, or empty.
-    ValueError
-        If ``step`` is not positive.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    sliding_window_view, nn.functional.unfold
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.unfold(ag.arange(4), 0, 2)
     tensor([[0, 1],
             [1, 2],

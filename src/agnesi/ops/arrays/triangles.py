@@ -36,31 +36,14 @@ def tri(n: int, m: int | None = None, k: int = 0, dtype: DTypeLike = None, *,
         out: Tensor | None = None) -> Tensor:
     """Ones on and below a diagonal of a matrix of zeros.
 
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    m : int, optional
-        Number of columns; ``n`` by default.
-    k : int
-        Which diagonal is the last one of ones.
-    dtype : dtype, optional
-        Type of the elements; by default the default float dtype (``config.default_float``).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n: Number of rows.
+    :param m: Number of columns; ``n`` by default.
+    :param k: Which diagonal is the last one of ones.
+    :param dtype: Type of the elements; by default the default float dtype
+        (``config.default_float``).
+    :returns: Of shape (n, m).
+    :see: tril, triu, eye
 
-    Returns
-    -------
-    Tensor
-        Of shape (n, m).
-
-    See Also
-    --------
-    tril, triu, eye
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.tri(2, 3)
     tensor([[1., 0., 0.],
             [1., 1., 0.]])
@@ -78,32 +61,14 @@ def _indices(pair: Any) -> Any:
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> Pair:
     """Indices of the lower triangle of an (n, m) matrix.
 
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    k : int
-        Which diagonal ends the triangle: 0 the main one, positive ones above it.
-    m : int, optional
-        Number of columns; ``n`` by default.
+    :param n: Number of rows.
+    :param k: Which diagonal ends the triangle: 0 the main one, positive ones above it.
+    :param m: Number of columns; ``n`` by default.
+    :returns rows, columns: int64 vectors, in row-major order.
+    :raises TypeError: For a positive second argument by place, which PyTorch takes for a number of
+        columns.
+    :see: triu_indices, tril, tril_indices_from
 
-    Returns
-    -------
-    rows, columns : Tensor
-        int64 vectors, in row-major order.
-
-    Raises
-    ------
-    TypeError
-        For a positive second argument by place, which PyTorch takes for a number of columns.
-
-    See Also
-    --------
-    triu_indices, tril, tril_indices_from
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.tril_indices(2)
     (tensor([0, 1, 1]), tensor([0, 0, 1]))
     """
@@ -114,27 +79,12 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> Pair:
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> Pair:
     """Indices of the upper triangle of an (n, m) matrix.
 
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    k : int
-        Which diagonal ends the triangle: 0 the main one, positive ones above it.
-    m : int, optional
-        Number of columns; ``n`` by default.
+    :param n: Number of rows.
+    :param k: Which diagonal ends the triangle: 0 the main one, positive ones above it.
+    :param m: Number of columns; ``n`` by default.
+    :returns rows, columns: int64 vectors, in row-major order.
+    :see: tril_indices, triu, triu_indices_from
 
-    Returns
-    -------
-    rows, columns : Tensor
-        int64 vectors, in row-major order.
-
-    See Also
-    --------
-    tril_indices, triu, triu_indices_from
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.triu_indices(2)
     (tensor([0, 0, 1]), tensor([0, 1, 1]))
     """
@@ -152,30 +102,12 @@ def _sizes(x: Any) -> tuple[int, int]:
 def tril_indices_from(x: TensorLike, k: int = 0) -> Pair:
     """Indices of the lower triangle of a matrix.
 
-    Parameters
-    ----------
-    x : array_like
-        A matrix; only its shape is read.
-    k : int
-        Which diagonal ends the triangle: 0 the main one, positive ones above it.
+    :param x: A matrix; only its shape is read.
+    :param k: Which diagonal ends the triangle: 0 the main one, positive ones above it.
+    :returns rows, columns: int64 vectors, in row-major order.
+    :raises ShapeError: If ``x`` is no matrix.
+    :see: tril_indices, triu_indices_from
 
-    Returns
-    -------
-    rows, columns : Tensor
-        int64 vectors, in row-major order.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` is no matrix.
-
-    See Also
-    --------
-    tril_indices, triu_indices_from
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.tril_indices_from(ag.ones((2, 2)), -1)
     (tensor([1]), tensor([0]))
     """
@@ -187,30 +119,12 @@ def tril_indices_from(x: TensorLike, k: int = 0) -> Pair:
 def triu_indices_from(x: TensorLike, k: int = 0) -> Pair:
     """Indices of the upper triangle of a matrix.
 
-    Parameters
-    ----------
-    x : array_like
-        A matrix; only its shape is read.
-    k : int
-        Which diagonal ends the triangle: 0 the main one, positive ones above it.
+    :param x: A matrix; only its shape is read.
+    :param k: Which diagonal ends the triangle: 0 the main one, positive ones above it.
+    :returns rows, columns: int64 vectors, in row-major order.
+    :raises ShapeError: If ``x`` is no matrix.
+    :see: triu_indices, tril_indices_from
 
-    Returns
-    -------
-    rows, columns : Tensor
-        int64 vectors, in row-major order.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` is no matrix.
-
-    See Also
-    --------
-    triu_indices, tril_indices_from
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.triu_indices_from(ag.ones((2, 2)), 1)
     (tensor([0]), tensor([1]))
     """
@@ -222,25 +136,11 @@ def triu_indices_from(x: TensorLike, k: int = 0) -> Pair:
 def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
     """Indices of the diagonal of an array with ``ndim`` axes of size ``n``.
 
-    Parameters
-    ----------
-    n : int
-        Size of the axes.
-    ndim : int
-        Number of axes.
+    :param n: Size of the axes.
+    :param ndim: Number of axes.
+    :returns: ``ndim`` int64 vectors.
+    :see: diag_indices_from, tril_indices, fill_diagonal
 
-    Returns
-    -------
-    tuple of Tensor
-        ``ndim`` int64 vectors.
-
-    See Also
-    --------
-    diag_indices_from, tril_indices, fill_diagonal
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.diag_indices(2)
     (tensor([0, 1]), tensor([0, 1]))
     """
@@ -251,28 +151,11 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
 def diag_indices_from(x: TensorLike) -> tuple[Tensor, ...]:
     """Indices of the diagonal of an array whose axes have one size.
 
-    Parameters
-    ----------
-    x : array_like
-        At least two axes, of one size.
+    :param x: At least two axes, of one size.
+    :returns: An int64 vector for each axis.
+    :raises ShapeError: If the axes are of several sizes, or fewer than 2.
+    :see: diag_indices
 
-    Returns
-    -------
-    tuple of Tensor
-        An int64 vector for each axis.
-
-    Raises
-    ------
-    ShapeError
-        If the axes are of several sizes, or fewer than 2.
-
-    See Also
-    --------
-    diag_indices
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.diag_indices_from(ag.ones((2, 2)))
     (tensor([0, 1]), tensor([0, 1]))
     """
@@ -286,27 +169,13 @@ def diag_indices_from(x: TensorLike) -> tuple[Tensor, ...]:
 def mask_indices(n: int, mask_func: Any, k: int = 0) -> Pair:
     """Indices that a function such as ``ag.triu`` leaves of an (n, n) matrix of ones.
 
-    Parameters
-    ----------
-    n : int
-        Size of both axes.
-    mask_func : callable
-        ``mask_func(matrix, k)``; what it makes of ones and is not 0 is taken.
-    k : int
-        Handed to it.
+    :param n: Size of both axes.
+    :param mask_func: ``mask_func(matrix, k)``; what it makes of ones and is not 0 is taken.
+    :type mask_func: callable
+    :param k: Handed to it.
+    :returns rows, columns: int64 vectors.
+    :see: triu_indices, tril_indices, nonzero
 
-    Returns
-    -------
-    rows, columns : Tensor
-        int64 vectors.
-
-    See Also
-    --------
-    triu_indices, tril_indices, nonzero
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.mask_indices(2, ag.triu, 1)
     (tensor([0]), tensor([1]))
     """
@@ -318,27 +187,11 @@ def mask_indices(n: int, mask_func: Any, k: int = 0) -> Pair:
 def diagflat(x: TensorLike, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """A matrix with the flat elements on a diagonal.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape, with n elements.
-    k : int
-        Which diagonal: 0 the main one, positive ones above it.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape, with n elements.
+    :param k: Which diagonal: 0 the main one, positive ones above it.
+    :returns: Of shape (n + |k|, n + |k|).
+    :see: diag, diagonal
 
-    Returns
-    -------
-    Tensor
-        Of shape (n + |k|, n + |k|).
-
-    See Also
-    --------
-    diag, diagonal
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.diagflat([[1, 2]])
     tensor([[1, 0],
             [0, 2]])
@@ -351,27 +204,12 @@ def diagflat(x: TensorLike, k: int = 0, *, out: Tensor | None = None) -> Tensor:
 def fill_diagonal(x: Tensor, value: TensorLike, wrap: bool = False) -> None:
     """Write a value on the diagonal of ``x``, in place; ``wrap`` starts anew in tall ones.
 
-    Parameters
-    ----------
-    x : Tensor
-        With two or more axes; of one size, if there are more.
-    value : array_like
-        Repeated along the diagonal.
-    wrap : bool
-        Whether to start anew below the square part of tall matrices.
+    :param x: With two or more axes; of one size, if there are more.
+    :param value: Repeated along the diagonal.
+    :param wrap: Whether to start anew below the square part of tall matrices.
+    :raises ShapeError: If ``x`` has fewer than 2 axes, or several sizes of more.
+    :see: diagonal, diag_indices, diag
 
-    Raises
-    ------
-    ShapeError
-        If ``x`` has fewer than 2 axes, or several sizes of more.
-
-    See Also
-    --------
-    diagonal, diag_indices, diag
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.zeros((2, 2))
     >>> ag.fill_diagonal(x, 5.0)
     >>> x
@@ -394,34 +232,13 @@ def vander(x: TensorLike, n: int | None = None, increasing: bool = False, *,
            out: Tensor | None = None) -> Tensor:
     """Rows of the powers of each element, the highest first unless ``increasing``.
 
-    Parameters
-    ----------
-    x : array_like
-        A vector.
-    n : int, optional
-        Number of columns; that of elements by default.
-    increasing : bool
-        Whether the lowest power is the first.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: A vector.
+    :param n: Number of columns; that of elements by default.
+    :param increasing: Whether the lowest power is the first.
+    :returns: Of shape (elements, n).
+    :raises ShapeError: If ``x`` is no vector.
+    :see: polyfit, polyval
 
-    Returns
-    -------
-    Tensor
-        Of shape (elements, n).
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` is no vector.
-
-    See Also
-    --------
-    polyfit, polyval
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.vander(ag.tensor([2, 3]))
     tensor([[2, 1],
             [3, 1]])

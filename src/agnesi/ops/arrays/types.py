@@ -55,38 +55,16 @@ def astype(x: TensorLike, /, dtype: DTypeLike, *, copy: bool = True, device: str
            out: Tensor | None = None) -> Tensor:
     """The values as another dtype.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    dtype : dtype
-        The new type.
-    copy : bool
-        Whether to copy where the type is already right.
-    device : str, optional
-        Only "cpu".
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param dtype: The new type.
+    :param copy: Whether to copy where the type is already right.
+    :param device: Only "cpu".
+    :returns: Of the shape of ``x``. Floats lose their fraction on the way to integers (NaN and what
+        does not fit give no particular value), complex numbers their imaginary part, and all become
+        True as bool where they are not 0.
+    :raises TypeError: If there is no such dtype.
+    :see: asarray, can_cast, result_type, Tensor.to
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``. Floats lose their fraction on the way to integers (NaN and what
-        does not fit give no particular value), complex numbers their imaginary part, and all
-        become True as bool where they are not 0.
-
-    Raises
-    ------
-    TypeError
-        If there is no such dtype.
-
-    See Also
-    --------
-    asarray, can_cast, result_type, Tensor.to
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.tensor([1.7, 2.2]).astype("int64")
     tensor([1, 2])
     """
@@ -99,25 +77,13 @@ def can_cast(from_: Any, to: Any, /) -> bool:
     """Return whether values of a dtype may stand for those of another: whether promotion leads
     there.
 
-    Parameters
-    ----------
-    from_ : dtype or Tensor
-        What there is.
-    to : dtype
-        What is wanted.
+    :param from_: What there is.
+    :type from_: dtype or Tensor
+    :param to: What is wanted.
+    :type to: dtype
+    :returns: By the promotion of dtypes, in which int64 and float32 give float32.
+    :see: result_type, promote_types, astype
 
-    Returns
-    -------
-    bool
-        By the promotion of dtypes, in which int64 and float32 give float32.
-
-    See Also
-    --------
-    result_type, promote_types, astype
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.can_cast(ag.int8, ag.int16), ag.can_cast(ag.float64, ag.float32)
     (True, False)
     """
@@ -129,28 +95,12 @@ def can_cast(from_: Any, to: Any, /) -> bool:
 def finfo(type: Any, /) -> FloatInfo:
     """Limits of a floating or complex dtype, or of a tensor's.
 
-    Parameters
-    ----------
-    type : dtype or Tensor
-        A floating or complex dtype, of which the parts are meant.
+    :param type: A floating or complex dtype, of which the parts are meant.
+    :type type: dtype or Tensor
+    :returns: With ``bits``, ``eps``, ``max``, ``min``, ``smallest_normal`` and ``dtype``.
+    :raises DTypeError: For other dtypes.
+    :see: iinfo, isdtype
 
-    Returns
-    -------
-    FloatInfo
-        With ``bits``, ``eps``, ``max``, ``min``, ``smallest_normal`` and ``dtype``.
-
-    Raises
-    ------
-    DTypeError
-        For other dtypes.
-
-    See Also
-    --------
-    iinfo, isdtype
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.finfo(ag.float32).eps
     1.1920928955078125e-07
     """
@@ -167,28 +117,12 @@ def finfo(type: Any, /) -> FloatInfo:
 def iinfo(type: Any, /) -> IntegerInfo:
     """Limits of an integer dtype, or of a tensor's.
 
-    Parameters
-    ----------
-    type : dtype or Tensor
-        An integer dtype.
+    :param type: An integer dtype.
+    :type type: dtype or Tensor
+    :returns: With ``bits``, ``max``, ``min`` and ``dtype``.
+    :raises DTypeError: For other dtypes.
+    :see: finfo, isdtype
 
-    Returns
-    -------
-    IntegerInfo
-        With ``bits``, ``max``, ``min`` and ``dtype``.
-
-    Raises
-    ------
-    DTypeError
-        For other dtypes.
-
-    See Also
-    --------
-    finfo, isdtype
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.iinfo("int8").max
     127
     """
@@ -203,31 +137,14 @@ def iinfo(type: Any, /) -> IntegerInfo:
 def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     """Return whether a dtype is of a kind.
 
-    Parameters
-    ----------
-    dtype : dtype
-        What is asked about.
-    kind : str, dtype, or tuple of them
-        "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex
+    :param dtype: What is asked about.
+    :param kind: "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex
         floating", "numeric", or a dtype itself.
+    :type kind: str, dtype, or tuple of them
+    :returns: True for a tuple where one of its kinds holds.
+    :raises ValueError: If there is no such kind.
+    :see: issubdtype, can_cast, result_type
 
-    Returns
-    -------
-    bool
-        True for a tuple where one of its kinds holds.
-
-    Raises
-    ------
-    ValueError
-        If there is no such kind.
-
-    See Also
-    --------
-    issubdtype, can_cast, result_type
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.isdtype(ag.float32, "real floating"), ag.isdtype(ag.int8, (ag.bool, ag.int16))
     (True, False)
     """
@@ -245,29 +162,14 @@ def isdtype(dtype: DTypeLike, kind: Any) -> bool:
 def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     """The dtype that an operation on all of these has; Python numbers give way to arrays.
 
-    Parameters
-    ----------
-    *arrays_and_dtypes : Tensor, dtype or number
-        What is combined. Two dtypes promote as NumPy's, but integers beside floats take the
-        floats' width.
+    :param *arrays_and_dtypes: What is combined. Two dtypes promote as NumPy's, but integers beside
+        floats take the floats' width.
+    :type *arrays_and_dtypes: Tensor, dtype or number
+    :returns: numpy.dtype.
+    :rtype: dtype
+    :raises ValueError: If nothing is given.
+    :see: promote_types, can_cast, astype
 
-    Returns
-    -------
-    dtype
-        numpy.dtype.
-
-    Raises
-    ------
-    ValueError
-        If nothing is given.
-
-    See Also
-    --------
-    promote_types, can_cast, astype
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.result_type(ag.int8, ag.ones(2), 1)
     dtype('float32')
     """

@@ -156,33 +156,14 @@ def power(x1: Any, x2: Any, /, **keywords: Any) -> Tensor:
     Integers to a negative integer power are an error, as in NumPy.  The derivative to ``x2`` is
     taken as 0 where ``x1`` is 0.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Base and exponent; they broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
-
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape and the promoted dtype; NaN for a negative real base with a
+    :param x1, x2: Base and exponent; they broadcast.
+    :type x1, x2: array_like
+    :returns: Of the broadcast shape and the promoted dtype; NaN for a negative real base with a
         fractional exponent.
+    :raises ValueError: For integers to a negative integer power.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: float_power, square, sqrt, exp, linalg.matrix_power
 
-    Raises
-    ------
-    ValueError
-        For integers to a negative integer power.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    float_power, square, sqrt, exp, linalg.matrix_power
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.power(ag.tensor([1.0, 2.0, 3.0]), 2)
     tensor([1., 4., 9.])
     """
@@ -260,25 +241,10 @@ ANGLE = Elementwise(
 def conj(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Complex conjugate; real tensors as they are.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape and dtype.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape and dtype.
+    :returns: Of the shape and dtype of ``x``.
+    :see: real, imag, angle, linalg.matrix_transpose
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``.
-
-    See Also
-    --------
-    real, imag, angle, linalg.matrix_transpose
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.conj(ag.tensor([1 + 2j]))
     tensor([1.-2.j])
     """
@@ -292,26 +258,11 @@ def conj(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def real(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Real part, as a copy (:func:`view_as_real` looks into a tensor); real tensors as they are.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape and dtype.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape and dtype.
+    :returns: Of the shape of ``x``: float32 of complex64, float64 of complex128, otherwise the
+        dtype of ``x``.
+    :see: imag, conj, view_as_real, isreal
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``: float32 of complex64, float64 of complex128, otherwise the dtype of
-        ``x``.
-
-    See Also
-    --------
-    imag, conj, view_as_real, isreal
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.real(ag.tensor([1 + 2j]))
     tensor([1.])
     """
@@ -325,26 +276,11 @@ def real(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def imag(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Imaginary part, a copy of it; zeros for real tensors.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape and dtype.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape and dtype.
+    :returns: Of the shape of ``x``: float32 of complex64, float64 of complex128, otherwise the
+        dtype of ``x``.
+    :see: real, conj, view_as_real, iscomplex
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``: float32 of complex64, float64 of complex128, otherwise the dtype of
-        ``x``.
-
-    See Also
-    --------
-    real, conj, view_as_real, iscomplex
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.imag(ag.tensor([1 + 2j]))
     tensor([2.])
     """
@@ -358,27 +294,11 @@ def imag(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def angle(x: TensorLike, /, deg: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Angle of complex numbers, in radians, or in degrees with ``deg``.
 
-    Parameters
-    ----------
-    x : array_like
-        Complex numbers; real ones are taken as complex.
-    deg : bool
-        Whether to give degrees.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Complex numbers; real ones are taken as complex.
+    :param deg: Whether to give degrees.
+    :returns: Real, in (-pi, pi] or (-180, 180]; pi for negative real numbers, NaN for NaN.
+    :see: abs, real, imag, polar, atan2
 
-    Returns
-    -------
-    Tensor
-        Real, in (-pi, pi] or (-180, 180]; pi for negative real numbers, NaN for NaN.
-
-    See Also
-    --------
-    abs, real, imag, polar, atan2
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.angle(ag.tensor([1j, -1.0]))
     tensor([1.5707964, 3.1415927])
     """

@@ -129,42 +129,18 @@ def tensor(data: TensorLike, dtype: DTypeLike = None, *, device: str | None = No
            ) -> Tensor:
     """A new tensor with a copy of the data.
 
-    Parameters
-    ----------
-    data : array_like or Tensor
-        Numbers, nested sequences, arrays, or a tensor.  Sequences may hold tensors.
-    dtype : dtype, optional
-        Type of the elements; Python floats take ``config.default_float`` otherwise.
-    device : str, optional
-        Only "cpu", which is the default.
-    requires_grad : bool
-        Whether the tensor is one that gradients are computed for.  Otherwise those of what is
-        computed from it go on to the tensors that it was made of.
-    name : str, optional
-        A name for printing.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param data: Numbers, nested sequences, arrays, or a tensor.  Sequences may hold tensors.
+    :type data: array_like or Tensor
+    :param dtype: Type of the elements; Python floats take ``config.default_float`` otherwise.
+    :param requires_grad: Whether the tensor is one that gradients are computed for.  Otherwise
+        those of what is computed from it go on to the tensors that it was made of.
+    :param name: A name for printing.
+    :returns: Of memory of its own, in row-major order; its shape is that of the data.
+    :raises ShapeError: If the parts of a nested sequence differ in length.
+    :raises DTypeError: For data without numbers, such as strings; for numbers that do not fit into
+        ``dtype``; for ``requires_grad`` with integers or bool.
+    :see: asarray, from_numpy, full, symbolic.variable
 
-    Returns
-    -------
-    Tensor
-        Of memory of its own, in row-major order; its shape is that of the data.
-
-    Raises
-    ------
-    ShapeError
-        If the parts of a nested sequence differ in length.
-    DTypeError
-        For data without numbers, such as strings; for numbers that do not fit into ``dtype``; for
-        ``requires_grad`` with integers or bool.
-
-    See Also
-    --------
-    asarray, from_numpy, full, symbolic.variable
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.tensor([1.0, 2.0])
     tensor([1., 2.])
     """
@@ -200,40 +176,18 @@ def asarray(obj: TensorLike, /, dtype: DTypeLike = None, *, device: str | None =
             copy: bool | None = None, out: Tensor | None = None) -> Tensor:
     """A tensor of the data, which shares the memory of an array where that is possible.
 
-    Parameters
-    ----------
-    obj : array_like or Tensor
-        Also what speaks DLPack or the buffer protocol.
-    dtype : dtype, optional
-        Type of the elements; by default that of the data, for Python floats
+    :param obj: Also what speaks DLPack or the buffer protocol.
+    :type obj: array_like or Tensor
+    :param dtype: Type of the elements; by default that of the data, for Python floats
         ``config.default_float``.
-    device : str, optional
-        Only "cpu".
-    copy : bool, optional
-        True always copies, False never does (ValueError where it must).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param device: Only "cpu".
+    :param copy: True always copies, False never does (ValueError where it must).
+    :returns: ``obj`` itself where it is a tensor of that dtype.
+    :raises ValueError: If ``copy`` is False and the data must be copied.
+    :raises ShapeError: If the parts of a nested sequence differ in length.
+    :raises DTypeError: For data without numbers, such as strings.
+    :see: tensor, from_numpy, from_dlpack
 
-    Returns
-    -------
-    Tensor
-        ``obj`` itself where it is a tensor of that dtype.
-
-    Raises
-    ------
-    ValueError
-        If ``copy`` is False and the data must be copied.
-    ShapeError
-        If the parts of a nested sequence differ in length.
-    DTypeError
-        For data without numbers, such as strings.
-
-    See Also
-    --------
-    tensor, from_numpy, from_dlpack
-
-    Examples
-    --------
     >>> import numpy as np, agnesi as ag
     >>> a = np.zeros(2)
     >>> t = ag.asarray(a)
@@ -267,29 +221,13 @@ def _lies_in(t: Tensor, source: Any) -> bool:
 def from_numpy(array: np.ndarray) -> Tensor:
     """A tensor that shares the memory of a NumPy array.
 
-    Parameters
-    ----------
-    array : numpy.ndarray
-        Of bool, integer, float or complex elements.
+    :param array: Of bool, integer, float or complex elements.
+    :type array: numpy.ndarray
+    :returns: Changes of one show in the other.
+    :raises TypeError: For what is no NumPy array.
+    :raises DTypeError: For arrays of other elements, such as strings.
+    :see: asarray, tensor, from_dlpack, Tensor.numpy
 
-    Returns
-    -------
-    Tensor
-        Changes of one show in the other.
-
-    Raises
-    ------
-    TypeError
-        For what is no NumPy array.
-    DTypeError
-        For arrays of other elements, such as strings.
-
-    See Also
-    --------
-    asarray, tensor, from_dlpack, Tensor.numpy
-
-    Examples
-    --------
     >>> import numpy as np, agnesi as ag
     >>> ag.from_numpy(np.arange(3))
     tensor([0, 1, 2])
@@ -305,40 +243,16 @@ def zeros(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = Non
           requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """Zeros of a shape.
 
-    Parameters
-    ----------
-    shape : int or tuple of int
-        Sizes of the axes; not negative. They may be given as several arguments, too.
-    dtype : dtype, optional
-        Type of the elements; by default the default float dtype (``config.default_float``).
-    device : str, optional
-        Only "cpu", which is the default.
-    requires_grad : bool
-        Whether gradients are computed for it; of float and complex dtypes only.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param shape: Sizes of the axes; not negative. They may be given as several arguments, too.
+    :param dtype: Type of the elements; by default the default float dtype
+        (``config.default_float``).
+    :returns: Of that shape and dtype.
+    :raises ValueError: If a size is negative, or the device is not "cpu".
+    :raises TypeError: If a size is no integer.
+    :raises DTypeError: If ``requires_grad`` is set for a dtype that is neither floating nor
+        complex.
+    :see: zeros_like, ones, full, empty
 
-    Returns
-    -------
-    Tensor
-        Of that shape and dtype.
-
-    Raises
-    ------
-    ValueError
-        If a size is negative, or the device is not "cpu".
-    TypeError
-        If a size is no integer.
-    DTypeError
-        If ``requires_grad`` is set for a dtype that is neither floating nor complex.
-
-    See Also
-    --------
-    zeros_like, ones, full, empty
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.zeros((2, 2))
     tensor([[0., 0.],
             [0., 0.]])
@@ -351,40 +265,16 @@ def ones(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = None
          requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """Ones of a shape.
 
-    Parameters
-    ----------
-    shape : int or tuple of int
-        Sizes of the axes; not negative. They may be given as several arguments, too.
-    dtype : dtype, optional
-        Type of the elements; by default the default float dtype (``config.default_float``).
-    device : str, optional
-        Only "cpu", which is the default.
-    requires_grad : bool
-        Whether gradients are computed for it; of float and complex dtypes only.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param shape: Sizes of the axes; not negative. They may be given as several arguments, too.
+    :param dtype: Type of the elements; by default the default float dtype
+        (``config.default_float``).
+    :returns: Of that shape and dtype.
+    :raises ValueError: If a size is negative, or the device is not "cpu".
+    :raises TypeError: If a size is no integer.
+    :raises DTypeError: If ``requires_grad`` is set for a dtype that is neither floating nor
+        complex.
+    :see: ones_like, zeros, full, empty
 
-    Returns
-    -------
-    Tensor
-        Of that shape and dtype.
-
-    Raises
-    ------
-    ValueError
-        If a size is negative, or the device is not "cpu".
-    TypeError
-        If a size is no integer.
-    DTypeError
-        If ``requires_grad`` is set for a dtype that is neither floating nor complex.
-
-    See Also
-    --------
-    ones_like, zeros, full, empty
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.ones(3)
     tensor([1., 1., 1.])
     """
@@ -397,44 +287,19 @@ def full(shape: Any, fill_value: Any, dtype: DTypeLike = None, *,
          ) -> Tensor:
     """A shape filled with one number, or with the value of a scalar tensor.
 
-    Parameters
-    ----------
-    shape : int or tuple of int
-        Sizes of the axes; not negative. They may be given as several arguments, too.
-    fill_value : array_like
-        A number, or a tensor that is broadcast to the shape.
-    dtype : dtype, optional
-        Type of the elements; by default that of ``fill_value``: int64 for Python integers, the
-        default float dtype for floats.
-    device : str, optional
-        Only "cpu", which is the default.
-    requires_grad : bool
-        Whether gradients are computed for it; of float and complex dtypes only.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param shape: Sizes of the axes; not negative. They may be given as several arguments, too.
+    :type shape: int or tuple of int
+    :param fill_value: A number, or a tensor that is broadcast to the shape.
+    :type fill_value: array_like
+    :param dtype: Type of the elements; by default that of ``fill_value``: int64 for Python
+        integers, the default float dtype for floats.
+    :returns: Of that shape and dtype; gradients flow to ``fill_value``.
+    :raises ShapeError: If ``fill_value`` does not broadcast to the shape.
+    :raises ValueError: If a size is negative.
+    :raises DTypeError: If the number does not fit into ``dtype``, or ``requires_grad`` is set for a
+        dtype that is neither floating nor complex.
+    :see: full_like, zeros, ones, alloc
 
-    Returns
-    -------
-    Tensor
-        Of that shape and dtype; gradients flow to ``fill_value``.
-
-    Raises
-    ------
-    ShapeError
-        If ``fill_value`` does not broadcast to the shape.
-    ValueError
-        If a size is negative.
-    DTypeError
-        If the number does not fit into ``dtype``, or ``requires_grad`` is set for a dtype that is
-        neither floating nor complex.
-
-    See Also
-    --------
-    full_like, zeros, ones, alloc
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.full((2,), 7)
     tensor([7, 7])
     """
@@ -453,40 +318,16 @@ def empty(shape: ShapeLike, dtype: DTypeLike = None, *, device: str | None = Non
           requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """Memory of a shape, with whatever is in it; zeros in a graph.
 
-    Parameters
-    ----------
-    shape : int or tuple of int
-        Sizes of the axes; not negative. They may be given as several arguments, too.
-    dtype : dtype, optional
-        Type of the elements; by default the default float dtype (``config.default_float``).
-    device : str, optional
-        Only "cpu", which is the default.
-    requires_grad : bool
-        Whether gradients are computed for it; of float and complex dtypes only.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param shape: Sizes of the axes; not negative. They may be given as several arguments, too.
+    :param dtype: Type of the elements; by default the default float dtype
+        (``config.default_float``).
+    :returns: Of that shape and dtype.
+    :raises ValueError: If a size is negative, or the device is not "cpu".
+    :raises TypeError: If a size is no integer.
+    :raises DTypeError: If ``requires_grad`` is set for a dtype that is neither floating nor
+        complex.
+    :see: empty_like, zeros, ones
 
-    Returns
-    -------
-    Tensor
-        Of that shape and dtype.
-
-    Raises
-    ------
-    ValueError
-        If a size is negative, or the device is not "cpu".
-    TypeError
-        If a size is no integer.
-    DTypeError
-        If ``requires_grad`` is set for a dtype that is neither floating nor complex.
-
-    See Also
-    --------
-    empty_like, zeros, ones
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.empty((2, 3)).shape
     (2, 3)
     """
@@ -501,36 +342,13 @@ def zeros_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None 
                requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """Zeros of the shape and dtype of ``x``.
 
-    Parameters
-    ----------
-    x : array_like
-        A tensor or array; only its shape and dtype are read.
-    dtype : dtype, optional
-        Type of the elements; by default that of ``x``.
-    device : str, optional
-        Only "cpu", which is the default.
-    requires_grad : bool
-        Whether gradients are computed for it; of float and complex dtypes only.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: A tensor or array; only its shape and dtype are read.
+    :param dtype: Type of the elements; by default that of ``x``.
+    :returns: Of the shape of ``x``.
+    :raises DTypeError: If ``requires_grad`` is set for a dtype that is neither floating nor
+        complex.
+    :see: zeros, ones_like, full_like, empty_like
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        If ``requires_grad`` is set for a dtype that is neither floating nor complex.
-
-    See Also
-    --------
-    zeros, ones_like, full_like, empty_like
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.zeros_like(ag.ones(2))
     tensor([0., 0.])
     """
@@ -543,36 +361,13 @@ def ones_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None =
               requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """Ones of the shape and dtype of ``x``.
 
-    Parameters
-    ----------
-    x : array_like
-        A tensor or array; only its shape and dtype are read.
-    dtype : dtype, optional
-        Type of the elements; by default that of ``x``.
-    device : str, optional
-        Only "cpu", which is the default.
-    requires_grad : bool
-        Whether gradients are computed for it; of float and complex dtypes only.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: A tensor or array; only its shape and dtype are read.
+    :param dtype: Type of the elements; by default that of ``x``.
+    :returns: Of the shape of ``x``.
+    :raises DTypeError: If ``requires_grad`` is set for a dtype that is neither floating nor
+        complex.
+    :see: ones, zeros_like, full_like, empty_like
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        If ``requires_grad`` is set for a dtype that is neither floating nor complex.
-
-    See Also
-    --------
-    ones, zeros_like, full_like, empty_like
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.ones_like(ag.zeros(2))
     tensor([1., 1.])
     """
@@ -586,41 +381,15 @@ def full_like(x: TensorLike, /, fill_value: TensorLike, dtype: DTypeLike = None,
               ) -> Tensor:
     """One number in the shape and dtype of ``x``.
 
-    Parameters
-    ----------
-    x : array_like
-        A tensor or array; only its shape and dtype are read.
-    fill_value : array_like
-        A number, or a tensor that is broadcast to the shape.
-    dtype : dtype, optional
-        Type of the elements; by default that of ``x``.
-    device : str, optional
-        Only "cpu", which is the default.
-    requires_grad : bool
-        Whether gradients are computed for it; of float and complex dtypes only.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: A tensor or array; only its shape and dtype are read.
+    :param fill_value: A number, or a tensor that is broadcast to the shape.
+    :param dtype: Type of the elements; by default that of ``x``.
+    :returns: Of the shape of ``x``.
+    :raises DTypeError: If the number does not fit into the dtype, or ``requires_grad`` is set for a
+        dtype that is neither floating nor complex.
+    :raises ShapeError: If ``fill_value`` does not broadcast to the shape.
+    :see: full, zeros_like, ones_like
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        If the number does not fit into the dtype, or ``requires_grad`` is set for a dtype that is
-        neither floating nor complex.
-    ShapeError
-        If ``fill_value`` does not broadcast to the shape.
-
-    See Also
-    --------
-    full, zeros_like, ones_like
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.full_like(ag.zeros(2), 3)
     tensor([3., 3.])
     """
@@ -633,36 +402,13 @@ def empty_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None 
                requires_grad: bool = False, out: Tensor | None = None) -> Tensor:
     """Memory of the shape and dtype of ``x``, with whatever is in it.
 
-    Parameters
-    ----------
-    x : array_like
-        A tensor or array; only its shape and dtype are read.
-    dtype : dtype, optional
-        Type of the elements; by default that of ``x``.
-    device : str, optional
-        Only "cpu", which is the default.
-    requires_grad : bool
-        Whether gradients are computed for it; of float and complex dtypes only.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: A tensor or array; only its shape and dtype are read.
+    :param dtype: Type of the elements; by default that of ``x``.
+    :returns: Of the shape of ``x``.
+    :raises DTypeError: If ``requires_grad`` is set for a dtype that is neither floating nor
+        complex.
+    :see: empty, zeros_like, ones_like
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        If ``requires_grad`` is set for a dtype that is neither floating nor complex.
-
-    See Also
-    --------
-    empty, zeros_like, ones_like
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.empty_like(ag.zeros(2)).shape
     (2,)
     """
@@ -674,34 +420,14 @@ def empty_like(x: TensorLike, /, dtype: DTypeLike = None, *, device: str | None 
 def alloc(value: TensorLike, *shape: Any, out: Tensor | None = None) -> Tensor:
     """``value`` broadcast to a shape, in memory of its own (Theano's name).
 
-    Parameters
-    ----------
-    value : array_like
-        A number or an array.
-    *shape : int
-        Sizes, as several arguments or one tuple.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param value: A number or an array.
+    :param *shape: Sizes, as several arguments or one tuple.
+    :type *shape: int
+    :returns: Of that shape and the dtype of ``value``; gradients flow to ``value``.
+    :raises ShapeError: If ``value`` does not broadcast to the shape.
+    :raises ValueError: If a size is negative.
+    :see: full, broadcast_to
 
-    Returns
-    -------
-    Tensor
-        Of that shape and the dtype of ``value``; gradients flow to ``value``.
-
-    Raises
-    ------
-    ShapeError
-        If ``value`` does not broadcast to the shape.
-    ValueError
-        If a size is negative.
-
-    See Also
-    --------
-    full, broadcast_to
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.alloc(ag.tensor([1.0, 2.0]), 2, 2)
     tensor([[1., 2.],
             [1., 2.]])

@@ -66,34 +66,14 @@ def ensure(x: TensorLike, condition: TensorLike, message: str = "the condition d
     In compiled functions it is checked whenever the result is needed, under every preset, unless
     ``include=["unsafe"]`` drops it.
 
-    Parameters
-    ----------
-    x : array_like
-        What is given on; of any shape.
-    condition : array_like of bool
-        What must hold, all of it.
-    message : str
-        What the error says.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: What is given on; of any shape.
+    :param condition: What must hold, all of it.
+    :type condition: array_like of bool
+    :param message: What the error says.
+    :returns: ``x``.
+    :raises ValueError: If the condition does not hold; compiled functions raise it when they run.
+    :see: print, callback, all
 
-    Returns
-    -------
-    Tensor
-        ``x``.
-
-    Raises
-    ------
-    ValueError
-        If the condition does not hold; compiled functions raise it when they run.
-
-    See Also
-    --------
-    print, callback, all
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.tensor([1.0, 4.0])
     >>> ag.sqrt(ag.ensure(x, x >= 0, "roots of negative numbers"))
     tensor([1., 2.])

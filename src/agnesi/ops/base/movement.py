@@ -160,38 +160,17 @@ def reshape(x: TensorLike, /, shape: ShapeLike, *, order: str = "C", copy: bool 
             out: Tensor | None = None) -> Tensor:
     """The elements, in row-major order, in another shape.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    shape : int or tuple of int
-        One size may be -1: it is found from the others.
-    order : {"C", "F"}
-        "F" takes and puts the elements in column-major order instead.
-    copy : bool, optional
-        True always copies; False never does (ValueError where it must).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param shape: One size may be -1: it is found from the others.
+    :param order: "F" takes and puts the elements in column-major order instead.
+    :type order: {"C", "F"}
+    :param copy: True always copies; False never does (ValueError where it must).
+    :returns: A view where memory allows.
+    :raises ShapeError: If the shape does not hold as many elements, or several sizes are -1.
+    :raises ValueError: If ``copy`` is False and the elements must be copied, or ``order`` is
+        neither "C" nor "F".
+    :see: ravel, flatten, resize, expand_dims, squeeze
 
-    Returns
-    -------
-    Tensor
-        A view where memory allows.
-
-    Raises
-    ------
-    ShapeError
-        If the shape does not hold as many elements, or several sizes are -1.
-    ValueError
-        If ``copy`` is False and the elements must be copied, or ``order`` is neither "C" nor "F".
-
-    See Also
-    --------
-    ravel, flatten, resize, expand_dims, squeeze
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.reshape(ag.arange(6), (2, -1))
     tensor([[0, 1, 2],
             [3, 4, 5]])
@@ -215,34 +194,13 @@ def reshape(x: TensorLike, /, shape: ShapeLike, *, order: str = "C", copy: bool 
 def flatten(x: TensorLike, start: int = 0, end: int = -1, *, out: Tensor | None = None) -> Tensor:
     """Axes ``start`` to ``end`` as one.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; a number becomes a vector of one element.
-    start, end : int
-        First and last of the axes that become one.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape; a number becomes a vector of one element.
+    :param start, end: First and last of the axes that become one.
+    :returns: A view where memory allows.
+    :raises ValueError: If ``start`` comes after ``end``.
+    :raises IndexError: If an axis is out of range.
+    :see: ravel, reshape
 
-    Returns
-    -------
-    Tensor
-        A view where memory allows.
-
-    Raises
-    ------
-    ValueError
-        If ``start`` comes after ``end``.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    ravel, reshape
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.flatten(ag.zeros((2, 3, 4)), 1).shape
     (2, 12)
     """
@@ -262,32 +220,13 @@ def ravel(x: TensorLike, order: str = "C", *, out: Tensor | None = None) -> Tens
 
     With ``order="F"`` they are in column-major order.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    order : {"C", "F"}
-        Row-major or column-major order of the elements.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param order: Row-major or column-major order of the elements.
+    :type order: {"C", "F"}
+    :returns: A vector of all elements.
+    :raises ValueError: If ``order`` is another.
+    :see: flatten, reshape
 
-    Returns
-    -------
-    Tensor
-        A vector of all elements.
-
-    Raises
-    ------
-    ValueError
-        If ``order`` is another.
-
-    See Also
-    --------
-    flatten, reshape
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.ravel(ag.zeros((2, 3))).shape
     (6,)
     """
@@ -312,34 +251,14 @@ def contiguous(x: Tensor) -> Tensor:
 def squeeze(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Without the axes of size 1, or without those named.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    axis : int or tuple of int, optional
-        Which axes go; by default all of size 1. Also written ``dim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param axis: Which axes go; by default all of size 1. Also written ``dim``.
+    :type axis: int or tuple of int, optional
+    :returns: A view.
+    :raises ShapeError: If a named axis has another size than 1.
+    :raises IndexError: If an axis is out of range.
+    :see: expand_dims, reshape
 
-    Returns
-    -------
-    Tensor
-        A view.
-
-    Raises
-    ------
-    ShapeError
-        If a named axis has another size than 1.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    expand_dims, reshape
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.squeeze(ag.zeros((1, 2, 1)), 0).shape
     (2, 1)
     """
@@ -358,34 +277,14 @@ def squeeze(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) ->
 def expand_dims(x: TensorLike, /, axis: Any = 0, *, out: Tensor | None = None) -> Tensor:
     """With new axes of size 1 at the places ``axis`` of the result.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    axis : int or tuple of int
-        Places of the new axes in the result.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param axis: Places of the new axes in the result.
+    :type axis: int or tuple of int
+    :returns: A view.
+    :raises IndexError: If a place is out of range.
+    :raises ValueError: If a place is named twice.
+    :see: squeeze, reshape, atleast_1d
 
-    Returns
-    -------
-    Tensor
-        A view.
-
-    Raises
-    ------
-    IndexError
-        If a place is out of range.
-    ValueError
-        If a place is named twice.
-
-    See Also
-    --------
-    squeeze, reshape, atleast_1d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.expand_dims(ag.zeros(3), -1).shape
     (3, 1)
     """
@@ -402,34 +301,14 @@ def permute_dims(x: TensorLike, /, axes: Sequence[int] | None = None, *,
                  out: Tensor | None = None) -> Tensor:
     """Axes in another order; reversed without ``axes``.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    axes : sequence of int, optional
-        Axis ``i`` of the result is axis ``axes[i]`` of ``x``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param axes: Axis ``i`` of the result is axis ``axes[i]`` of ``x``.
+    :type axes: sequence of int, optional
+    :returns: A view.
+    :raises ValueError: If ``axes`` does not name each axis once.
+    :raises IndexError: If an axis is out of range.
+    :see: matrix_transpose, swapaxes, moveaxis, dimshuffle
 
-    Returns
-    -------
-    Tensor
-        A view.
-
-    Raises
-    ------
-    ValueError
-        If ``axes`` does not name each axis once.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    matrix_transpose, swapaxes, moveaxis, dimshuffle
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.permute_dims(ag.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
@@ -450,30 +329,11 @@ transpose = permute_dims
 def matrix_transpose(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """With the last two axes swapped.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., m, n).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., m, n).
+    :returns: Of shape (..., n, m); a view.
+    :raises ShapeError: If ``x`` has fewer than 2 axes.
+    :see: permute_dims, swapaxes, conj
 
-    Returns
-    -------
-    Tensor
-        Of shape (..., n, m); a view.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has fewer than 2 axes.
-
-    See Also
-    --------
-    permute_dims, swapaxes, conj
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.matrix_transpose(ag.zeros((5, 2, 3))).shape
     (5, 3, 2)
     """
@@ -487,32 +347,12 @@ def matrix_transpose(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def swapaxes(x: TensorLike, axis1: int, axis2: int, *, out: Tensor | None = None) -> Tensor:
     """With two axes exchanged.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    axis1, axis2 : int
-        The two axes.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param axis1, axis2: The two axes.
+    :returns: A view.
+    :raises IndexError: If an axis is out of range.
+    :see: moveaxis, permute_dims, matrix_transpose
 
-    Returns
-    -------
-    Tensor
-        A view.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    moveaxis, permute_dims, matrix_transpose
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.swapaxes(ag.zeros((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
     """
@@ -528,34 +368,14 @@ def moveaxis(x: TensorLike, /, source: Any, destination: Any, *, out: Tensor | N
              ) -> Tensor:
     """With axes moved to other places; the rest keep their order.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    source, destination : int or sequence of int
-        Axes, and the places that they have in the result.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param source, destination: Axes, and the places that they have in the result.
+    :type source, destination: int or sequence of int
+    :returns: A view.
+    :raises ValueError: If they do not name as many different axes.
+    :raises IndexError: If an axis is out of range.
+    :see: swapaxes, permute_dims, rollaxis
 
-    Returns
-    -------
-    Tensor
-        A view.
-
-    Raises
-    ------
-    ValueError
-        If they do not name as many different axes.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    swapaxes, permute_dims, rollaxis
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.moveaxis(ag.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
@@ -578,37 +398,16 @@ def moveaxis(x: TensorLike, /, source: Any, destination: Any, *, out: Tensor | N
 def dimshuffle(x: TensorLike, *pattern: Any, out: Tensor | None = None) -> Tensor:
     """Axes in another order, new ones where the pattern says "x", unit ones dropped (Theano's).
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    *pattern : int or "x"
-        For each axis of the result: which axis of ``x`` it is, or "x" for a new one of size 1.
-        One tuple is taken, too.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param *pattern: For each axis of the result: which axis of ``x`` it is, or "x" for a new one of
+        size 1. One tuple is taken, too.
+    :type *pattern: int or "x"
+    :returns: A view.
+    :raises ShapeError: If an axis of another size than 1 is dropped.
+    :raises ValueError: If an axis is named twice.
+    :raises IndexError: If an axis is out of range.
+    :see: permute_dims, expand_dims, squeeze, broadcast_to
 
-    Returns
-    -------
-    Tensor
-        A view.
-
-    Raises
-    ------
-    ShapeError
-        If an axis of another size than 1 is dropped.
-    ValueError
-        If an axis is named twice.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    permute_dims, expand_dims, squeeze, broadcast_to
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.dimshuffle(ag.zeros((2, 1, 3)), 2, "x", 0).shape
     (3, 1, 2)
     """
@@ -651,30 +450,13 @@ def _each(arrays: tuple[Any, ...], ndim: int) -> Any:
 def atleast_1d(*arrays: Any, out: Tensor | None = None) -> Any:
     """With one dimension at least.
 
-    Parameters
-    ----------
-    *arrays : array_like
-        One or several, of any shapes.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param *arrays: One or several, of any shapes.
+    :type *arrays: array_like
+    :returns: One for each argument; what has axes enough is given as it is.
+    :rtype: Tensor, or tuple of Tensor
+    :raises TypeError: If none is given.
+    :see: atleast_2d, atleast_3d, expand_dims
 
-    Returns
-    -------
-    Tensor, or tuple of Tensor
-        One for each argument; what has axes enough is given as it is.
-
-    Raises
-    ------
-    TypeError
-        If none is given.
-
-    See Also
-    --------
-    atleast_2d, atleast_3d, expand_dims
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.atleast_1d(3.0).shape
     (1,)
     """
@@ -685,30 +467,13 @@ def atleast_1d(*arrays: Any, out: Tensor | None = None) -> Any:
 def atleast_2d(*arrays: Any, out: Tensor | None = None) -> Any:
     """With two dimensions at least; new ones come first.
 
-    Parameters
-    ----------
-    *arrays : array_like
-        One or several, of any shapes.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param *arrays: One or several, of any shapes.
+    :type *arrays: array_like
+    :returns: One for each argument; what has axes enough is given as it is.
+    :rtype: Tensor, or tuple of Tensor
+    :raises TypeError: If none is given.
+    :see: atleast_1d, atleast_3d, expand_dims
 
-    Returns
-    -------
-    Tensor, or tuple of Tensor
-        One for each argument; what has axes enough is given as it is.
-
-    Raises
-    ------
-    TypeError
-        If none is given.
-
-    See Also
-    --------
-    atleast_1d, atleast_3d, expand_dims
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.atleast_2d(ag.zeros(3)).shape
     (1, 3)
     """
@@ -720,30 +485,13 @@ def atleast_3d(*arrays: Any, out: Tensor | None = None) -> Any:
     """With three axes at least: a vector of n becomes (1, n, 1), a matrix (m, n) becomes (m, n,
     1).
 
-    Parameters
-    ----------
-    *arrays : array_like
-        One or several, of any shapes.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param *arrays: One or several, of any shapes.
+    :type *arrays: array_like
+    :returns: One for each argument; what has axes enough is given as it is.
+    :rtype: Tensor, or tuple of Tensor
+    :raises TypeError: If none is given.
+    :see: atleast_1d, atleast_2d, expand_dims
 
-    Returns
-    -------
-    Tensor, or tuple of Tensor
-        One for each argument; what has axes enough is given as it is.
-
-    Raises
-    ------
-    TypeError
-        If none is given.
-
-    See Also
-    --------
-    atleast_1d, atleast_2d, expand_dims
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.atleast_3d(ag.zeros((2, 3))).shape
     (2, 3, 1)
     """

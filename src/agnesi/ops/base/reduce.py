@@ -236,45 +236,16 @@ def sum(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdim
 
     Elements count where ``where`` holds, and so does ``initial``.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; bool counts as 0 and 1.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    dtype : dtype, optional
-        What to compute in and to give; by default integers narrower than 64 bits and bool are
-        accumulated in int64 or uint64, all else as it is.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    initial : number, optional
-        A number to begin with.
-    where : array_like of bool, optional
-        Which elements count; broadcast to the shape of ``x``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape; bool counts as 0 and 1.
+    :param dtype: What to compute in and to give; by default integers narrower than 64 bits and bool
+        are accumulated in int64 or uint64, all else as it is.
+    :param initial: A number to begin with.
+    :type initial: number, optional
+    :returns: The shape of ``x`` without the axes (``()`` where all go). The sum of no elements is
+        0; NaN spreads.
+    :raises ValueError: If an axis is named twice.
+    :see: prod, mean, cumsum, nansum, count_nonzero
 
-    Returns
-    -------
-    Tensor
-        The shape of ``x`` without the axes (``()`` where all go). The sum of no elements is 0;
-        NaN spreads.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
-    ValueError
-        If an axis is named twice.
-
-    See Also
-    --------
-    prod, mean, cumsum, nansum, count_nonzero
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sum(ag.tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     tensor([4., 6.])
     """
@@ -292,45 +263,16 @@ def prod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdi
 
     Elements count where ``where`` holds, and so does ``initial``.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; bool counts as 0 and 1.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    dtype : dtype, optional
-        What to compute in and to give; by default integers narrower than 64 bits and bool are
-        accumulated in int64 or uint64, all else as it is.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    initial : number, optional
-        A number to begin with.
-    where : array_like of bool, optional
-        Which elements count; broadcast to the shape of ``x``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape; bool counts as 0 and 1.
+    :param dtype: What to compute in and to give; by default integers narrower than 64 bits and bool
+        are accumulated in int64 or uint64, all else as it is.
+    :param initial: A number to begin with.
+    :type initial: number, optional
+    :returns: The shape of ``x`` without the axes (``()`` where all go). The product of no elements
+        is 1; NaN spreads.
+    :raises ValueError: If an axis is named twice.
+    :see: sum, cumprod, nanprod
 
-    Returns
-    -------
-    Tensor
-        The shape of ``x`` without the axes (``()`` where all go). The product of no elements is
-        1; NaN spreads.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
-    ValueError
-        If an axis is named twice.
-
-    See Also
-    --------
-    sum, cumprod, nanprod
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.prod(ag.tensor([2.0, 3.0, 4.0]))
     tensor(24.)
     """
@@ -348,42 +290,16 @@ def mean(x: Any, /, axis: Axis = None, *, dtype: DTypeLike = None, keepdims: boo
 
     Integers give the default float; ``dtype`` says which type to compute in and to give.
 
-    Parameters
-    ----------
-    x : array_like
-        Numbers to average; bool counts as 0 and 1.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    dtype : dtype, optional
-        What to compute in and to give; by default that of ``x``, or the default float dtype for
-        integers and bool.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    where : array_like of bool, optional
-        Which elements count; broadcast to the shape of ``x``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Numbers to average; bool counts as 0 and 1.
+    :type x: array_like
+    :param dtype: What to compute in and to give; by default that of ``x``, or the default float
+        dtype for integers and bool.
+    :param where: Which elements count; broadcast to the shape of ``x``.
+    :type where: array_like of bool, optional
+    :returns: The shape of ``x`` without the axes. The mean of no elements is NaN; NaN spreads.
+    :raises DTypeError: If ``dtype`` is neither floating nor complex.
+    :see: average, median, nanmean, sum, var, std
 
-    Returns
-    -------
-    Tensor
-        The shape of ``x`` without the axes. The mean of no elements is NaN; NaN spreads.
-
-    Raises
-    ------
-    DTypeError
-        If ``dtype`` is neither floating nor complex.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    average, median, nanmean, sum, var, std
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.mean(ag.tensor([1.0, 2.0, 6.0]))
     tensor(3.)
     """
@@ -437,46 +353,21 @@ def var(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0, keepdim
         out: Tensor | None = None) -> Tensor:
     """Variance over axes (all by default).
 
-    Parameters
-    ----------
-    x : array_like
-        Numbers, real or complex (of which the squared absolute values count).
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    correction : float
-        The squares are divided by ``n - correction``: 0 gives that of a population, 1 that of a
-        sample.
-    keepdims : bool
-        Whether the axes stay, with size 1.
-    ddof : float
-        NumPy's name for ``correction``.
-    dtype : dtype, optional
-        What to compute in; by default that of ``x``, or the default float dtype for integers.
-    where : array_like of bool, optional
-        Which elements count.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Numbers, real or complex (of which the squared absolute values count).
+    :param correction: The squares are divided by ``n - correction``: 0 gives that of a population,
+        1 that of a sample.
+    :param keepdims: Whether the axes stay, with size 1.
+    :param ddof: NumPy's name for ``correction``.
+    :type ddof: float
+    :param dtype: What to compute in; by default that of ``x``, or the default float dtype for
+        integers.
+    :param where: Which elements count.
+    :type where: array_like of bool, optional
+    :returns: Real, the shape of ``x`` without the axes; NaN where ``n - correction`` is not
+        positive.
+    :raises DTypeError: If ``dtype`` is neither floating nor complex.
+    :see: std, mean, nanvar, cov
 
-    Returns
-    -------
-    Tensor
-        Real, the shape of ``x`` without the axes; NaN where ``n - correction`` is not positive.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
-    DTypeError
-        If ``dtype`` is neither floating nor complex.
-
-    See Also
-    --------
-    std, mean, nanvar, cov
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.var(ag.tensor([1.0, 2.0, 3.0]), correction=1)
     tensor(1.)
     """
@@ -495,46 +386,17 @@ def std(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0, keepdim
 
     Parameters are those of :func:`var`.
 
-    Parameters
-    ----------
-    x : array_like
-        Numbers, real or complex (of which the squared absolute values count).
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    correction : float
-        The squares are divided by ``n - correction``: 0 gives that of a population, 1 that of a
-        sample.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    ddof : float, optional
-        NumPy's name for ``correction``.
-    dtype : dtype, optional
-        What to compute in; by default that of ``x``, or the default float dtype for integers.
-    where : array_like of bool, optional
-        Which elements count; broadcast to the shape of ``x``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Numbers, real or complex (of which the squared absolute values count).
+    :param correction: The squares are divided by ``n - correction``: 0 gives that of a population,
+        1 that of a sample.
+    :param ddof: NumPy's name for ``correction``.
+    :param dtype: What to compute in; by default that of ``x``, or the default float dtype for
+        integers.
+    :returns: Real, the shape of ``x`` without the axes; NaN where ``n - correction`` is not
+        positive.
+    :raises DTypeError: If ``dtype`` is neither floating nor complex.
+    :see: var, mean, nanstd
 
-    Returns
-    -------
-    Tensor
-        Real, the shape of ``x`` without the axes; NaN where ``n - correction`` is not positive.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
-    DTypeError
-        If ``dtype`` is neither floating nor complex.
-
-    See Also
-    --------
-    var, mean, nanstd
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.std(ag.tensor([1.0, 2.0, 3.0]), correction=1)
     tensor(1.)
     """
@@ -568,45 +430,19 @@ def max(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
 
     Elements count where ``where`` holds, and so does ``initial``.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape and of a dtype with an order, bool included.
-    axis : int or tuple of int, optional
-        Axes to reduce over; all by default. The name ``dim`` is PyTorch's: with it the result is
-        the pair ``values, indices``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    initial : number, optional
-        One more candidate; needed with ``where``, and where an axis may have no elements.
-    where : array_like of bool, optional
-        Which elements count; broadcast to the shape of ``x``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape and of a dtype with an order, bool included.
+    :param axis: Axes to reduce over; all by default. The name ``dim`` is PyTorch's: with it the
+        result is the pair ``values, indices``.
+    :param initial: One more candidate; needed with ``where``, and where an axis may have no
+        elements.
+    :type initial: number, optional
+    :returns: The shape of ``x`` without the axes, of its dtype.
+    :raises ShapeError: If there are no elements and no ``initial``.
+    :raises DTypeError: For complex numbers, which have no order.
+    :raises ValueError: If ``where`` is given without ``initial``, or an axis is named twice.
+    :raises IndexError: If an axis is out of range.
+    :see: min, amax, argmax, maximum, nanmax, topk
 
-    Returns
-    -------
-    Tensor
-        The shape of ``x`` without the axes, of its dtype.
-
-    Raises
-    ------
-    ShapeError
-        If there are no elements and no ``initial``.
-    DTypeError
-        For complex numbers, which have no order.
-    ValueError
-        If ``where`` is given without ``initial``, or an axis is named twice.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    min, amax, argmax, maximum, nanmax, topk
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.max(ag.tensor([[1, 5], [7, 2]]), axis=1)
     tensor([5, 7])
     """
@@ -622,45 +458,19 @@ def min(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
 
     Elements count where ``where`` holds, and so does ``initial``.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape and of a dtype with an order, bool included.
-    axis : int or tuple of int, optional
-        Axes to reduce over; all by default. The name ``dim`` is PyTorch's: with it the result is
-        the pair ``values, indices``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    initial : number, optional
-        One more candidate; needed with ``where``, and where an axis may have no elements.
-    where : array_like of bool, optional
-        Which elements count; broadcast to the shape of ``x``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape and of a dtype with an order, bool included.
+    :param axis: Axes to reduce over; all by default. The name ``dim`` is PyTorch's: with it the
+        result is the pair ``values, indices``.
+    :param initial: One more candidate; needed with ``where``, and where an axis may have no
+        elements.
+    :type initial: number, optional
+    :returns: The shape of ``x`` without the axes, of its dtype.
+    :raises ShapeError: If there are no elements and no ``initial``.
+    :raises DTypeError: For complex numbers, which have no order.
+    :raises ValueError: If ``where`` is given without ``initial``, or an axis is named twice.
+    :raises IndexError: If an axis is out of range.
+    :see: max, amin, argmin, minimum, nanmin
 
-    Returns
-    -------
-    Tensor
-        The shape of ``x`` without the axes, of its dtype.
-
-    Raises
-    ------
-    ShapeError
-        If there are no elements and no ``initial``.
-    DTypeError
-        For complex numbers, which have no order.
-    ValueError
-        If ``where`` is given without ``initial``, or an axis is named twice.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    max, amin, argmin, minimum, nanmin
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.min(ag.tensor([[1, 5], [7, 2]]), axis=1)
     tensor([1, 2])
     """
@@ -674,43 +484,18 @@ def amax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
          initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Like :func:`max`; with ``dim``, too, it gives the values only.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape and of a dtype with an order, bool included.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    initial : number, optional
-        One more candidate; needed with ``where``, and where an axis may have no elements.
-    where : array_like of bool, optional
-        Which elements count; broadcast to the shape of ``x``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape and of a dtype with an order, bool included.
+    :param axis: Axes to reduce over, negative ones counted from the end; all by default. Also
+        written ``dim``.
+    :param initial: One more candidate; needed with ``where``, and where an axis may have no
+        elements.
+    :type initial: number, optional
+    :returns: The shape of ``x`` without the axes, of its dtype.
+    :raises ShapeError: If there are no elements and no ``initial``.
+    :raises DTypeError: For complex numbers, which have no order.
+    :raises ValueError: If ``where`` is given without ``initial``.
+    :see: max, amin, argmax
 
-    Returns
-    -------
-    Tensor
-        The shape of ``x`` without the axes, of its dtype.
-
-    Raises
-    ------
-    ShapeError
-        If there are no elements and no ``initial``.
-    DTypeError
-        For complex numbers, which have no order.
-    ValueError
-        If ``where`` is given without ``initial``.
-
-    See Also
-    --------
-    max, amin, argmax
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.amax(ag.tensor([[1, 5], [7, 2]]), dim=1)
     tensor([5, 7])
     """
@@ -722,43 +507,18 @@ def amin(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
          initial: Any = None, where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Like :func:`min`; with ``dim``, too, it gives the values only.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape and of a dtype with an order, bool included.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    initial : number, optional
-        One more candidate; needed with ``where``, and where an axis may have no elements.
-    where : array_like of bool, optional
-        Which elements count; broadcast to the shape of ``x``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape and of a dtype with an order, bool included.
+    :param axis: Axes to reduce over, negative ones counted from the end; all by default. Also
+        written ``dim``.
+    :param initial: One more candidate; needed with ``where``, and where an axis may have no
+        elements.
+    :type initial: number, optional
+    :returns: The shape of ``x`` without the axes, of its dtype.
+    :raises ShapeError: If there are no elements and no ``initial``.
+    :raises DTypeError: For complex numbers, which have no order.
+    :raises ValueError: If ``where`` is given without ``initial``.
+    :see: min, amax, argmin
 
-    Returns
-    -------
-    Tensor
-        The shape of ``x`` without the axes, of its dtype.
-
-    Raises
-    ------
-    ShapeError
-        If there are no elements and no ``initial``.
-    DTypeError
-        For complex numbers, which have no order.
-    ValueError
-        If ``where`` is given without ``initial``.
-
-    See Also
-    --------
-    min, amax, argmin
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.amin(ag.tensor([[1, 5], [7, 2]]), dim=1)
     tensor([1, 2])
     """
@@ -778,39 +538,11 @@ def all(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
         where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Return whether all elements along axes are true (not 0); of no elements it is True.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape and dtype; what is not 0 counts as true, NaN too.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    where : array_like of bool, optional
-        Which elements count; broadcast to the shape of ``x``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape and dtype; what is not 0 counts as true, NaN too.
+    :returns: bool, the shape of ``x`` without the axes.
+    :raises ValueError: If an axis is named twice.
+    :see: any, logical_and, count_nonzero, allclose
 
-    Returns
-    -------
-    Tensor
-        bool, the shape of ``x`` without the axes.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
-    ValueError
-        If an axis is named twice.
-
-    See Also
-    --------
-    any, logical_and, count_nonzero, allclose
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.all(ag.tensor([[True, False], [True, True]]), axis=1)
     tensor([False,  True])
     """
@@ -824,39 +556,11 @@ def any(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
         where: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Return whether some element along axes is true (not 0); of no elements it is False.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape and dtype; what is not 0 counts as true, NaN too.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    where : array_like of bool, optional
-        Which elements count; broadcast to the shape of ``x``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape and dtype; what is not 0 counts as true, NaN too.
+    :returns: bool, the shape of ``x`` without the axes.
+    :raises ValueError: If an axis is named twice.
+    :see: all, logical_or, count_nonzero
 
-    Returns
-    -------
-    Tensor
-        bool, the shape of ``x`` without the axes.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
-    ValueError
-        If an axis is named twice.
-
-    See Also
-    --------
-    all, logical_or, count_nonzero
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.any(ag.tensor([[True, False], [False, False]]), axis=1)
     tensor([ True, False])
     """
@@ -870,35 +574,10 @@ def count_nonzero(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False
                   out: Tensor | None = None) -> Tensor:
     """Number of elements along axes that are not 0.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape and dtype; NaN counts.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape and dtype; NaN counts.
+    :returns: int64, the shape of ``x`` without the axes.
+    :see: nonzero, sum, any
 
-    Returns
-    -------
-    Tensor
-        int64, the shape of ``x`` without the axes.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    nonzero, sum, any
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.count_nonzero(ag.tensor([0, 3, 0, 4]))
     tensor(2)
     """

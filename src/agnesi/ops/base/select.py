@@ -69,36 +69,16 @@ def where(condition: TensorLike, x1: TensorLike | None = None, x2: TensorLike | 
     The branch that is not chosen gets gradient zero, whatever its value.  With a condition alone,
     the indices where it holds, as :func:`nonzero` gives them.
 
-    Parameters
-    ----------
-    condition : array_like of bool
-        What decides.
-    x1, x2 : array_like, optional
-        The branches; all three broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param condition: What decides.
+    :type condition: array_like of bool
+    :param x1, x2: The branches; all three broadcast.
+    :returns: Of the broadcast shape and the promoted dtype of the branches; or indices.
+    :rtype: Tensor, or tuple of Tensor
+    :raises DTypeError: If the condition is not bool.
+    :raises ShapeError: If the shapes do not broadcast.
+    :raises TypeError: If there is one branch only.
+    :see: select, nonzero, masked_fill, choose, symbolic.switch
 
-    Returns
-    -------
-    Tensor, or tuple of Tensor
-        Of the broadcast shape and the promoted dtype of the branches; or indices.
-
-    Raises
-    ------
-    DTypeError
-        If the condition is not bool.
-    ShapeError
-        If the shapes do not broadcast.
-    TypeError
-        If there is one branch only.
-
-    See Also
-    --------
-    select, nonzero, masked_fill, choose, symbolic.switch
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.where(ag.tensor([True, False]), 1.0, 2.0)
     tensor([1., 2.])
     """

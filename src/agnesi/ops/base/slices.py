@@ -252,32 +252,13 @@ class Unslice(Op):
 def flip(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """With the order along axes (all, without ``axis``) reversed.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    axis : int or tuple of int, optional
-        Which axes; all by default. Also written ``dim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param axis: Which axes; all by default. Also written ``dim``.
+    :type axis: int or tuple of int, optional
+    :returns: A view.
+    :raises IndexError: If an axis is out of range.
+    :see: fliplr, flipud, roll, rot90
 
-    Returns
-    -------
-    Tensor
-        A view.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    fliplr, flipud, roll, rot90
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.flip(ag.arange(3))
     tensor([2, 1, 0])
     """

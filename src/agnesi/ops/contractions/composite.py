@@ -38,36 +38,14 @@ def isclose(x1: TensorLike, x2: TensorLike, /, rtol: float = 1e-5, atol: float =
             equal_nan: bool = False, out: Tensor | None = None) -> Tensor:
     """Return whether elements agree: ``|x1 - x2| <= atol + rtol * |x2|``.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        They broadcast; integers and bool are compared as float64.
-    rtol : float
-        Tolerance relative to ``|x2|``.
-    atol : float
-        Absolute tolerance.
-    equal_nan : bool
-        Whether NaN agrees with NaN.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: They broadcast; integers and bool are compared as float64.
+    :param rtol: Tolerance relative to ``|x2|``.
+    :param atol: Absolute tolerance.
+    :param equal_nan: Whether NaN agrees with NaN.
+    :returns: bool, of the broadcast shape. Infinities agree with themselves only.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: allclose, eq, array_equal
 
-    Returns
-    -------
-    Tensor
-        bool, of the broadcast shape. Infinities agree with themselves only.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    allclose, eq, array_equal
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.isclose(ag.tensor([1.0, 2.0]), ag.tensor([1.0 + 1e-7, 2.1]))
     tensor([ True, False])
     """
@@ -84,36 +62,14 @@ def allclose(x1: TensorLike, x2: TensorLike, /, rtol: float = 1e-5, atol: float 
              equal_nan: bool = False, out: Tensor | None = None) -> Tensor:
     """Return whether all elements agree, as a tensor of one bool.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        They broadcast; integers and bool are compared as float64.
-    rtol : float
-        Tolerance relative to ``|x2|``.
-    atol : float
-        Absolute tolerance.
-    equal_nan : bool
-        Whether NaN agrees with NaN.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: They broadcast; integers and bool are compared as float64.
+    :param rtol: Tolerance relative to ``|x2|``.
+    :param atol: Absolute tolerance.
+    :param equal_nan: Whether NaN agrees with NaN.
+    :returns: One bool, of shape (): whether :func:`isclose` holds everywhere; True for no elements.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: isclose, array_equal, all
 
-    Returns
-    -------
-    Tensor
-        One bool, of shape (): whether :func:`isclose` holds everywhere; True for no elements.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    isclose, array_equal, all
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool(ag.allclose(ag.ones(3), ag.ones(3) + 1e-7))
     True
     """
@@ -125,27 +81,11 @@ def array_equal(x1: TensorLike, x2: TensorLike, /, equal_nan: bool = False, *,
                 out: Tensor | None = None) -> Tensor:
     """Return whether two arrays have the same shape and elements; NaN is NaN with ``equal_nan``.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Of any shapes, which need not fit.
-    equal_nan : bool
-        Whether NaN equals NaN.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: Of any shapes, which need not fit.
+    :param equal_nan: Whether NaN equals NaN.
+    :returns: One bool, of shape ().
+    :see: array_equiv, allclose, eq
 
-    Returns
-    -------
-    Tensor
-        One bool, of shape ().
-
-    See Also
-    --------
-    array_equiv, allclose, eq
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bool(ag.array_equal(ag.ones(2), [1, 1]))
     True
     """
@@ -161,38 +101,13 @@ def diff(x: TensorLike, /, n: int = 1, axis: int = -1, prepend: TensorLike | Non
          append: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
     """Differences of neighbours, ``n`` times.
 
-    Parameters
-    ----------
-    x : array_like
-        At least one axis; differences of bool are whether they differ.
-    n : int
-        How many times differences are taken; 0 gives ``x``.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
-    prepend, append : array_like, optional
-        Put in front of and behind the elements first; numbers for a single row.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: At least one axis; differences of bool are whether they differ.
+    :param n: How many times differences are taken; 0 gives ``x``.
+    :param prepend, append: Put in front of and behind the elements first; numbers for a single row.
+    :returns: As ``x``, but ``n`` shorter along the axis, or empty.
+    :raises ValueError: If ``n`` is negative.
+    :see: cumsum, gradient, ediff1d
 
-    Returns
-    -------
-    Tensor
-        As ``x``, but ``n`` shorter along the axis, or empty.
-
-    Raises
-    ------
-    ValueError
-        If ``n`` is negative.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    cumsum, gradient, ediff1d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.diff(ag.tensor([1, 4, 9]))
     tensor([3, 5])
     """
@@ -224,30 +139,11 @@ def _edge(given: Any, x: Tensor, axis: int) -> Tensor | None:
 def inner(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Sum of products over the last axes of both.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Of equally long last axes, or numbers.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: Of equally long last axes, or numbers.
+    :returns: Of shape (*x1.shape[:-1], *x2.shape[:-1]); complex numbers are not conjugated.
+    :raises ShapeError: If the last axes differ in size.
+    :see: dot, vdot, vecdot, outer, tensordot
 
-    Returns
-    -------
-    Tensor
-        Of shape (*x1.shape[:-1], *x2.shape[:-1]); complex numbers are not conjugated.
-
-    Raises
-    ------
-    ShapeError
-        If the last axes differ in size.
-
-    See Also
-    --------
-    dot, vdot, vecdot, outer, tensordot
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.inner(ag.tensor([1, 2]), ag.tensor([[3, 4], [5, 6]]))
     tensor([11, 17])
     """
@@ -260,34 +156,15 @@ def cross(x1: TensorLike, x2: TensorLike, /, axis: int | None = None, *, axisa: 
           axisb: int = -1, axisc: int = -1, out: Tensor | None = None) -> Tensor:
     """Cross product of vectors of three elements.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        They broadcast.
-    axis : int, optional
-        The axis of size 3 in both and in the result, by default the last one; also written ``dim``.
-    axisa, axisb, axisc : int
-        The axes of ``x1``, ``x2`` and the result, where they are not the same.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: They broadcast.
+    :param axis: The axis of size 3 in both and in the result, by default the last one; also written
+        ``dim``.
+    :param axisa, axisb, axisc: The axes of ``x1``, ``x2`` and the result, where they are not the
+        same.
+    :returns: Of the broadcast shape.
+    :raises ShapeError: If the axis has another size than 3, or the shapes do not broadcast.
+    :see: linalg.cross, dot, outer
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape.
-
-    Raises
-    ------
-    ShapeError
-        If the axis has another size than 3, or the shapes do not broadcast.
-
-    See Also
-    --------
-    linalg.cross, dot, outer
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.cross(ag.tensor([1, 0, 0]), ag.tensor([0, 1, 0]))
     tensor([0, 0, 1])
     """
@@ -306,32 +183,12 @@ def cross(x1: TensorLike, x2: TensorLike, /, axis: int | None = None, *, axisa: 
 def dist(x1: TensorLike, x2: TensorLike, /, p: float = 2, *, out: Tensor | None = None) -> Tensor:
     """The p-norm of the difference.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        They broadcast.
-    p : float
-        Order of the norm: 2 is Euclid's, ``inf`` the greatest absolute difference.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: They broadcast.
+    :param p: Order of the norm: 2 is Euclid's, ``inf`` the greatest absolute difference.
+    :returns: One real number, of shape ().
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: linalg.vector_norm
 
-    Returns
-    -------
-    Tensor
-        One real number, of shape ().
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    linalg.vector_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.dist(ag.tensor([0.0, 0.0]), ag.tensor([3.0, 4.0]))
     tensor(5.)
     """
@@ -343,29 +200,13 @@ def nan_to_num(x: TensorLike, /, nan: float = 0.0, posinf: float | None = None,
                neginf: float | None = None, *, out: Tensor | None = None) -> Tensor:
     """NaN and infinities replaced by numbers: zero and the largest ones by default.
 
-    Parameters
-    ----------
-    x : array_like
-        Integers and complex numbers are given back as they are.
-    nan : float
-        Stands for NaN.
-    posinf, neginf : float, optional
-        Stand for the infinities; by default the greatest and the least number of the dtype.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Integers and complex numbers are given back as they are.
+    :param nan: Stands for NaN.
+    :param posinf, neginf: Stand for the infinities; by default the greatest and the least number of
+        the dtype.
+    :returns: Of the shape and dtype of ``x``; the gradient is 0 where something was replaced.
+    :see: isnan, isinf, where
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``; the gradient is 0 where something was replaced.
-
-    See Also
-    --------
-    isnan, isinf, where
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nan_to_num(ag.tensor([1.0, float("nan")]))
     tensor([1., 0.])
     """
@@ -384,36 +225,16 @@ def masked_fill(x: TensorLike, mask: TensorLike, value: TensorLike, *, out: Tens
                 ) -> Tensor:
     """``value`` where the mask is true.
 
-    Parameters
-    ----------
-    x : array_like
-        It is left as it is.
-    mask : array_like of bool
-        Where to put the value; it broadcasts with ``x``.
-    value : number or array_like
-        Converted to the dtype of ``x``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: It is left as it is.
+    :param mask: Where to put the value; it broadcasts with ``x``.
+    :type mask: array_like of bool
+    :param value: Converted to the dtype of ``x``.
+    :type value: number or array_like
+    :returns: Of the broadcast shape; gradients are 0 where the mask is true.
+    :raises DTypeError: If the mask is not bool.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: where, putmask, place, index_put
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape; gradients are 0 where the mask is true.
-
-    Raises
-    ------
-    DTypeError
-        If the mask is not bool.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    where, putmask, place, index_put
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.masked_fill(ag.tensor([1, 2]), ag.tensor([True, False]), 7)
     tensor([7, 2])
     """
@@ -426,32 +247,12 @@ def lerp(start: TensorLike, end: TensorLike, weight: TensorLike, *, out: Tensor 
          ) -> Tensor:
     """``start + weight * (end - start)``.
 
-    Parameters
-    ----------
-    start, end : array_like
-        The values at weights 0 and 1.
-    weight : array_like
-        Any number; beyond [0, 1] it extrapolates. All three broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param start, end: The values at weights 0 and 1.
+    :param weight: Any number; beyond [0, 1] it extrapolates. All three broadcast.
+    :returns: Of the broadcast shape and the promoted dtype.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: interp, addcmul
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape and the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    interp, addcmul
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.lerp(ag.zeros(2), ag.ones(2), 0.25)
     tensor([0.25, 0.25])
     """
@@ -464,34 +265,14 @@ def addcmul(x: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: A
             out: Tensor | None = None) -> Tensor:
     """``x + value * tensor1 * tensor2``.
 
-    Parameters
-    ----------
-    x : array_like
-        Numbers to add to.
-    tensor1, tensor2 : array_like
-        Factors, or dividend and divisor; all three broadcast.
-    value : number or Tensor
-        Factor of the product or quotient.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Numbers to add to.
+    :param tensor1, tensor2: Factors, or dividend and divisor; all three broadcast.
+    :param value: Factor of the product or quotient.
+    :type value: number or Tensor
+    :returns: Of the broadcast shape and the promoted dtype.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: addcdiv, multiply, lerp
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape and the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    addcdiv, multiply, lerp
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.addcmul(ag.ones(2), ag.ones(2), ag.ones(2), value=0.5)
     tensor([1.5, 1.5])
     """
@@ -503,34 +284,14 @@ def addcdiv(x: TensorLike, tensor1: TensorLike, tensor2: TensorLike, *, value: A
             out: Tensor | None = None) -> Tensor:
     """``x + value * tensor1 / tensor2``.
 
-    Parameters
-    ----------
-    x : array_like
-        Numbers to add to.
-    tensor1, tensor2 : array_like
-        Factors, or dividend and divisor; all three broadcast.
-    value : number or Tensor
-        Factor of the product or quotient.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Numbers to add to.
+    :param tensor1, tensor2: Factors, or dividend and divisor; all three broadcast.
+    :param value: Factor of the product or quotient.
+    :type value: number or Tensor
+    :returns: Of the broadcast shape and the promoted dtype.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: addcmul, divide, lerp
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape and the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    addcmul, divide, lerp
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.addcdiv(ag.ones(2), ag.ones(2), ag.tensor([2.0, 4.0]))
     tensor([1.5 , 1.25])
     """

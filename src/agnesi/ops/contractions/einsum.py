@@ -215,42 +215,22 @@ def einsum(subscripts: Any, /, *operands: Any, optimize: Any = True,
     Products of two operands become matrix products; of more operands, pairs are multiplied in the
     order that needs the fewest multiplications.
 
-    Parameters
-    ----------
-    subscripts : str
-        A letter for each axis of each operand, and for the result after an arrow; ``...`` stands
-        for axes that broadcast.
-    *operands : array_like
-        The factors.  Without a string before them, each has a list of numbers below 52, one for
-        each axis, behind it, and the result one at the end.
-    optimize : bool, {"optimal", "greedy"} or path
-        In which order: the best one, or nearly the best for many operands; as they stand if
-        False; or pairs as :func:`einsum_path` gives them.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param subscripts: A letter for each axis of each operand, and for the result after an arrow;
+        ``...`` stands for axes that broadcast.
+    :type subscripts: str
+    :param *operands: The factors.  Without a string before them, each has a list of numbers below
+        52, one for each axis, behind it, and the result one at the end.
+    :type *operands: array_like
+    :param optimize: In which order: the best one, or nearly the best for many operands; as they
+        stand if False; or pairs as :func:`einsum_path` gives them.
+    :type optimize: bool, {"optimal", "greedy"} or path
+    :returns: Of the axes that the result names; without an arrow those that occur once, in
+        alphabetic order.
+    :raises ValueError: If the letters do not match the operands' axes, or the result names others.
+    :raises ShapeError: If a letter has two sizes.
+    :raises TypeError: If operands without a string have no list of axes behind each.
+    :see: einsum_path, tensordot, matmul
 
-    Returns
-    -------
-    Tensor
-        Of the axes that the result names; without an arrow those that occur once, in alphabetic
-        order.
-
-    Raises
-    ------
-    ValueError
-        If the letters do not match the operands' axes, or the result names others.
-    ShapeError
-        If a letter has two sizes.
-    TypeError
-        If operands without a string have no list of axes behind each.
-
-    See Also
-    --------
-    einsum_path, tensordot, matmul
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> a = ag.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> ag.einsum("ij,ij->i", a, a)
     tensor([ 5., 25.])
@@ -302,37 +282,21 @@ def _wanted(others: Iterable[Term], result: Iterable[Label]) -> set[Label]:
 def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = True) -> tuple[Any, str]:
     """In which order :func:`einsum` would multiply, and what that costs.
 
-    Parameters
-    ----------
-    subscripts : str
-        As for :func:`einsum`.
-    *operands : array_like
-        As for :func:`einsum`; only their shapes count.
-    optimize : bool, {"optimal", "greedy"} or path
-        As for :func:`einsum`.
+    :param subscripts: As for :func:`einsum`.
+    :type subscripts: str
+    :param *operands: As for :func:`einsum`; only their shapes count.
+    :type *operands: array_like
+    :param optimize: As for :func:`einsum`.
+    :type optimize: bool, {"optimal", "greedy"} or path
+    :returns path: For ``optimize``: "einsum_path", then pairs of places in the list of operands, to
+        the end of which each product goes.
+    :rtype: list
+    :returns text: Multiplications, of all at once and along the path.
+    :rtype: str
+    :raises ValueError: If the letters do not match the operands' axes.
+    :raises TypeError: If operands without a string have no list of axes behind each.
+    :see: einsum
 
-    Returns
-    -------
-    path : list
-        For ``optimize``: "einsum_path", then pairs of places in the list of operands, to the end
-        of which each product goes.
-    text : str
-        Multiplications, of all at once and along the path.
-
-    Raises
-    ------
-    ValueError
-        If the letters do not match the operands' axes.
-    TypeError
-        If operands without a string have no list of axes behind each.
-
-    See Also
-    --------
-    einsum
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> a = ag.ones((9, 9))
     >>> path, text = ag.einsum_path("ij,jk,k->i", a, a, a[0])
     >>> path

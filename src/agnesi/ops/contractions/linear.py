@@ -135,34 +135,13 @@ def linear(x: TensorLike, weight: TensorLike, bias: TensorLike | None = None, /,
            out: Tensor | None = None) -> Tensor:
     """``x @ weight.T + bias``: a fully connected layer over the last axis of ``x``.
 
-    Parameters
-    ----------
-    x : array_like
-        Inputs, of shape (..., features).
-    weight : array_like
-        Weights, of shape (outputs, features).
-    bias : array_like, optional
-        Bias, of shape (outputs,).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Inputs, of shape (..., features).
+    :param weight: Weights, of shape (outputs, features).
+    :param bias: Bias, of shape (outputs,).
+    :returns: Of shape (..., outputs).
+    :raises ShapeError: If the features of ``x`` and ``weight`` differ.
+    :see: nn.Linear, nn.Bilinear, matmul
 
-    Returns
-    -------
-    Tensor
-        Of shape (..., outputs).
-
-    Raises
-    ------
-    ShapeError
-        If the features of ``x`` and ``weight`` differ.
-
-    See Also
-    --------
-    nn.Linear, nn.Bilinear, matmul
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.linear(ag.tensor([[1.0, 2.0]]), ag.tensor([[3.0, 4.0]]), ag.tensor([0.5]))
     tensor([[11.5]])
     """

@@ -150,31 +150,13 @@ def product_of(a: Tensor, b: Tensor) -> Tensor:
 def matmul(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Matrix product; a vector on the left is a row, on the right a column.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Matrices on the last two axes, or vectors; the other axes broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
-
-    Returns
-    -------
-    Tensor
-        Of the promoted dtype; without the axes that vectors were given. bool products are
+    :param x1, x2: Matrices on the last two axes, or vectors; the other axes broadcast.
+    :returns: Of the promoted dtype; without the axes that vectors were given. bool products are
         disjunctions of conjunctions.
+    :raises ShapeError: If the inner sizes differ, for numbers, or if the other axes do not
+        broadcast.
+    :see: dot, vecdot, matvec, vecmat, tensordot, einsum, linalg.multi_dot
 
-    Raises
-    ------
-    ShapeError
-        If the inner sizes differ, for numbers, or if the other axes do not broadcast.
-
-    See Also
-    --------
-    dot, vecdot, matvec, vecmat, tensordot, einsum, linalg.multi_dot
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.matmul(ag.tensor([[1.0, 2.0], [3.0, 4.0]]), ag.tensor([1.0, 1.0]))
     tensor([3., 7.])
     """
@@ -219,31 +201,12 @@ def _same_length(a: Tensor, b: Tensor) -> None:
 def dot(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """NumPy's dot: last axis of ``x1`` with the last but one of ``x2`` (its only one).
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Numbers, vectors, matrices or more axes.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
-
-    Returns
-    -------
-    Tensor
-        The product of numbers with all, of vectors the inner product, of matrices the matrix
+    :param x1, x2: Numbers, vectors, matrices or more axes.
+    :returns: The product of numbers with all, of vectors the inner product, of matrices the matrix
         product; otherwise of shape (*x1.shape[:-1], *x2.shape without the last but one).
+    :raises ShapeError: If the summed axes differ in size.
+    :see: matmul, vdot, vecdot, inner, tensordot
 
-    Raises
-    ------
-    ShapeError
-        If the summed axes differ in size.
-
-    See Also
-    --------
-    matmul, vdot, vecdot, inner, tensordot
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.dot(ag.tensor([1.0, 2.0]), ag.tensor([3.0, 4.0]))
     tensor(11.)
     """
@@ -260,34 +223,13 @@ def vecdot(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1, out: Tensor | N
            ) -> Tensor:
     """Sum of products along an axis, of conjugates of ``x1`` where it is complex.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        They broadcast but for the axis.
-    axis : int
-        The axis of both that is summed over, counted from the end: -1 or less.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: They broadcast but for the axis.
+    :param axis: The axis of both that is summed over, counted from the end: -1 or less.
+    :returns: Of the broadcast shape without the axis.
+    :raises IndexError: If the axis is 0 or positive, or out of range.
+    :raises ShapeError: If the axis has two sizes, or the shapes do not broadcast.
+    :see: vdot, dot, matmul, inner
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape without the axis.
-
-    Raises
-    ------
-    IndexError
-        If the axis is 0 or positive, or out of range.
-    ShapeError
-        If the axis has two sizes, or the shapes do not broadcast.
-
-    See Also
-    --------
-    vdot, dot, matmul, inner
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.vecdot(ag.tensor([[1.0, 2.0], [3.0, 4.0]]), ag.tensor([1.0, 1.0]))
     tensor([3., 7.])
     """
@@ -307,25 +249,10 @@ def vecdot(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1, out: Tensor | N
 def outer(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Products of all elements of one flattened tensor with all of another.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Of any shapes, with m and n elements.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: Of any shapes, with m and n elements.
+    :returns: Of shape (m, n).
+    :see: inner, kron, multiply
 
-    Returns
-    -------
-    Tensor
-        Of shape (m, n).
-
-    See Also
-    --------
-    inner, kron, multiply
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.outer(ag.tensor([1, 2]), ag.tensor([3, 4]))
     tensor([[3, 4],
             [6, 8]])
@@ -341,34 +268,14 @@ def tensordot(x1: TensorLike, x2: TensorLike, /, axes: Any = 2, *, out: Tensor |
               ) -> Tensor:
     """Sum of products over pairs of axes; a number n pairs the last n with the first n.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        At least as many axes as are summed over.
-    axes : int or pair of sequences of int
-        How many axes, or which of ``x1`` and which of ``x2``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: At least as many axes as are summed over.
+    :param axes: How many axes, or which of ``x1`` and which of ``x2``.
+    :type axes: int or pair of sequences of int
+    :returns: The axes that stay, first those of ``x1``, then those of ``x2``.
+    :raises ShapeError: If paired axes differ in size.
+    :raises ValueError: If there are not so many axes, or not as many on both sides.
+    :see: einsum, matmul, dot, inner
 
-    Returns
-    -------
-    Tensor
-        The axes that stay, first those of ``x1``, then those of ``x2``.
-
-    Raises
-    ------
-    ShapeError
-        If paired axes differ in size.
-    ValueError
-        If there are not so many axes, or not as many on both sides.
-
-    See Also
-    --------
-    einsum, matmul, dot, inner
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> a = ag.ones((2, 3, 4))
     >>> ag.tensordot(a, ag.ones((3, 4, 5)), axes=2).shape
     (2, 5)

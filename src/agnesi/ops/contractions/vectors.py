@@ -17,30 +17,11 @@ __all__ = ["matvec", "vdot", "vecmat"]
 def vdot(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Sum of products of the flat elements; the first operand is conjugated.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Of equally many elements.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: Of equally many elements.
+    :returns: One number, of the promoted dtype.
+    :raises ShapeError: If the numbers of elements differ.
+    :see: vecdot, dot, inner
 
-    Returns
-    -------
-    Tensor
-        One number, of the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        If the numbers of elements differ.
-
-    See Also
-    --------
-    vecdot, dot, inner
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.vdot(ag.tensor([1j, 2]), ag.tensor([1j, 1]))
     tensor(3.+0.j)
     """
@@ -52,32 +33,12 @@ def vdot(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Ten
 def matvec(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Matrices (the last two axes) times vectors (the last axis).
 
-    Parameters
-    ----------
-    x1 : array_like
-        Of shape (..., m, n).
-    x2 : array_like
-        Of shape (..., n); the axes in front broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1: Of shape (..., m, n).
+    :param x2: Of shape (..., n); the axes in front broadcast.
+    :returns: Of shape (..., m).
+    :raises ShapeError: If the sizes do not fit.
+    :see: vecmat, matmul, vecdot
 
-    Returns
-    -------
-    Tensor
-        Of shape (..., m).
-
-    Raises
-    ------
-    ShapeError
-        If the sizes do not fit.
-
-    See Also
-    --------
-    vecmat, matmul, vecdot
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.matvec(ag.tensor([[1, 2], [3, 4]]), ag.tensor([1, 10]))
     tensor([21, 43])
     """
@@ -88,32 +49,12 @@ def matvec(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> T
 def vecmat(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Vectors (the last axis, conjugated) times matrices (the last two axes).
 
-    Parameters
-    ----------
-    x1 : array_like
-        Of shape (..., m).
-    x2 : array_like
-        Of shape (..., m, n); the axes in front broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1: Of shape (..., m).
+    :param x2: Of shape (..., m, n); the axes in front broadcast.
+    :returns: Of shape (..., n).
+    :raises ShapeError: If the sizes do not fit.
+    :see: matvec, matmul, vecdot
 
-    Returns
-    -------
-    Tensor
-        Of shape (..., n).
-
-    Raises
-    ------
-    ShapeError
-        If the sizes do not fit.
-
-    See Also
-    --------
-    matvec, matmul, vecdot
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.vecmat(ag.tensor([1, 10]), ag.tensor([[1, 2], [3, 4]]))
     tensor([31, 42])
     """

@@ -389,50 +389,25 @@ def conv1d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride:
            algorithm: Any = None, out: Tensor | None = None) -> Tensor:
     """Convolution over one axis; see :func:`conv2d`.
 
-    Parameters
-    ----------
-    x : array_like
-        Rows: (batch, channels, length), or one of them.
-    w : array_like
-        Filters: (filters, channels / groups, length).
-    bias : array_like, optional
-        A number for each filter.
-    stride : int or tuple of int
-        Steps between windows, one for all axes or one for each.
-    padding : int, tuple, "valid", "same" or "full"
-        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
-        keeps the size under a stride of 1.
-    dilation : int or tuple of int
-        Steps between the elements of a window.
-    groups : int
-        Channels and filters fall into so many groups that do not meet.
-    flip : bool
-        Whether filters are turned around first, as mathematics defines convolutions.
-    algorithm : str, (str, str, str) or dict, optional
-        How it is computed, as for :func:`agnesi.conv2d`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Rows: (batch, channels, length), or one of them.
+    :param w: Filters: (filters, channels / groups, length).
+    :param bias: A number for each filter.
+    :param stride: Steps between windows, one for all axes or one for each.
+    :param padding: Border of zeros: a width for all axes or one for each, or (before, after) pairs;
+        "same" keeps the size under a stride of 1.
+    :type padding: int, tuple, "valid", "same" or "full"
+    :param dilation: Steps between the elements of a window.
+    :param groups: Channels and filters fall into so many groups that do not meet.
+    :param flip: Whether filters are turned around first, as mathematics defines convolutions.
+    :param algorithm: How it is computed, as for :func:`agnesi.conv2d`.
+    :type algorithm: str, (str, str, str) or dict, optional
+    :returns: (batch, filters, places); windows that would stick out are dropped.
+    :raises ShapeError: If the channels do not fit, a window is larger than the image, or channels
+        and filters do not fall into the groups.
+    :raises ValueError: If a stride or dilation is not positive, or there is no such padding or
+        algorithm.
+    :see: conv2d, conv3d, conv_transpose, nn.Conv1d, correlate
 
-    Returns
-    -------
-    Tensor
-        (batch, filters, places); windows that would stick out are dropped.
-
-    Raises
-    ------
-    ShapeError
-        If the channels do not fit, a window is larger than the image, or channels and filters do
-        not fall into the groups.
-    ValueError
-        If a stride or dilation is not positive, or there is no such padding or algorithm.
-
-    See Also
-    --------
-    conv2d, conv3d, conv_transpose, nn.Conv1d, correlate
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.conv1d([[[1.0, 2.0, 4.0]]], [[[-1.0, 1.0]]])
     tensor([[[1., 2.]]])
     """
@@ -446,56 +421,31 @@ def conv2d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, stride:
            algorithm: Any = None, out: Tensor | None = None) -> Tensor:
     """Convolution (correlation, unless ``flip``) over two axes.
 
-    Parameters
-    ----------
-    x : array_like
-        Images: (batch, channels, height, width), or one of them.
-    w : array_like
-        Filters: (filters, channels / groups, height, width).
-    bias : array_like, optional
-        A number for each filter.
-    stride : int or tuple of int
-        Steps between windows, one for all axes or one for each.
-    padding : int, tuple, "valid", "same" or "full"
-        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
-        keeps the size under a stride of 1.
-    dilation : int or tuple of int
-        Steps between the elements of a window.
-    groups : int
-        Channels and filters fall into so many groups that do not meet.
-    flip : bool
-        Whether filters are turned around first, as mathematics defines convolutions.
-    algorithm : str, (str, str, str) or dict, optional
-        How it is computed: "implicit_gemm" or "direct" (generated code), "unfold" (a matrix
-        product of all windows written out), "fft", "reference" (NumPy); or who decides: "auto" (a
-        rule), "guess_once", "guess_on_shape_change", "time_once", "time_on_shape_change" (the
-        candidates run).  One for all, or one each for "forward" and the gradients to "input" and
-        "weight"; ``config.conv_algorithm`` and its kin by default.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
-
-    Returns
-    -------
-    Tensor
-        (batch, filters, places, places); windows that would stick out are dropped.  What an
+    :param x: Images: (batch, channels, height, width), or one of them.
+    :param w: Filters: (filters, channels / groups, height, width).
+    :param bias: A number for each filter.
+    :param stride: Steps between windows, one for all axes or one for each.
+    :param padding: Border of zeros: a width for all axes or one for each, or (before, after) pairs;
+        "same" keeps the size under a stride of 1.
+    :type padding: int, tuple, "valid", "same" or "full"
+    :param dilation: Steps between the elements of a window.
+    :param groups: Channels and filters fall into so many groups that do not meet.
+    :param flip: Whether filters are turned around first, as mathematics defines convolutions.
+    :param algorithm: How it is computed: "implicit_gemm" or "direct" (generated code), "unfold" (a
+        matrix product of all windows written out), "fft", "reference" (NumPy); or who decides:
+        "auto" (a rule), "guess_once", "guess_on_shape_change", "time_once", "time_on_shape_change"
+        (the candidates run).  One for all, or one each for "forward" and the gradients to "input"
+        and "weight"; ``config.conv_algorithm`` and its kin by default.
+    :type algorithm: str, (str, str, str) or dict, optional
+    :returns: (batch, filters, places, places); windows that would stick out are dropped.  What an
         infinite element reaches, and nothing else, may be NaN instead of infinite where few
         multiplications are made by way of sums and differences; never with "direct".
+    :raises ShapeError: If the channels do not fit, a window is larger than the image, or channels
+        and filters do not fall into the groups.
+    :raises ValueError: If a stride or dilation is not positive, or there is no such padding or
+        algorithm.
+    :see: conv1d, conv3d, conv_transpose, nn.Conv2d, nn.functional.unfold, convolve
 
-    Raises
-    ------
-    ShapeError
-        If the channels do not fit, a window is larger than the image, or channels and filters do
-        not fall into the groups.
-    ValueError
-        If a stride or dilation is not positive, or there is no such padding or algorithm.
-
-    See Also
-    --------
-    conv1d, conv3d, conv_transpose, nn.Conv2d, nn.functional.unfold, convolve
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.conv2d(ag.ones((1, 1, 3, 3)), ag.ones((1, 1, 2, 2)), stride=1)
     tensor([[[[4., 4.],
               [4., 4.]]]])
@@ -509,50 +459,25 @@ def conv3d(x: TensorLike, w: TensorLike, bias: TensorLike | None = None, *, stri
            algorithm: Any = None, out: Tensor | None = None) -> Tensor:
     """Convolution over three axes; see :func:`conv2d`.
 
-    Parameters
-    ----------
-    x : array_like
-        Volumes: (batch, channels, depth, height, width), or one of them.
-    w : array_like
-        Filters: (filters, channels / groups, depth, height, width).
-    bias : array_like, optional
-        A number for each filter.
-    stride : int or tuple of int
-        Steps between windows, one for all axes or one for each.
-    padding : int, tuple, "valid", "same" or "full"
-        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
-        keeps the size under a stride of 1.
-    dilation : int or tuple of int
-        Steps between the elements of a window.
-    groups : int
-        Channels and filters fall into so many groups that do not meet.
-    flip : bool
-        Whether filters are turned around first, as mathematics defines convolutions.
-    algorithm : str, (str, str, str) or dict, optional
-        How it is computed, as for :func:`agnesi.conv2d`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Volumes: (batch, channels, depth, height, width), or one of them.
+    :param w: Filters: (filters, channels / groups, depth, height, width).
+    :param bias: A number for each filter.
+    :param stride: Steps between windows, one for all axes or one for each.
+    :param padding: Border of zeros: a width for all axes or one for each, or (before, after) pairs;
+        "same" keeps the size under a stride of 1.
+    :type padding: int, tuple, "valid", "same" or "full"
+    :param dilation: Steps between the elements of a window.
+    :param groups: Channels and filters fall into so many groups that do not meet.
+    :param flip: Whether filters are turned around first, as mathematics defines convolutions.
+    :param algorithm: How it is computed, as for :func:`agnesi.conv2d`.
+    :type algorithm: str, (str, str, str) or dict, optional
+    :returns: (batch, filters, places, places, places); windows that would stick out are dropped.
+    :raises ShapeError: If the channels do not fit, a window is larger than the image, or channels
+        and filters do not fall into the groups.
+    :raises ValueError: If a stride or dilation is not positive, or there is no such padding or
+        algorithm.
+    :see: conv1d, conv2d, conv_transpose, nn.Conv3d
 
-    Returns
-    -------
-    Tensor
-        (batch, filters, places, places, places); windows that would stick out are dropped.
-
-    Raises
-    ------
-    ShapeError
-        If the channels do not fit, a window is larger than the image, or channels and filters do
-        not fall into the groups.
-    ValueError
-        If a stride or dilation is not positive, or there is no such padding or algorithm.
-
-    See Also
-    --------
-    conv1d, conv2d, conv_transpose, nn.Conv3d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.conv3d(ag.ones((1, 2, 3, 3, 3)), ag.ones((4, 2, 3, 3, 3))).shape
     (1, 4, 1, 1, 1)
     """

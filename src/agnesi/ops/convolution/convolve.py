@@ -107,35 +107,16 @@ def convolve(a: TensorLike, v: TensorLike, /, mode: str = "full", *, out: Tensor
 
     Long ones go through Fourier space; the sizes must be known.
 
-    Parameters
-    ----------
-    a, v : array_like
-        Vectors (or numbers) of any dtype.
-    mode : {"full", "same", "valid"}
-        All ``n + m - 1`` elements, the ``max(n, m)`` in the middle, or those in which the shorter
-        vector lies fully within the other.
-    out : Tensor, optional
-        Takes the result.
+    :param a, v: Vectors (or numbers) of any dtype.
+    :param mode: All ``n + m - 1`` elements, the ``max(n, m)`` in the middle, or those in which the
+        shorter vector lies fully within the other.
+    :type mode: {"full", "same", "valid"}
+    :param out: Takes the result.
+    :returns: A vector of the promoted dtype.
+    :raises ShapeError: For operands with several axes, and empty ones.
+    :raises ValueError: If there is no such mode.
+    :see: correlate, fftconvolve, conv1d, polymul
 
-    Returns
-    -------
-    Tensor
-        A vector of the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        For operands with several axes, and empty ones.
-    ValueError
-        If there is no such mode.
-
-    See Also
-    --------
-    correlate, fftconvolve, conv1d, polymul
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.convolve([1.0, 2.0, 3.0], [0.0, 1.0, 0.5])
     tensor([0. , 1. , 2.5, 4. , 1.5])
     """
@@ -149,34 +130,14 @@ def correlate(a: TensorLike, v: TensorLike, /, mode: str = "valid", *, out: Tens
               ) -> Tensor:
     """Correlation of two vectors: ``y[k] = sum(a[i + k] * conj(v[i]))``; see :func:`convolve`.
 
-    Parameters
-    ----------
-    a, v : array_like
-        Vectors (or numbers) of any dtype.
-    mode : {"full", "same", "valid"}
-        As for :func:`convolve`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a, v: Vectors (or numbers) of any dtype.
+    :param mode: As for :func:`convolve`.
+    :type mode: {"full", "same", "valid"}
+    :returns: A vector of the promoted dtype.
+    :raises ShapeError: For operands with several axes, and empty ones.
+    :raises ValueError: If there is no such mode.
+    :see: convolve, conv1d, corrcoef
 
-    Returns
-    -------
-    Tensor
-        A vector of the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        For operands with several axes, and empty ones.
-    ValueError
-        If there is no such mode.
-
-    See Also
-    --------
-    convolve, conv1d, corrcoef
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.correlate([1.0, 2.0, 3.0], [0.0, 1.0, 0.5], "same")
     tensor([2. , 3.5, 3. ])
     """
@@ -192,39 +153,20 @@ def fftconvolve(in1: TensorLike, in2: TensorLike, /, mode: str = "full", axes: A
                 out: Tensor | None = None) -> Tensor:
     """Convolution over several axes through Fourier space, as SciPy's.
 
-    Parameters
-    ----------
-    in1, in2 : array_like
-        Of equally many axes; those beside ``axes`` are broadcast.
-    mode : {"full", "same", "valid"}
-        All elements, as many as ``in1`` from the middle, or those in which one operand lies fully
-        within the other.
-    axes : int or sequence of int, optional
-        All by default.
-    out : Tensor, optional
-        Takes the result.
+    :param in1, in2: Of equally many axes; those beside ``axes`` are broadcast.
+    :param mode: All elements, as many as ``in1`` from the middle, or those in which one operand
+        lies fully within the other.
+    :type mode: {"full", "same", "valid"}
+    :param axes: All by default.
+    :type axes: int or sequence of int, optional
+    :param out: Takes the result.
+    :returns: Of the promoted dtype.
+    :raises ShapeError: If ranks differ, or in mode "valid" neither operand is as large as the other
+        everywhere.
+    :raises ValueError: If there is no such mode.
+    :raises TypeError: For integers and bool.
+    :see: convolve, fft.fftn, conv2d
 
-    Returns
-    -------
-    Tensor
-        Of the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        If ranks differ, or in mode "valid" neither operand is as large as the other everywhere.
-    ValueError
-        If there is no such mode.
-    TypeError
-        For integers and bool.
-
-    See Also
-    --------
-    convolve, fft.fftn, conv2d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fftconvolve(ag.ones((2, 2)), ag.ones((2, 2)), "valid").shape
     (1, 1)
     """

@@ -133,39 +133,17 @@ def unfold(x: TensorLike, kernel: PerAxis, dilation: PerAxis = 1, padding: PerAx
            stride: PerAxis = 1, *, out: Tensor | None = None) -> Tensor:
     """The windows of images, written out as columns.
 
-    Parameters
-    ----------
-    x : array_like
-        (batch, channels, ...), or one image where ``kernel`` has a number for each axis.
-    kernel : int or tuple of int
-        Size of the windows.
-    dilation : int or tuple of int
-        Steps between the elements of a window.
-    padding : int, tuple, "valid", "same" or "full"
-        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
-        keeps the size under a stride of 1.
-    stride : int or tuple of int
-        Steps between windows, one for all axes or one for each.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: (batch, channels, ...), or one image where ``kernel`` has a number for each axis.
+    :param kernel: Size of the windows.
+    :param dilation: Steps between the elements of a window.
+    :param padding: Border of zeros: a width for all axes or one for each, or (before, after) pairs;
+        "same" keeps the size under a stride of 1.
+    :type padding: int, tuple, "valid", "same" or "full"
+    :param stride: Steps between windows, one for all axes or one for each.
+    :returns: (batch, channels * elements of a window, windows).
+    :raises ShapeError: If a window does not fit.
+    :see: nn.functional.fold, nn.Unfold, sliding_window_view
 
-    Returns
-    -------
-    Tensor
-        (batch, channels * elements of a window, windows).
-
-    Raises
-    ------
-    ShapeError
-        If a window does not fit.
-
-    See Also
-    --------
-    nn.functional.fold, nn.Unfold, sliding_window_view
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.unfold(ag.arange(4.0).reshape(1, 1, 1, 4), (1, 2))
     tensor([[[0., 1., 2.],
              [1., 2., 3.]]])
@@ -186,44 +164,21 @@ def fold(x: TensorLike, output_size: ShapeLike, kernel: PerAxis, dilation: PerAx
          padding: PerAxis | str = 0, stride: PerAxis = 1, *, out: Tensor | None = None) -> Tensor:
     """Images whose elements are sums of what windows hold for them: the adjoint of ``unfold``.
 
-    Parameters
-    ----------
-    x : array_like
-        (batch, channels * elements of a window, windows), as ``unfold`` gives them, or one
+    :param x: (batch, channels * elements of a window, windows), as ``unfold`` gives them, or one
         image's.
-    output_size : tuple of int
-        The size of the images on each axis.
-    kernel : int or tuple of int
-        Size of the windows.
-    dilation : int or tuple of int
-        Steps between the elements of a window.
-    padding : int, tuple, "valid", "same" or "full"
-        Border of zeros: a width for all axes or one for each, or (before, after) pairs; "same"
-        keeps the size under a stride of 1.
-    stride : int or tuple of int
-        Steps between windows, one for all axes or one for each.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param output_size: The size of the images on each axis.
+    :type output_size: tuple of int
+    :param kernel: Size of the windows.
+    :param dilation: Steps between the elements of a window.
+    :param padding: Border of zeros: a width for all axes or one for each, or (before, after) pairs;
+        "same" keeps the size under a stride of 1.
+    :type padding: int, tuple, "valid", "same" or "full"
+    :param stride: Steps between windows, one for all axes or one for each.
+    :returns: (batch, channels, *output_size).
+    :raises ShapeError: If ``x`` has not the columns of such images.
+    :raises TypeError: If ``output_size`` is no tuple.
+    :see: nn.functional.unfold, nn.Fold, conv_transpose
 
-    Returns
-    -------
-    Tensor
-        (batch, channels, *output_size).
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has not the columns of such images.
-    TypeError
-        If ``output_size`` is no tuple.
-
-    See Also
-    --------
-    nn.functional.unfold, nn.Fold, conv_transpose
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.fold(ag.ones((1, 2, 3)), (1, 4), (1, 2))
     tensor([[[[1., 2., 2., 1.]]]])
     """

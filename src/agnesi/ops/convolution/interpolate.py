@@ -176,53 +176,29 @@ def interpolate(x: TensorLike, size: ShapeLike | None = None, scale_factor: Any 
                 out: Tensor | None = None) -> Tensor:
     """Images of another size, by their nearest elements or between them (PyTorch's).
 
-    Parameters
-    ----------
-    x : array_like
-        (batch, channels, ...).
-    size : int or tuple of int, optional
-        The size wanted on each axis.
-    scale_factor : float or tuple of float, optional
-        How many times as large the images become, instead of ``size``.
-    mode : str
-        "nearest": place i of o over an axis of n has the element ``floor(i n / o)``.
+    :param x: (batch, channels, ...).
+    :param size: The size wanted on each axis.
+    :param scale_factor: How many times as large the images become, instead of ``size``.
+    :type scale_factor: float or tuple of float, optional
+    :param mode: "nearest": place i of o over an axis of n has the element ``floor(i n / o)``.
         "nearest-exact": the one around its middle.  "linear", "bilinear", "trilinear", over one,
         two and three axes: the element is on a straight line between those around it.  "bicubic",
         over two: on Keys' curve through four (1981, with -0.75).  "area": the mean of those that
         the place covers.
-    align_corners : bool, optional
-        Whether the first and last places, and not the borders of the images, lie upon each other;
-        for modes that interpolate.
-    recompute_scale_factor : bool, optional
-        Whether places are as far apart as the sizes say, in the place of the ``scale_factor``.
-    antialias : bool
-        Whether smaller images are made of all elements that a place covers, and not of those next
-        to it alone, as Pillow does; for modes that interpolate.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param align_corners: Whether the first and last places, and not the borders of the images, lie
+        upon each other; for modes that interpolate.
+    :param recompute_scale_factor: Whether places are as far apart as the sizes say, in the place of
+        the ``scale_factor``.
+    :param antialias: Whether smaller images are made of all elements that a place covers, and not
+        of those next to it alone, as Pillow does; for modes that interpolate.
+    :returns: (batch, channels, *size), of the dtype of ``x``.
+    :raises ShapeError: If the images have not as many axes as the mode, or sizes must be known and
+        are not.
+    :raises DTypeError: If the mode computes with elements that are no floats.
+    :raises ValueError: If there is no such mode, ``align_corners`` or ``antialias`` does not go
+        with it, or not exactly one of ``size`` and ``scale_factor`` is given.
+    :see: nn.Upsample, nn.functional.adaptive_avg_pool, nn.functional.pixel_shuffle
 
-    Returns
-    -------
-    Tensor
-        (batch, channels, *size), of the dtype of ``x``.
-
-    Raises
-    ------
-    ShapeError
-        If the images have not as many axes as the mode, or sizes must be known and are not.
-    DTypeError
-        If the mode computes with elements that are no floats.
-    ValueError
-        If there is no such mode, ``align_corners`` or ``antialias`` does not go with it, or not
-        exactly one of ``size`` and ``scale_factor`` is given.
-
-    See Also
-    --------
-    nn.Upsample, nn.functional.adaptive_avg_pool, nn.functional.pixel_shuffle
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.tensor([[[1.0, 3.0]]])
     >>> ag.nn.functional.interpolate(x, scale_factor=2)
     tensor([[[1., 1., 3., 3.]]])

@@ -27,32 +27,13 @@ def pixel_shuffle(x: TensorLike, factor: int, *, out: Tensor | None = None) -> T
 
     The last step of a sub-pixel convolution (Shi et al. 2016).
 
-    Parameters
-    ----------
-    x : array_like
-        (..., channels, height, width), a multiple of ``factor**2`` channels.
-    factor : int
-        How many times as high and wide images become.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: (..., channels, height, width), a multiple of ``factor**2`` channels.
+    :param factor: How many times as high and wide images become.
+    :returns: (..., channels / factor**2, height * factor, width * factor).
+    :raises ShapeError: If the channels are no multiple of ``factor**2``, or there are fewer than 3
+        axes.
+    :see: nn.functional.pixel_unshuffle, nn.PixelShuffle, nn.functional.interpolate
 
-    Returns
-    -------
-    Tensor
-        (..., channels / factor**2, height * factor, width * factor).
-
-    Raises
-    ------
-    ShapeError
-        If the channels are no multiple of ``factor**2``, or there are fewer than 3 axes.
-
-    See Also
-    --------
-    nn.functional.pixel_unshuffle, nn.PixelShuffle, nn.functional.interpolate
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.pixel_shuffle(ag.arange(4).reshape(4, 1, 1), 2)
     tensor([[[0, 1],
              [2, 3]]])
@@ -72,32 +53,13 @@ def pixel_shuffle(x: TensorLike, factor: int, *, out: Tensor | None = None) -> T
 def pixel_unshuffle(x: TensorLike, factor: int, *, out: Tensor | None = None) -> Tensor:
     """Every square of ``factor**2`` places as so many channels; undoes :func:`pixel_shuffle`.
 
-    Parameters
-    ----------
-    x : array_like
-        (..., channels, height, width), multiples of ``factor`` high and wide.
-    factor : int
-        How many times less high and wide images become.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: (..., channels, height, width), multiples of ``factor`` high and wide.
+    :param factor: How many times less high and wide images become.
+    :returns: (..., channels * factor**2, height / factor, width / factor).
+    :raises ShapeError: If height or width is no multiple of ``factor``, or there are fewer than 3
+        axes.
+    :see: nn.functional.pixel_shuffle, nn.PixelUnshuffle
 
-    Returns
-    -------
-    Tensor
-        (..., channels * factor**2, height / factor, width / factor).
-
-    Raises
-    ------
-    ShapeError
-        If height or width is no multiple of ``factor``, or there are fewer than 3 axes.
-
-    See Also
-    --------
-    nn.functional.pixel_shuffle, nn.PixelUnshuffle
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.pixel_unshuffle(ag.arange(4).reshape(1, 2, 2), 2).flatten()
     tensor([0, 1, 2, 3])
     """

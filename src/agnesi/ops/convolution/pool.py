@@ -82,48 +82,24 @@ def max_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
              return_indices: bool = False, *, out: Tensor | None = None) -> Any:
     """The greatest element of each window.
 
-    Parameters
-    ----------
-    x : array_like
-        (batch, channels, ...).
-    kernel : int or tuple of int
-        Size of the windows.
-    stride : int or tuple of int, optional
-        Steps between windows; by default those of the kernel.
-    padding : int, tuple, "valid" or "same"
-        Border, which never is the greatest.
-    dilation : int or tuple of int
-        Steps between the elements of a window.
-    cover_all : bool
-        Whether a last, smaller window takes what is left over.
-    return_indices : bool
-        Whether to tell where they lie, too.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: (batch, channels, ...).
+    :param kernel: Size of the windows.
+    :param stride: Steps between windows; by default those of the kernel.
+    :param padding: Border, which never is the greatest.
+    :type padding: int, tuple, "valid" or "same"
+    :param dilation: Steps between the elements of a window.
+    :param cover_all: Whether a last, smaller window takes what is left over.
+    :param return_indices: Whether to tell where they lie, too.
+    :returns: Where several elements are the greatest, the first takes the gradient.
+    :rtype: Tensor
+    :returns indices: With ``return_indices`` only: of each of them its number in the image, in
+        row-major order.
+    :rtype: Tensor of int64
+    :raises ShapeError: If a window does not fit, or there are no axes for windows.
+    :raises DTypeError: For complex numbers.
+    :raises ValueError: If ``stride`` or ``dilation`` is not positive, or there is no such padding.
+    :see: avg_pool, nn.functional.max_unpool, nn.functional.adaptive_max_pool, nn.MaxPool2d
 
-    Returns
-    -------
-    Tensor
-        Where several elements are the greatest, the first takes the gradient.
-    indices : Tensor of int64
-        With ``return_indices`` only: of each of them its number in the image, in row-major order.
-
-    Raises
-    ------
-    ShapeError
-        If a window does not fit, or there are no axes for windows.
-    DTypeError
-        For complex numbers.
-    ValueError
-        If ``stride`` or ``dilation`` is not positive, or there is no such padding.
-
-    See Also
-    --------
-    avg_pool, nn.functional.max_unpool, nn.functional.adaptive_max_pool, nn.MaxPool2d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.max_pool([[[1.0, 3.0, 2.0, 4.0, 9.0]]], 2, cover_all=True)
     tensor([[[3., 4., 9.]]])
     >>> ag.max_pool([[[1.0, 3.0, 2.0, 4.0]]], 2, return_indices=True)[1]
@@ -142,48 +118,24 @@ def avg_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
              divisor_override: float | None = None, *, out: Tensor | None = None) -> Tensor:
     """The mean of each window.
 
-    Parameters
-    ----------
-    x : array_like
-        (batch, channels, ...).
-    kernel : int or tuple of int
-        Size of the windows.
-    stride : int or tuple of int, optional
-        Steps between windows; by default those of the kernel.
-    padding : int, tuple, "valid" or "same"
-        Border of zeros.
-    cover_all : bool
-        Whether a last, smaller window takes what is left over; it is divided by what it holds.
-    count_include_pad : bool
-        Whether the border counts.
-    divisor_override : float, optional
-        What sums are divided by, in the place of the numbers of elements.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: (batch, channels, ...).
+    :param kernel: Size of the windows.
+    :param stride: Steps between windows; by default those of the kernel.
+    :param padding: Border of zeros.
+    :type padding: int, tuple, "valid" or "same"
+    :param cover_all: Whether a last, smaller window takes what is left over; it is divided by what
+        it holds.
+    :param count_include_pad: Whether the border counts.
+    :param divisor_override: What sums are divided by, in the place of the numbers of elements.
+    :returns: (batch, channels, ...): ``(n + borders - kernel) // stride + 1`` places on each axis,
+        of the dtype of ``x``.
+    :raises ShapeError: If a window does not fit, or there are no axes for windows.
+    :raises DTypeError: If ``x`` is not floating.
+    :raises ValueError: If ``stride`` is not positive, there is no such padding, or
+        ``divisor_override`` is zero.
+    :see: max_pool, nn.functional.sum_pool, nn.functional.lp_pool, nn.functional.adaptive_avg_pool
+        nn.AvgPool2d
 
-    Returns
-    -------
-    Tensor
-        (batch, channels, ...): ``(n + borders - kernel) // stride + 1`` places on each axis, of
-        the dtype of ``x``.
-
-    Raises
-    ------
-    ShapeError
-        If a window does not fit, or there are no axes for windows.
-    DTypeError
-        If ``x`` is not floating.
-    ValueError
-        If ``stride`` is not positive, there is no such padding, or ``divisor_override`` is zero.
-
-    See Also
-    --------
-    max_pool, nn.functional.sum_pool, nn.functional.lp_pool, nn.functional.adaptive_avg_pool
-    nn.AvgPool2d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.avg_pool([[[1.0, 3.0, 2.0, 4.0]]], 2)
     tensor([[[2., 3.]]])
     """
@@ -234,41 +186,18 @@ def sum_pool(x: TensorLike, kernel: PerAxis, stride: PerAxis | None = None,
              ) -> Tensor:
     """The sum of each window.
 
-    Parameters
-    ----------
-    x : array_like
-        (batch, channels, ...).
-    kernel : int or tuple of int
-        Size of the windows.
-    stride : int or tuple of int, optional
-        Steps between windows; by default those of the kernel.
-    padding : int, tuple, "valid" or "same"
-        Border of zeros.
-    cover_all : bool
-        Whether a last, smaller window takes what is left over.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: (batch, channels, ...).
+    :param kernel: Size of the windows.
+    :param stride: Steps between windows; by default those of the kernel.
+    :param padding: Border of zeros.
+    :type padding: int, tuple, "valid" or "same"
+    :param cover_all: Whether a last, smaller window takes what is left over.
+    :returns: (batch, channels, ...): ``(n + borders - kernel) // stride + 1`` places on each axis,
+        of the dtype of ``x``.
+    :raises ShapeError: If a window does not fit, or there are no axes for windows.
+    :raises ValueError: If ``stride`` is not positive, or there is no such padding.
+    :see: avg_pool, max_pool, nn.functional.lp_pool
 
-    Returns
-    -------
-    Tensor
-        (batch, channels, ...): ``(n + borders - kernel) // stride + 1`` places on each axis, of
-        the dtype of ``x``.
-
-    Raises
-    ------
-    ShapeError
-        If a window does not fit, or there are no axes for windows.
-    ValueError
-        If ``stride`` is not positive, or there is no such padding.
-
-    See Also
-    --------
-    avg_pool, max_pool, nn.functional.lp_pool
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.sum_pool([[[1.0, 3.0, 2.0, 4.0]]], 2)
     tensor([[[4., 6.]]])
     """
@@ -282,46 +211,21 @@ def lp_pool(x: TensorLike, p: float, kernel: PerAxis, stride: PerAxis | None = N
             ) -> Tensor:
     """The ``p``-norm of each window: ``sum(abs(x)**p)**(1/p)``, with gradient 0 where it is 0.
 
-    Parameters
-    ----------
-    x : array_like
-        (batch, channels, ...).
-    p : float
-        The exponent, above 0.
-    kernel : int or tuple of int
-        Size of the windows.
-    stride : int or tuple of int, optional
-        Steps between windows; by default those of the kernel.
-    cover_all : bool
-        Whether a last, smaller window takes what is left over; it counts as if it were filled up
-        with elements like its own, as in PyTorch.
-    padding : int, tuple, "valid" or "same"
-        Border of zeros.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: (batch, channels, ...).
+    :param p: The exponent, above 0.
+    :param kernel: Size of the windows.
+    :param stride: Steps between windows; by default those of the kernel.
+    :param cover_all: Whether a last, smaller window takes what is left over; it counts as if it
+        were filled up with elements like its own, as in PyTorch.
+    :param padding: Border of zeros.
+    :type padding: int, tuple, "valid" or "same"
+    :returns: (batch, channels, ...): ``(n + borders - kernel) // stride + 1`` places on each axis,
+        of the dtype of ``x``.
+    :raises ShapeError: If a window does not fit, or there are no axes for windows.
+    :raises DTypeError: If ``x`` is not floating.
+    :raises ValueError: If ``p`` or ``stride`` is not positive, or there is no such padding.
+    :see: avg_pool, max_pool, nn.LPPool2d
 
-    Returns
-    -------
-    Tensor
-        (batch, channels, ...): ``(n + borders - kernel) // stride + 1`` places on each axis, of
-        the dtype of ``x``.
-
-    Raises
-    ------
-    ShapeError
-        If a window does not fit, or there are no axes for windows.
-    DTypeError
-        If ``x`` is not floating.
-    ValueError
-        If ``p`` or ``stride`` is not positive, or there is no such padding.
-
-    See Also
-    --------
-    avg_pool, max_pool, nn.LPPool2d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.lp_pool([[[3.0, 4.0, 0.0, 1.0]]], 2, 2)
     tensor([[[5., 1.]]])
     """
@@ -384,35 +288,16 @@ def adaptive_max_pool(x: TensorLike, size: ShapeLike, return_indices: bool = Fal
                       out: Tensor | None = None) -> Any:
     """The greatest element of each of ``size`` windows of nearly equal size.
 
-    Parameters
-    ----------
-    x : array_like
-        (batch, channels, ...).
-    size : int or tuple of int or None
-        Places on each axis; None keeps those that there are.  Window i of o over an axis of n
-        takes the elements from ``floor(i n / o)`` to ``ceil((i + 1) n / o)``.
-    return_indices : bool
-        Whether to tell where they lie, too, as :func:`max_pool` does.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: (batch, channels, ...).
+    :param size: Places on each axis; None keeps those that there are.  Window i of o over an axis
+        of n takes the elements from ``floor(i n / o)`` to ``ceil((i + 1) n / o)``.
+    :type size: int or tuple of int or None
+    :param return_indices: Whether to tell where they lie, too, as :func:`max_pool` does.
+    :returns: And, with ``return_indices``, the tensor of indices.
+    :rtype: Tensor
+    :raises ShapeError: If ``x`` has no axes for windows, or a size must be known and is not.
+    :see: nn.functional.adaptive_avg_pool, max_pool, nn.AdaptiveMaxPool2d
 
-    Returns
-    -------
-    Tensor
-        And, with ``return_indices``, the tensor of indices.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has no axes for windows, or a size must be known and is not.
-
-    See Also
-    --------
-    nn.functional.adaptive_avg_pool, max_pool, nn.AdaptiveMaxPool2d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.adaptive_max_pool([[[1.0, 3.0, 2.0, 4.0, 0.0]]], 2)
     tensor([[[3., 4.]]])
     """
@@ -442,35 +327,15 @@ def adaptive_max_pool(x: TensorLike, size: ShapeLike, return_indices: bool = Fal
 def adaptive_avg_pool(x: TensorLike, size: ShapeLike, *, out: Tensor | None = None) -> Tensor:
     """The mean of each of ``size`` windows of nearly equal size.
 
-    Parameters
-    ----------
-    x : array_like
-        (batch, channels, ...).
-    size : int or tuple of int or None
-        Places on each axis; None keeps those that there are.  Window i of o over an axis of n
-        takes the elements from ``floor(i n / o)`` to ``ceil((i + 1) n / o)``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: (batch, channels, ...).
+    :param size: Places on each axis; None keeps those that there are.  Window i of o over an axis
+        of n takes the elements from ``floor(i n / o)`` to ``ceil((i + 1) n / o)``.
+    :type size: int or tuple of int or None
+    :returns: (batch, channels, *size), of the dtype of ``x``.
+    :raises ShapeError: If ``x`` has no axes for windows.
+    :raises DTypeError: If ``x`` is not floating.
+    :see: nn.functional.adaptive_max_pool, avg_pool, nn.AdaptiveAvgPool2d
 
-    Returns
-    -------
-    Tensor
-        (batch, channels, *size), of the dtype of ``x``.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has no axes for windows.
-    DTypeError
-        If ``x`` is not floating.
-
-    See Also
-    --------
-    nn.functional.adaptive_max_pool, avg_pool, nn.AdaptiveAvgPool2d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.adaptive_avg_pool([[[1.0, 3.0, 2.0, 4.0]]], 1)
     tensor([[[2.5]]])
     """

@@ -40,51 +40,25 @@ def conv_transpose(x: TensorLike, w: TensorLike, bias: TensorLike | None = None,
                    out: Tensor | None = None) -> Tensor:
     """Transposed convolution: the adjoint of a convolution, used to go up in size.
 
-    Parameters
-    ----------
-    x : array_like
-        (batch, channels, ...), over one axis or several, or one image without the batch.
-    w : array_like
-        (channels, channels of the result / groups, ...).
-    bias : array_like, optional
-        A number for each channel of the result.
-    stride : int or tuple of int
-        Steps between windows, one for all axes or one for each. Those of the convolution whose
-        adjoint it is, as the following.
-    padding : int, tuple, "valid", "same" or "full"
-        The border of that convolution.
-    output_padding : int or tuple of int
-        How much larger the result is: several sizes lead to the same one under a stride.  Below
-        the stride, or the dilation, whichever is greater.
-    groups : int
-        Channels and filters fall into so many groups that do not meet.
-    dilation : int or tuple of int
-        Steps between the elements of a window.
-    algorithm : str, (str, str, str) or dict, optional
-        How it is computed, as for :func:`agnesi.conv2d`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: (batch, channels, ...), over one axis or several, or one image without the batch.
+    :param w: (channels, channels of the result / groups, ...).
+    :param bias: A number for each channel of the result.
+    :param stride: Steps between windows, one for all axes or one for each. Those of the convolution
+        whose adjoint it is, as the following.
+    :param padding: The border of that convolution.
+    :type padding: int, tuple, "valid", "same" or "full"
+    :param output_padding: How much larger the result is: several sizes lead to the same one under a
+        stride.  Below the stride, or the dilation, whichever is greater.
+    :param groups: Channels and filters fall into so many groups that do not meet.
+    :param dilation: Steps between the elements of a window.
+    :param algorithm: How it is computed, as for :func:`agnesi.conv2d`.
+    :type algorithm: str, (str, str, str) or dict, optional
+    :returns: (batch, channels of the result, ...), ``(n - 1) * stride - borders + dilation * (size
+        - 1) + output_padding + 1`` on each axis.
+    :raises ShapeError: If the channels do not fit or do not fall into the groups.
+    :raises ValueError: If ``output_padding`` is not below the stride or the dilation.
+    :see: conv1d, conv2d, conv3d, nn.ConvTranspose2d
 
-    Returns
-    -------
-    Tensor
-        (batch, channels of the result, ...), ``(n - 1) * stride - borders + dilation * (size - 1)
-        + output_padding + 1`` on each axis.
-
-    Raises
-    ------
-    ShapeError
-        If the channels do not fit or do not fall into the groups.
-    ValueError
-        If ``output_padding`` is not below the stride or the dilation.
-
-    See Also
-    --------
-    conv1d, conv2d, conv3d, nn.ConvTranspose2d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.conv_transpose([[[1.0, 2.0]]], [[[1.0, 10.0]]], stride=2)
     tensor([[[ 1., 10.,  2., 20.]]])
     """

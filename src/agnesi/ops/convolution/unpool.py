@@ -53,44 +53,25 @@ def max_unpool(x: Any, indices: Any, kernel: Any, stride: Any = None,
                out: Tensor | None = None) -> Tensor:
     """Images of zeros with the elements of ``x`` where max-pooling found them.
 
-    Parameters
-    ----------
-    x : array_like
-        (batch, channels, ...).
-    indices : array_like of int
-        Of the shape of ``x``: for each element its number in the image, as ``max_pool`` with
-        ``return_indices`` gives them.  Of elements for one place the last stays.
-    kernel : int or tuple of int
-        Size of the windows of the pooling.
-    stride : int or tuple of int, optional
-        Steps between them; by default those of the kernel.
-    padding : int or tuple of int
-        Border of the pooling.
-    output_size : tuple of int, optional
-        The size of the images, or the shape of the result; by default the least that pooling
-        makes ``x`` of.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: (batch, channels, ...).
+    :type x: array_like
+    :param indices: Of the shape of ``x``: for each element its number in the image, as ``max_pool``
+        with ``return_indices`` gives them.  Of elements for one place the last stays.
+    :type indices: array_like of int
+    :param kernel: Size of the windows of the pooling.
+    :type kernel: int or tuple of int
+    :param stride: Steps between them; by default those of the kernel.
+    :type stride: int or tuple of int, optional
+    :param padding: Border of the pooling.
+    :type padding: int or tuple of int
+    :param output_size: The size of the images, or the shape of the result; by default the least
+        that pooling makes ``x`` of.
+    :type output_size: tuple of int, optional
+    :returns: (batch, channels, *output_size), of the dtype of ``x``.
+    :raises ShapeError: If ``indices`` are of another shape.
+    :raises IndexError: If there is no such place; compiled code tells so too.
+    :see: max_pool, nn.MaxUnpool2d
 
-    Returns
-    -------
-    Tensor
-        (batch, channels, *output_size), of the dtype of ``x``.
-
-    Raises
-    ------
-    ShapeError
-        If ``indices`` are of another shape.
-    IndexError
-        If there is no such place; compiled code tells so too.
-
-    See Also
-    --------
-    max_pool, nn.MaxUnpool2d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> pooled, places = ag.max_pool([[[1.0, 3.0, 2.0, 4.0]]], 2, return_indices=True)
     >>> ag.nn.functional.max_unpool(pooled, places, 2)
     tensor([[[0., 3., 0., 4.]]])

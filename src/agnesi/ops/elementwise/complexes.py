@@ -252,32 +252,14 @@ def _parts(first: Any, second: Any) -> tuple[Tensor, Tensor]:
 def complex(real: Any, imag: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers of real and imaginary parts, which broadcast.
 
-    Parameters
-    ----------
-    real, imag : tensor, array or number
-        Real operands; float64 parts make complex128, all others complex64.
-    out : Tensor, optional
-        Takes the result.
+    :param real, imag: Real operands; float64 parts make complex128, all others complex64.
+    :type real, imag: tensor, array or number
+    :param out: Takes the result.
+    :returns: complex64 or complex128, of the broadcast shape.
+    :raises DTypeError: For complex parts.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: polar, real, imag, view_as_complex
 
-    Returns
-    -------
-    Tensor
-        complex64 or complex128, of the broadcast shape.
-
-    Raises
-    ------
-    DTypeError
-        For complex parts.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    polar, real, imag, view_as_complex
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.complex(ag.tensor([1.0, 2.0]), ag.tensor([0.0, -1.0]))
     tensor([1.+0.j, 2.-1.j])
     """
@@ -288,32 +270,14 @@ def complex(real: Any, imag: Any, /, *, out: Tensor | None = None) -> Tensor:
 def polar(abs: Any, angle: Any, /, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers ``abs * exp(i angle)``.
 
-    Parameters
-    ----------
-    abs, angle : tensor, array or number
-        Absolute values, and angles in radians; they broadcast.
-    out : Tensor, optional
-        Takes the result.
+    :param abs, angle: Absolute values, and angles in radians; they broadcast.
+    :type abs, angle: tensor, array or number
+    :param out: Takes the result.
+    :returns: complex64 or complex128, of the broadcast shape.
+    :raises DTypeError: For complex operands.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: complex, abs, angle
 
-    Returns
-    -------
-    Tensor
-        complex64 or complex128, of the broadcast shape.
-
-    Raises
-    ------
-    DTypeError
-        For complex operands.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    complex, abs, angle
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.polar(ag.tensor([1.0, 2.0]), 0.0)
     tensor([1.+0.j, 2.+0.j])
     """
@@ -327,30 +291,11 @@ def view_as_real(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 
     What is written into the view is written into the numbers.
 
-    Parameters
-    ----------
-    x : array_like
-        Complex, of shape (...).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Complex, of shape (...).
+    :returns: Of shape (..., 2).
+    :raises DTypeError: For other dtypes.
+    :see: view_as_complex, real, imag
 
-    Returns
-    -------
-    Tensor
-        Of shape (..., 2).
-
-    Raises
-    ------
-    DTypeError
-        For other dtypes.
-
-    See Also
-    --------
-    view_as_complex, real, imag
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.view_as_real(ag.tensor([1 + 2j, 3j]))
     tensor([[1., 2.],
             [0., 3.]])
@@ -365,32 +310,12 @@ def view_as_real(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def view_as_complex(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Pairs (real, imaginary) along the last axis, of size 2, as complex numbers.
 
-    Parameters
-    ----------
-    x : array_like
-        Floats, of shape (..., 2).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Floats, of shape (..., 2).
+    :returns: Of shape (...): a view.
+    :raises ShapeError: If the last axis has another size than 2.
+    :raises DTypeError: For other dtypes than float32 and float64.
+    :see: view_as_real, complex
 
-    Returns
-    -------
-    Tensor
-        Of shape (...): a view.
-
-    Raises
-    ------
-    ShapeError
-        If the last axis has another size than 2.
-    DTypeError
-        For other dtypes than float32 and float64.
-
-    See Also
-    --------
-    view_as_real, complex
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.view_as_complex(ag.tensor([[1.0, 2.0], [0.0, 3.0]]))
     tensor([1.+2.j, 0.+3.j])
     """

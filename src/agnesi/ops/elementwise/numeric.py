@@ -51,30 +51,11 @@ def _real(x: Any, name: str) -> Tensor:
 def deg2rad(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Degrees as radians.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers; integers become the default float dtype.
+    :returns: Of the shape of ``x``.
+    :raises DTypeError: For complex numbers.
+    :see: rad2deg, angle, sin
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    rad2deg, angle, sin
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.deg2rad(180.0)
     tensor(3.1415927)
     """
@@ -85,30 +66,11 @@ def deg2rad(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def rad2deg(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Radians as degrees.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers; integers become the default float dtype.
+    :returns: Of the shape of ``x``.
+    :raises DTypeError: For complex numbers.
+    :see: deg2rad, angle
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    deg2rad, angle
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.rad2deg(ag.tensor([0.0, ag.pi]))
     tensor([  0., 180.])
     """
@@ -122,25 +84,10 @@ radians, degrees = deg2rad, rad2deg
 def sinc(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``sin(pi x) / (pi x)``, and 1 at 0, where derivatives are right too.
 
-    Parameters
-    ----------
-    x : array_like
-        Numbers; integers become the default float dtype.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Numbers; integers become the default float dtype.
+    :returns: Of the shape of ``x``.
+    :see: sin, special.spherical_jn
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``.
-
-    See Also
-    --------
-    sin, special.spherical_jn
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sinc(ag.tensor([0.0, 1.5])).round(4)
     tensor([ 1.    , -0.2122])
     """
@@ -156,32 +103,12 @@ def sinc(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def logaddexp2(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``log2(2**x1 + 2**x2)`` without overflow.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Real numbers; they broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: Real numbers; they broadcast.
+    :returns: Of the broadcast shape, floating.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: logaddexp, logsumexp, exp2, log2
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, floating.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    logaddexp, logsumexp, exp2, log2
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.logaddexp2(ag.tensor([3.0]), 3.0)
     tensor([4.])
     """
@@ -194,30 +121,11 @@ def logaddexp2(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) 
 def float_power(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``x1`` to the power of ``x2`` in double precision, of integers too.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Base and exponent; they broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: Base and exponent; they broadcast.
+    :returns: float64 or complex128, of the broadcast shape.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: power, sqrt
 
-    Returns
-    -------
-    Tensor
-        float64 or complex128, of the broadcast shape.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    power, sqrt
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.float_power(ag.tensor([2, 4]), -1)
     tensor([0.5 , 0.25], dtype=float64)
     """
@@ -238,34 +146,14 @@ def _scaled(x: Tensor, exponent: Tensor) -> Tensor:
 def ldexp(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``x1 * 2**x2`` for integers ``x2``, beyond the range of ``2**x2`` too.
 
-    Parameters
-    ----------
-    x1 : array_like
-        Real numbers.
-    x2 : array_like of int
-        Exponents; they broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1: Real numbers.
+    :param x2: Exponents; they broadcast.
+    :type x2: array_like of int
+    :returns: Of the broadcast shape and the dtype of ``x1``.
+    :raises DTypeError: If exponents are no integers, or ``x1`` is complex.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: frexp, exp2
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape and the dtype of ``x1``.
-
-    Raises
-    ------
-    DTypeError
-        If exponents are no integers, or ``x1`` is complex.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    frexp, exp2
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.ldexp(ag.tensor([0.5, 3.0]), ag.tensor([2, -1]))
     tensor([2. , 1.5])
     """
@@ -281,28 +169,12 @@ def ldexp(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Te
 def frexp(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     """Mantissas in [1/2, 1) and exponents (int32): ``x = mantissa * 2**exponent``.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
+    :param x: Real numbers; integers become the default float dtype.
+    :returns mantissa, exponent: Of the shape of ``x``; zeros, infinities and NaN are their own
+        mantissas, with exponent 0.
+    :raises DTypeError: For complex numbers.
+    :see: ldexp, modf, log2
 
-    Returns
-    -------
-    mantissa, exponent : Tensor
-        Of the shape of ``x``; zeros, infinities and NaN are their own mantissas, with exponent 0.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    ldexp, modf, log2
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.frexp(ag.tensor([8.0, 0.75]))
     (tensor([0.5 , 0.75]), tensor([4, 0], dtype=int32))
     """
@@ -321,30 +193,11 @@ def frexp(x: TensorLike, /) -> tuple[Tensor, Tensor]:
 def spacing(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Distance to the next number that is further from zero, with the sign of ``x``.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers; integers become the default float dtype.
+    :returns: Of the shape of ``x``; NaN for infinities and NaN.
+    :raises DTypeError: For complex numbers.
+    :see: nextafter, finfo
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``; NaN for infinities and NaN.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    nextafter, finfo
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.spacing(ag.tensor(1.0))
     tensor(1.1920929e-07)
     """
@@ -358,28 +211,11 @@ def spacing(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def modf(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     """Return the fractional and the integral parts, both with the sign of ``x``.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
+    :param x: Real numbers; integers become the default float dtype.
+    :returns fraction, whole: Of the shape of ``x``; the fraction of infinities is 0.
+    :raises DTypeError: For complex numbers.
+    :see: trunc, frexp, divmod
 
-    Returns
-    -------
-    fraction, whole : Tensor
-        Of the shape of ``x``; the fraction of infinities is 0.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    trunc, frexp, divmod
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.modf(ag.tensor([1.25, -2.5]))
     (tensor([ 0.25, -0.5 ]), tensor([ 1., -2.]))
     """
@@ -393,28 +229,11 @@ def modf(x: TensorLike, /) -> tuple[Tensor, Tensor]:
 def divmod(x1: TensorLike, x2: TensorLike, /) -> tuple[Tensor, Tensor]:
     """``(x1 // x2, x1 % x2)``.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Real numbers; they broadcast.
+    :param x1, x2: Real numbers; they broadcast.
+    :returns quotient, remainder: Of the broadcast shape and the promoted dtype.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: floor_divide, remainder
 
-    Returns
-    -------
-    quotient, remainder : Tensor
-        Of the broadcast shape and the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    floor_divide, remainder
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.divmod(ag.tensor([7, -7]), 3)
     (tensor([ 2, -3]), tensor([1, 2]))
     """
@@ -428,34 +247,13 @@ fix = trunc
 def heaviside(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """0 for negative numbers, 1 for positive ones, ``x2`` for zero.
 
-    Parameters
-    ----------
-    x1 : array_like
-        Real numbers.
-    x2 : array_like
-        The value at 0; they broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1: Real numbers.
+    :param x2: The value at 0; they broadcast.
+    :returns: Of the broadcast shape; NaN stays.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: sign, where, relu
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape; NaN stays.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    sign, where, relu
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.heaviside(ag.tensor([-2.0, 0.0, 3.0]), 0.5)
     tensor([0. , 0.5, 1. ])
     """
@@ -477,32 +275,12 @@ gcd: Binary = binary(
 def lcm(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The least number that both divide; 0 where one of them is 0.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Integers; they broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: Integers; they broadcast.
+    :returns: Not negative, of the broadcast shape and the promoted dtype.
+    :raises DTypeError: For other dtypes.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: gcd
 
-    Returns
-    -------
-    Tensor
-        Not negative, of the broadcast shape and the promoted dtype.
-
-    Raises
-    ------
-    DTypeError
-        For other dtypes.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    gcd
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.lcm(ag.tensor([4, 7]), 6)
     tensor([12, 42])
     """
@@ -515,30 +293,11 @@ def lcm(x1: TensorLike, x2: TensorLike, /, *, out: Tensor | None = None) -> Tens
 def bitwise_count(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """How many bits of each integer (of its absolute value) are set, as uint8.
 
-    Parameters
-    ----------
-    x : array_like
-        Integers.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Integers.
+    :returns: uint8, of the shape of ``x``.
+    :raises DTypeError: For other dtypes.
+    :see: bitwise_and, packbits
 
-    Returns
-    -------
-    Tensor
-        uint8, of the shape of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For other dtypes.
-
-    See Also
-    --------
-    bitwise_and, packbits
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.bitwise_count(ag.tensor([7, -8]))
     tensor([3, 1], dtype=uint8)
     """
@@ -570,30 +329,11 @@ def _population(x: Tensor) -> Tensor:
 def isposinf(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Return whether each element is positive infinity.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers.
+    :returns: bool, of the shape of ``x``.
+    :raises DTypeError: For complex numbers.
+    :see: isneginf, isinf
 
-    Returns
-    -------
-    Tensor
-        bool, of the shape of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    isneginf, isinf
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.isposinf(ag.tensor([ag.inf, -ag.inf]))
     tensor([ True, False])
     """
@@ -604,30 +344,11 @@ def isposinf(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def isneginf(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Return whether each element is negative infinity.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers.
+    :returns: bool, of the shape of ``x``.
+    :raises DTypeError: For complex numbers.
+    :see: isposinf, isinf
 
-    Returns
-    -------
-    Tensor
-        bool, of the shape of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    isposinf, isinf
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.isneginf(ag.tensor([ag.inf, -ag.inf]))
     tensor([False,  True])
     """
@@ -638,25 +359,10 @@ def isneginf(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def isreal(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Return whether the imaginary part of each element is zero.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape and dtype.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape and dtype.
+    :returns: bool, of the shape of ``x``.
+    :see: iscomplex, isrealobj, real
 
-    Returns
-    -------
-    Tensor
-        bool, of the shape of ``x``.
-
-    See Also
-    --------
-    iscomplex, isrealobj, real
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.isreal(ag.tensor([1 + 0j, 2j]))
     tensor([ True, False])
     """
@@ -667,25 +373,10 @@ def isreal(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def iscomplex(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Return whether the imaginary part of each element is not zero.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape and dtype.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape and dtype.
+    :returns: bool, of the shape of ``x``.
+    :see: isreal, iscomplexobj, imag
 
-    Returns
-    -------
-    Tensor
-        bool, of the shape of ``x``.
-
-    See Also
-    --------
-    isreal, iscomplexobj, imag
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.iscomplex(ag.tensor([1 + 0j, 2j]))
     tensor([False,  True])
     """
@@ -696,23 +387,10 @@ def iscomplex(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def iscomplexobj(x: TensorLike, /) -> bool:
     """Return whether the dtype is complex.
 
-    Parameters
-    ----------
-    x : array_like
-        A tensor, array or number.
+    :param x: A tensor, array or number.
+    :returns: By the dtype alone.
+    :see: isrealobj, iscomplex, isdtype
 
-    Returns
-    -------
-    bool
-        By the dtype alone.
-
-    See Also
-    --------
-    isrealobj, iscomplex, isdtype
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.iscomplexobj(ag.tensor([1j]))
     True
     """
@@ -723,23 +401,10 @@ def iscomplexobj(x: TensorLike, /) -> bool:
 def isrealobj(x: TensorLike, /) -> bool:
     """Return whether the dtype is not complex.
 
-    Parameters
-    ----------
-    x : array_like
-        A tensor, array or number.
+    :param x: A tensor, array or number.
+    :returns: By the dtype alone.
+    :see: iscomplexobj, isreal
 
-    Returns
-    -------
-    bool
-        By the dtype alone.
-
-    See Also
-    --------
-    iscomplexobj, isreal
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.isrealobj(ag.ones(2))
     True
     """
@@ -750,23 +415,11 @@ def isrealobj(x: TensorLike, /) -> bool:
 def isscalar(x: TensorLike, /) -> bool:
     """Return whether ``x`` is a number of Python or NumPy; tensors are not.
 
-    Parameters
-    ----------
-    x : object
-        Anything.
+    :param x: Anything.
+    :type x: object
+    :returns: False for a tensor without axes, too.
+    :see: ndim, iterable
 
-    Returns
-    -------
-    bool
-        False for a tensor without axes, too.
-
-    See Also
-    --------
-    ndim, iterable
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.isscalar(2.5), ag.isscalar(ag.tensor(2.5))
     (True, False)
     """

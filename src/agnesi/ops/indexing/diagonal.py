@@ -145,32 +145,12 @@ def _matrix(x: Any) -> Tensor:
 def tril(x: TensorLike, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The lower triangle of matrices up to diagonal ``k``, zeros above it.
 
-    Parameters
-    ----------
-    x : array_like
-        Matrices, of shape (..., m, n).
-    k : int
-        Which diagonal ends the triangle: 0 the main one, positive ones above it.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Matrices, of shape (..., m, n).
+    :param k: Which diagonal ends the triangle: 0 the main one, positive ones above it.
+    :returns: Of the shape and dtype of ``x``.
+    :raises ShapeError: If ``x`` has fewer than 2 axes.
+    :see: triu, tri, tril_indices, diag
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has fewer than 2 axes.
-
-    See Also
-    --------
-    triu, tri, tril_indices, diag
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.tril(ag.ones((2, 2)))
     tensor([[1., 0.],
             [1., 1.]])
@@ -182,32 +162,12 @@ def tril(x: TensorLike, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
 def triu(x: TensorLike, /, k: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangle of matrices from diagonal ``k``, zeros below it.
 
-    Parameters
-    ----------
-    x : array_like
-        Matrices, of shape (..., m, n).
-    k : int
-        Which diagonal ends the triangle: 0 the main one, positive ones above it.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Matrices, of shape (..., m, n).
+    :param k: Which diagonal ends the triangle: 0 the main one, positive ones above it.
+    :returns: Of the shape and dtype of ``x``.
+    :raises ShapeError: If ``x`` has fewer than 2 axes.
+    :see: tril, tri, triu_indices, diag
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has fewer than 2 axes.
-
-    See Also
-    --------
-    tril, tri, triu_indices, diag
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.triu(ag.ones((2, 2)))
     tensor([[1., 1.],
             [0., 1.]])
@@ -223,38 +183,15 @@ def diagonal(x: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
     The result looks into ``x``, as NumPy's: later changes of ``x`` show in it, and it cannot be
     changed itself; see :func:`fill_diagonal`.
 
-    Parameters
-    ----------
-    x : array_like
-        At least two axes.
-    offset : int
-        Which diagonal: 0 the main one, positive ones above it.
-    axis1, axis2 : int
-        The axes of the matrices' rows and columns.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: At least two axes.
+    :param offset: Which diagonal: 0 the main one, positive ones above it.
+    :param axis1, axis2: The axes of the matrices' rows and columns.
+    :returns: The axes that stay, then the diagonal.
+    :raises ShapeError: If ``x`` has fewer than 2 axes.
+    :raises ValueError: If the axes are the same.
+    :raises IndexError: If an axis is out of range.
+    :see: diag, trace, fill_diagonal, linalg.diagonal
 
-    Returns
-    -------
-    Tensor
-        The axes that stay, then the diagonal.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has fewer than 2 axes.
-    ValueError
-        If the axes are the same.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    diag, trace, fill_diagonal, linalg.diagonal
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.diagonal(ag.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
@@ -270,32 +207,12 @@ def diag(x: TensorLike, k: int = 0, *, out: Tensor | None = None) -> Tensor:
 
     That of a matrix looks into it as :func:`diagonal` does.
 
-    Parameters
-    ----------
-    x : array_like
-        A vector or a matrix.
-    k : int
-        Which diagonal: 0 the main one, positive ones above it.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: A vector or a matrix.
+    :param k: Which diagonal: 0 the main one, positive ones above it.
+    :returns: A vector that is a view, or a matrix of shape (n + |k|, n + |k|).
+    :raises ShapeError: For other numbers of axes.
+    :see: diagonal, diagflat, tril, triu, eye
 
-    Returns
-    -------
-    Tensor
-        A vector that is a view, or a matrix of shape (n + |k|, n + |k|).
-
-    Raises
-    ------
-    ShapeError
-        For other numbers of axes.
-
-    See Also
-    --------
-    diagonal, diagflat, tril, triu, eye
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.diag(ag.tensor([1, 2]))
     tensor([[1, 0],
             [0, 2]])
@@ -314,34 +231,13 @@ def trace(x: TensorLike, offset: int = 0, axis1: int = 0, axis2: int = 1, *,
           out: Tensor | None = None) -> Tensor:
     """The sum of a diagonal.
 
-    Parameters
-    ----------
-    x : array_like
-        At least two axes.
-    offset : int
-        Which diagonal: 0 the main one, positive ones above it.
-    axis1, axis2 : int
-        The axes of the matrices' rows and columns.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: At least two axes.
+    :param offset: Which diagonal: 0 the main one, positive ones above it.
+    :param axis1, axis2: The axes of the matrices' rows and columns.
+    :returns: The axes that stay; small integers are summed in 64 bits.
+    :raises ShapeError: If ``x`` has fewer than 2 axes.
+    :see: diagonal, linalg.trace, sum
 
-    Returns
-    -------
-    Tensor
-        The axes that stay; small integers are summed in 64 bits.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has fewer than 2 axes.
-
-    See Also
-    --------
-    diagonal, linalg.trace, sum
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.trace(ag.eye(3)).item()
     3.0
     """

@@ -37,21 +37,13 @@ _INT64 = np.dtype("int64")
 def getitem(x: Tensor, key: Any, /) -> Tensor:
     """``x[key]`` with NumPy's meaning.
 
-    Parameters
-    ----------
-    x : Tensor
-    key : int, slice, None, Ellipsis, tensor of int or bool, or a tuple of them
+    :param x:
+    :param key:
+    :type key: int, slice, None, Ellipsis, tensor of int or bool, or a tuple of them
+    :returns: A view for a basic key (integers, slices, None, Ellipsis); new memory otherwise.  A
+        single element is a number, as in NumPy: writing to ``x`` later does not change it, ``y =
+        x[0]; y += 1`` makes another one; methods such as ``x[0].add_(1)`` write into ``x``.
 
-    Returns
-    -------
-    Tensor
-        A view for a basic key (integers, slices, None, Ellipsis); new memory otherwise.  A single
-        element is a number, as in NumPy: writing to ``x`` later does not change it, ``y = x[0];
-        y += 1`` makes another one; methods such as ``x[0].add_(1)`` write into ``x``.
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.reshape(ag.arange(6), (2, 3))
     >>> x[:, [2, 0]]
     tensor([[2, 0],
@@ -109,41 +101,19 @@ def take(x: TensorLike, indices: TensorLike, /, axis: int | None = None, *, mode
          out: Tensor | None = None) -> Tensor:
     """Elements at indices along an axis, or of the flat elements.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    indices : array_like of int
-        Their shape stands in the place of the axis.
-    axis : int, optional
-        An axis, counted from the end where negative; by default the elements are taken flat. Also
-        written ``dim``.
-    mode : {"raise", "wrap", "clip"}
-        What becomes of indices beyond the ends: an error, counted on from the other end, or the
-        nearest one there is.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
-
-    Returns
-    -------
-    Tensor
-        The shape of ``x`` with that of ``indices`` in the place of the axis; of the dtype of
+    :param x: Of any shape.
+    :param indices: Their shape stands in the place of the axis.
+    :type indices: array_like of int
+    :param mode: What becomes of indices beyond the ends: an error, counted on from the other end,
+        or the nearest one there is.
+    :type mode: {"raise", "wrap", "clip"}
+    :returns: The shape of ``x`` with that of ``indices`` in the place of the axis; of the dtype of
         ``x``.
+    :raises IndexError: If an index is out of bounds and ``mode`` is "raise", or the axis is out of
+        range.
+    :raises ValueError: If there is no such mode.
+    :see: take_along_axis, gather, index_select, compress, choose
 
-    Raises
-    ------
-    IndexError
-        If an index is out of bounds and ``mode`` is "raise", or the axis is out of range.
-    ValueError
-        If there is no such mode.
-
-    See Also
-    --------
-    take_along_axis, gather, index_select, compress, choose
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.take(ag.tensor([5, 6, 7]), [2, 0])
     tensor([7, 5])
     """
@@ -183,37 +153,18 @@ def take_along_axis(x: TensorLike, indices: TensorLike, /, axis: int | None = -1
                     out: Tensor | None = None) -> Tensor:
     """Elements that ``indices`` names along an axis, position by position.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    indices : array_like of int
-        As many axes as ``x``; it broadcasts with ``x`` on the others than ``axis``.
-    axis : int, optional
-        An axis, counted from the end where negative; by default the elements are taken flat. Also
-        written ``dim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param indices: As many axes as ``x``; it broadcasts with ``x`` on the others than ``axis``.
+    :type indices: array_like of int
+    :param axis: An axis, counted from the end where negative; by default the elements are taken
+        flat. Also written ``dim``.
+    :type axis: int, optional
+    :returns: ``x[..., indices[..., i, ...], ...]``: of the shape of ``indices``, the dtype of
+        ``x``.
+    :raises ValueError: If ``indices`` has another number of axes than ``x``.
+    :raises IndexError: If an index or the axis is out of range.
+    :see: put_along_axis, gather, take, argsort
 
-    Returns
-    -------
-    Tensor
-        ``x[..., indices[..., i, ...], ...]``: of the shape of ``indices``, the dtype of ``x``.
-
-    Raises
-    ------
-    ValueError
-        If ``indices`` has another number of axes than ``x``.
-    IndexError
-        If an index or the axis is out of range.
-
-    See Also
-    --------
-    put_along_axis, gather, take, argsort
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.tensor([[3, 1], [2, 4]])
     >>> ag.take_along_axis(x, ag.tensor([[1], [0]]), 1)
     tensor([[1],
@@ -232,37 +183,15 @@ def take_along_axis(x: TensorLike, indices: TensorLike, /, axis: int | None = -1
 def gather(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """``take_along_axis`` with PyTorch's name and order; the index may be smaller than ``x``.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
-    index : array_like of int
-        As many axes as ``x``; on the others than ``axis`` it may be shorter.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param index: As many axes as ``x``; on the others than ``axis`` it may be shorter.
+    :type index: array_like of int
+    :returns: ``x[..., index[i, j, k], ...]`` for every place; of the shape of ``index`` and the
+        dtype of ``x``.
+    :raises ValueError: If ``index`` has another number of axes than ``x``.
+    :raises IndexError: If an index or the axis is out of range.
+    :see: take_along_axis, scatter, take
 
-    Returns
-    -------
-    Tensor
-        ``x[..., index[i, j, k], ...]`` for every place; of the shape of ``index`` and the dtype
-        of ``x``.
-
-    Raises
-    ------
-    ValueError
-        If ``index`` has another number of axes than ``x``.
-    IndexError
-        If an index or the axis is out of range.
-
-    See Also
-    --------
-    take_along_axis, scatter, take
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.gather(ag.tensor([[3, 1], [2, 4]]), 1, ag.tensor([[1], [0]]))
     tensor([[1],
             [2]])
@@ -285,38 +214,18 @@ def select(x: TensorLike, axis: TensorLike, index: TensorLike = 0, *,
            default: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """The slice at one position of an axis (PyTorch's); or elements by conditions (NumPy's).
 
-    Parameters
-    ----------
-    x : array_like, or list of bool array_like
-        An operand, or the conditions.
-    axis : int, or list of array_like
-        Its axis, or what to take where each condition holds; of several, the first counts.
-    index : int, or array_like
-        Which slice, or what to take where no condition holds.
-    default : array_like, optional
-        NumPy's name for the latter.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: An operand, or the conditions.
+    :type x: array_like, or list of bool array_like
+    :param axis: Its axis, or what to take where each condition holds; of several, the first counts.
+    :type axis: int, or list of array_like
+    :param index: Which slice, or what to take where no condition holds.
+    :type index: int, or array_like
+    :param default: NumPy's name for the latter.
+    :returns: A view without the axis; or elements of the choices, broadcast with the conditions.
+    :raises ValueError: If there are not as many choices as conditions, or none.
+    :raises IndexError: If the axis or the index is out of range.
+    :see: narrow, take, where, choose
 
-    Returns
-    -------
-    Tensor
-        A view without the axis; or elements of the choices, broadcast with the conditions.
-
-    Raises
-    ------
-    ValueError
-        If there are not as many choices as conditions, or none.
-    IndexError
-        If the axis or the index is out of range.
-
-    See Also
-    --------
-    narrow, take, where, choose
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.select(ag.tensor([[1, 2], [3, 4]]), 1, 0)
     tensor([1, 3])
     >>> v = ag.tensor([1, 2, 3, 4])
@@ -345,34 +254,12 @@ def narrow(x: TensorLike, axis: int, start: int, length: int, *, out: Tensor | N
            ) -> Tensor:
     """``length`` positions of an axis from ``start`` (PyTorch's name).
 
-    Parameters
-    ----------
-    x : array_like
-        At least one axis.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
-    start, length : int
-        The first position, and how many.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: At least one axis.
+    :param start, length: The first position, and how many.
+    :returns: A view; shorter where the axis ends before.
+    :raises IndexError: If the axis is out of range, or the elements are not all on it.
+    :see: select, split, index_select
 
-    Returns
-    -------
-    Tensor
-        A view; shorter where the axis ends before.
-
-    Raises
-    ------
-    IndexError
-        If the axis is out of range, or the elements are not all on it.
-
-    See Also
-    --------
-    select, split, index_select
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.narrow(ag.arange(5), 0, 1, 2)
     tensor([1, 2])
     """

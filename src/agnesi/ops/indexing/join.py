@@ -116,38 +116,16 @@ def concat(arrays: Sequence[Any], /, axis: int | None = 0, *,
            out: Tensor | None = None) -> Tensor:
     """Tensors one behind the other along an axis; flat ones without (``axis=None``).
 
-    Parameters
-    ----------
-    arrays : sequence of array_like
-        Of equal shapes but for the axis; dtypes are promoted.
-    axis : int or None
-        The axis along which they are joined; None flattens them first.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param arrays: Of equal shapes but for the axis; dtypes are promoted.
+    :param axis: The axis along which they are joined; None flattens them first.
+    :type axis: int or None
+    :returns: Of the promoted dtype; the sizes of the axis add up.
+    :raises ShapeError: If shapes differ on another axis, or for numbers, which have no axes.
+    :raises ValueError: If there are no arrays.
+    :raises IndexError: If the axis is out of range.
+    :raises TypeError: If the tensors do not come in one list or tuple.
+    :see: stack, hstack, vstack, dstack, block, split
 
-    Returns
-    -------
-    Tensor
-        Of the promoted dtype; the sizes of the axis add up.
-
-    Raises
-    ------
-    ShapeError
-        If shapes differ on another axis, or for numbers, which have no axes.
-    ValueError
-        If there are no arrays.
-    IndexError
-        If the axis is out of range.
-    TypeError
-        If the tensors do not come in one list or tuple.
-
-    See Also
-    --------
-    stack, hstack, vstack, dstack, block, split
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.concat([ag.arange(2), ag.arange(3)])
     tensor([0, 1, 0, 1, 2])
     """
@@ -163,38 +141,15 @@ def concat(arrays: Sequence[Any], /, axis: int | None = 0, *,
 def stack(arrays: Sequence[Any], /, axis: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape along a new axis.
 
-    Parameters
-    ----------
-    arrays : sequence of array_like
-        Of one shape; dtypes are promoted.
-    axis : int
-        Where the new axis stands in the result.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param arrays: Of one shape; dtypes are promoted.
+    :param axis: Where the new axis stands in the result.
+    :returns: With one axis more, as long as ``arrays``.
+    :raises ShapeError: If the shapes differ.
+    :raises ValueError: If there are no arrays.
+    :raises IndexError: If the axis is out of range.
+    :raises TypeError: If the tensors do not come in one list or tuple.
+    :see: concat, unstack, hstack, vstack, column_stack
 
-    Returns
-    -------
-    Tensor
-        With one axis more, as long as ``arrays``.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes differ.
-    ValueError
-        If there are no arrays.
-    IndexError
-        If the axis is out of range.
-    TypeError
-        If the tensors do not come in one list or tuple.
-
-    See Also
-    --------
-    concat, unstack, hstack, vstack, column_stack
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.stack([ag.arange(2), ag.arange(2)], axis=1)
     tensor([[0, 0],
             [1, 1]])
@@ -211,32 +166,13 @@ def stack(arrays: Sequence[Any], /, axis: int = 0, *, out: Tensor | None = None)
 def hstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     """Tensors side by side: along axis 1, or axis 0 of vectors.
 
-    Parameters
-    ----------
-    tensors : sequence of array_like
-        Of equal shapes but for the axis along which they are joined; dtypes are promoted.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param tensors: Of equal shapes but for the axis along which they are joined; dtypes are
+        promoted.
+    :returns: Of the promoted dtype.
+    :raises ShapeError: If shapes differ on another axis.
+    :raises ValueError: If there are no tensors.
+    :see: vstack, dstack, concat, hsplit, column_stack
 
-    Returns
-    -------
-    Tensor
-        Of the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        If shapes differ on another axis.
-    ValueError
-        If there are no tensors.
-
-    See Also
-    --------
-    vstack, dstack, concat, hsplit, column_stack
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.hstack([ag.ones(1), ag.zeros(1)])
     tensor([1., 0.])
     """
@@ -248,32 +184,13 @@ def hstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
 def vstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     """Tensors one above the other: along axis 0, vectors as rows.
 
-    Parameters
-    ----------
-    tensors : sequence of array_like
-        Of equal shapes but for the axis along which they are joined; dtypes are promoted.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param tensors: Of equal shapes but for the axis along which they are joined; dtypes are
+        promoted.
+    :returns: Of the promoted dtype.
+    :raises ShapeError: If shapes differ on another axis.
+    :raises ValueError: If there are no tensors.
+    :see: hstack, dstack, concat, vsplit
 
-    Returns
-    -------
-    Tensor
-        Of the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        If shapes differ on another axis.
-    ValueError
-        If there are no tensors.
-
-    See Also
-    --------
-    hstack, dstack, concat, vsplit
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.vstack([ag.ones(2), ag.zeros(2)])
     tensor([[1., 1.],
             [0., 0.]])
@@ -285,32 +202,13 @@ def vstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
 def dstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
     """Tensors one behind the other: along axis 2.
 
-    Parameters
-    ----------
-    tensors : sequence of array_like
-        Of equal shapes but for the axis along which they are joined; dtypes are promoted.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param tensors: Of equal shapes but for the axis along which they are joined; dtypes are
+        promoted.
+    :returns: Of the promoted dtype.
+    :raises ShapeError: If shapes differ on another axis.
+    :raises ValueError: If there are no tensors.
+    :see: hstack, vstack, concat, dsplit
 
-    Returns
-    -------
-    Tensor
-        Of the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        If shapes differ on another axis.
-    ValueError
-        If there are no tensors.
-
-    See Also
-    --------
-    hstack, vstack, concat, dsplit
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.dstack([ag.ones((2, 3)), ag.zeros((2, 3))]).shape
     (2, 3, 2)
     """
@@ -322,34 +220,13 @@ def dstack(tensors: Sequence[Any], *, out: Tensor | None = None) -> Tensor:
 def split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
     """Parts of an axis: a number of equal ones, or cut before the indices given (NumPy's).
 
-    Parameters
-    ----------
-    x : array_like
-        To be cut; at least one axis.
-    sections : int or sequence of int
-        A number of equal parts, or the positions before which to cut.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
+    :param x: To be cut; at least one axis.
+    :param sections: A number of equal parts, or the positions before which to cut.
+    :type sections: int or sequence of int
+    :returns: Views.
+    :raises ValueError: If the axis does not divide into so many equal parts.
+    :see: array_split, chunk, hsplit, vsplit, dsplit, concat
 
-    Returns
-    -------
-    list of Tensor
-        Views.
-
-    Raises
-    ------
-    ValueError
-        If the axis does not divide into so many equal parts.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    array_split, chunk, hsplit, vsplit, dsplit, concat
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.split(ag.arange(4), 2)
     [tensor([0, 1]), tensor([2, 3])]
     """
@@ -372,34 +249,12 @@ def split(x: TensorLike, sections: Any, axis: int = 0) -> list[Tensor]:
 def chunk(x: TensorLike, chunks: int, axis: int = 0) -> list[Tensor]:
     """At most so many parts of an axis, the last one possibly smaller (PyTorch's).
 
-    Parameters
-    ----------
-    x : array_like
-        To be cut; at least one axis.
-    chunks : int
-        How many parts at most; each has ``ceil(n / chunks)`` positions but the last.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
+    :param x: To be cut; at least one axis.
+    :param chunks: How many parts at most; each has ``ceil(n / chunks)`` positions but the last.
+    :returns: Views.
+    :raises ValueError: If ``chunks`` is not positive.
+    :see: split, array_split, unstack
 
-    Returns
-    -------
-    list of Tensor
-        Views.
-
-    Raises
-    ------
-    ValueError
-        If ``chunks`` is not positive.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    split, array_split, unstack
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.chunk(ag.arange(5), 2)
     [tensor([0, 1, 2]), tensor([3, 4])]
     """
@@ -416,30 +271,10 @@ def chunk(x: TensorLike, chunks: int, axis: int = 0) -> list[Tensor]:
 def unstack(x: TensorLike, /, axis: int = 0) -> tuple[Tensor, ...]:
     """The slices along an axis, which goes.
 
-    Parameters
-    ----------
-    x : array_like
-        At least one axis, of known size.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
+    :param x: At least one axis, of known size.
+    :returns: As many as the axis is long, without it; views.
+    :see: stack, split, chunk
 
-    Returns
-    -------
-    tuple of Tensor
-        As many as the axis is long, without it; views.
-
-    Raises
-    ------
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    stack, split, chunk
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.unstack(ag.tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
     """
@@ -475,37 +310,19 @@ def pad(x: TensorLike, pad_width: Any, mode: str = "constant", constant_values: 
         out: Tensor | None = None) -> Tensor:
     """With a border around it.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    pad_width : int, (before, after), or one such pair for each axis
-        Elements to put before and behind each axis; not negative.
-    mode : {"constant", "edge", "reflect", "symmetric", "wrap"}
-        What the border holds: ``constant_values``, the nearest element, or the elements mirrored
-        without ("reflect") or with the edge ("symmetric"), or from the other end ("wrap").
-    constant_values : number, (before, after), or one such pair for each axis
-        What the border of mode "constant" holds; corners belong to the later axis.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param pad_width: Elements to put before and behind each axis; not negative.
+    :type pad_width: int, (before, after), or one such pair for each axis
+    :param mode: What the border holds: ``constant_values``, the nearest element, or the elements
+        mirrored without ("reflect") or with the edge ("symmetric"), or from the other end ("wrap").
+    :type mode: {"constant", "edge", "reflect", "symmetric", "wrap"}
+    :param constant_values: What the border of mode "constant" holds; corners belong to the later
+        axis.
+    :type constant_values: number, (before, after), or one such pair for each axis
+    :returns: Of the dtype of ``x``, longer by ``before + after`` on each axis.
+    :raises ValueError: If there is no such mode, or a width is negative.
+    :see: concat, nn.functional.pad
 
-    Returns
-    -------
-    Tensor
-        Of the dtype of ``x``, longer by ``before + after`` on each axis.
-
-    Raises
-    ------
-    ValueError
-        If there is no such mode, or a width is negative.
-
-    See Also
-    --------
-    concat, nn.functional.pad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.pad(ag.tensor([1, 2, 3]), 2, "reflect")
     tensor([3, 2, 1, 2, 3, 2, 1])
     """
@@ -583,36 +400,17 @@ def _bordered(x: Tensor, widths: list[tuple[int, int]], value: Any) -> Tensor:
 def roll(x: TensorLike, /, shift: Any, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Elements moved on along axes; those that fall off the end come in at the start.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    shift : int or tuple of int
-        By how many positions, to the end where positive; one for each axis or one for all.
-    axis : int or tuple of int, optional
-        By default the flat elements are moved. Also written ``dim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param shift: By how many positions, to the end where positive; one for each axis or one for
+        all.
+    :type shift: int or tuple of int
+    :param axis: By default the flat elements are moved. Also written ``dim``.
+    :type axis: int or tuple of int, optional
+    :returns: A copy, of the shape of ``x``.
+    :raises ValueError: If there are not as many shifts as axes.
+    :raises IndexError: If an axis is out of range.
+    :see: flip, rot90
 
-    Returns
-    -------
-    Tensor
-        A copy, of the shape of ``x``.
-
-    Raises
-    ------
-    ValueError
-        If there are not as many shifts as axes.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    flip, rot90
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.roll(ag.arange(4), 1)
     tensor([3, 0, 1, 2])
     """

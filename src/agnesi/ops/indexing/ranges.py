@@ -146,37 +146,16 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: DTypeLike = No
            device: str | None = None, out: Tensor | None = None) -> Tensor:
     """Numbers from ``start`` (0 where one bound is given) up to and without ``stop``.
 
-    Parameters
-    ----------
-    start, stop, step : number, size
-        Integers give int64, floats the default float dtype.  Gradients flow to the start and the
-        step; the number of elements that they and ``stop`` decide is piecewise constant.
-    dtype : dtype, optional
-        Type of the elements, whatever that of the bounds.
-    device : str, optional
-        Only "cpu", which is the default.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param start, stop, step: Integers give int64, floats the default float dtype.  Gradients flow
+        to the start and the step; the number of elements that they and ``stop`` decide is piecewise
+        constant.
+    :type start, stop, step: number, size
+    :param dtype: Type of the elements, whatever that of the bounds.
+    :returns: A vector of ``ceil((stop - start) / step)`` elements; none where that is negative.
+    :raises ValueError: If the step is 0.
+    :raises TypeError: If a bound is no number.
+    :see: linspace, logspace, indices
 
-    Returns
-    -------
-    Tensor
-        A vector of ``ceil((stop - start) / step)`` elements; none where that is negative.
-
-    Raises
-    ------
-    ValueError
-        If the step is 0.
-    TypeError
-        If a bound is no number.
-
-    See Also
-    --------
-    linspace, logspace, indices
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.arange(2, 8, 2)
     tensor([2, 4, 6])
     """
@@ -249,41 +228,18 @@ def linspace(start: Any, stop: Any, /, num: int = 50, dtype: DTypeLike = None, *
              device: str | None = None, endpoint: bool = True, out: Tensor | None = None) -> Tensor:
     """``num`` evenly spaced numbers from ``start`` to ``stop``, which may be tensors.
 
-    Parameters
-    ----------
-    start, stop : number or Tensor
-        The ends, each one number.
-    num : int
-        How many elements.
-    dtype : dtype, optional
-        Type of the elements; by default that of the ends, or the default float dtype. Integer
-        types truncate.
-    device : str, optional
-        Only "cpu", which is the default.
-    endpoint : bool
-        Whether ``stop`` is the last element; otherwise the spacing is ``(stop - start) / num``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param start, stop: The ends, each one number.
+    :type start, stop: number or Tensor
+    :param num: How many elements.
+    :param dtype: Type of the elements; by default that of the ends, or the default float dtype.
+        Integer types truncate.
+    :param endpoint: Whether ``stop`` is the last element; otherwise the spacing is ``(stop - start)
+        / num``.
+    :returns: A vector of ``num`` elements; gradients flow to the ends.
+    :raises ValueError: If ``num`` is negative, or an end has several elements.
+    :raises TypeError: If an end is no number.
+    :see: arange, logspace, geomspace
 
-    Returns
-    -------
-    Tensor
-        A vector of ``num`` elements; gradients flow to the ends.
-
-    Raises
-    ------
-    ValueError
-        If ``num`` is negative, or an end has several elements.
-    TypeError
-        If an end is no number.
-
-    See Also
-    --------
-    arange, logspace, geomspace
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linspace(0, 1, 3)
     tensor([0. , 0.5, 1. ])
     """
@@ -328,40 +284,18 @@ def logspace(start: Any, stop: Any, num: int = 50, base: Any = 10.0, dtype: DTyp
 
     The ends and the base may be tensors of one element.
 
-    Parameters
-    ----------
-    start, stop : number or Tensor
-        Exponents of the first and the last element.
-    num : int
-        How many elements.
-    base : number or Tensor
-        Base of the powers.
-    dtype : dtype, optional
-        Type of the elements; by default that of the ends, or the default float dtype.
-    endpoint : bool
-        Whether ``base**stop`` is the last element.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param start, stop: Exponents of the first and the last element.
+    :type start, stop: number or Tensor
+    :param num: How many elements.
+    :param base: Base of the powers.
+    :type base: number or Tensor
+    :param dtype: Type of the elements; by default that of the ends, or the default float dtype.
+    :param endpoint: Whether ``base**stop`` is the last element.
+    :returns: A vector of ``num`` elements; gradients flow to the ends and the base.
+    :raises TypeError: If ``base`` is a bool: ``endpoint`` is given by name only.
+    :raises ValueError: If ``num`` is negative.
+    :see: linspace, geomspace, arange
 
-    Returns
-    -------
-    Tensor
-        A vector of ``num`` elements; gradients flow to the ends and the base.
-
-    Raises
-    ------
-    TypeError
-        If ``base`` is a bool: ``endpoint`` is given by name only.
-    ValueError
-        If ``num`` is negative.
-
-    See Also
-    --------
-    linspace, geomspace, arange
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
@@ -381,36 +315,15 @@ def eye(n_rows: Any, n_cols: Any = None, /, k: int = 0, dtype: DTypeLike = None,
         device: str | None = None, out: Tensor | None = None) -> Tensor:
     """Ones on a diagonal of a matrix of zeros.
 
-    Parameters
-    ----------
-    n_rows, n_cols : int
-        Sizes; ``n_cols`` is ``n_rows`` by default.
-    k : int
-        Which diagonal: 0 the main one, positive ones above it, negative ones below.
-    dtype : dtype, optional
-        Type of the elements; by default the default float dtype (``config.default_float``).
-    device : str, optional
-        Only "cpu", which is the default.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n_rows, n_cols: Sizes; ``n_cols`` is ``n_rows`` by default.
+    :type n_rows, n_cols: int
+    :param k: Which diagonal: 0 the main one, positive ones above it, negative ones below.
+    :param dtype: Type of the elements; by default the default float dtype
+        (``config.default_float``).
+    :returns: Of shape (n_rows, n_cols).
+    :raises ValueError: If a size is negative.
+    :see: identity, diag, tri, identity_like
 
-    Returns
-    -------
-    Tensor
-        Of shape (n_rows, n_cols).
-
-    Raises
-    ------
-    ValueError
-        If a size is negative.
-
-    See Also
-    --------
-    identity, diag, tri, identity_like
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.eye(2)
     tensor([[1., 0.],
             [0., 1.]])
@@ -423,30 +336,11 @@ def eye(n_rows: Any, n_cols: Any = None, /, k: int = 0, dtype: DTypeLike = None,
 def identity_like(x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The matrix of the shape and dtype of ``x`` with ones on its diagonal (Theano's name).
 
-    Parameters
-    ----------
-    x : array_like
-        A matrix; only its shape and dtype are read.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: A matrix; only its shape and dtype are read.
+    :returns: Of the shape and dtype of ``x``.
+    :raises ValueError: If ``x`` is no matrix.
+    :see: eye, identity, zeros_like
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    ValueError
-        If ``x`` is no matrix.
-
-    See Also
-    --------
-    eye, identity, zeros_like
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.identity_like(ag.zeros((1, 2)))
     tensor([[1., 0.]])
     """

@@ -245,17 +245,12 @@ def _new_value(x: Tensor, key: Any, value: Any) -> tuple[Tensor, Tensor] | None:
 def setitem(x: Tensor, key: Any, value: Any, /) -> None:
     """``x[key] = value`` in place, with NumPy's meaning.
 
-    Parameters
-    ----------
-    x : Tensor
-        Must not be a leaf that requires grad while operations are recorded.
-    key : int, slice, None, Ellipsis, tensor of int or bool, or a tuple of them
-    value : array_like
-        Converted to the dtype of ``x`` and broadcast to the region.
+    :param x: Must not be a leaf that requires grad while operations are recorded.
+    :param key:
+    :type key: int, slice, None, Ellipsis, tensor of int or bool, or a tuple of them
+    :param value: Converted to the dtype of ``x`` and broadcast to the region.
+    :type value: array_like
 
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.zeros(4)
     >>> x[1:3] = 5
     >>> x
@@ -282,39 +277,17 @@ def index_put(x: TensorLike, key: Any, value: TensorLike, *, accumulate: bool = 
               out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with ``x[key]`` replaced by a value, or with the value added to it.
 
-    Parameters
-    ----------
-    x : array_like
-        It is left as it is.
-    key : int, slice, None, Ellipsis, tensor of int or bool, or a tuple of them
-        Which elements, as in ``x[key]``.
-    value : array_like
-        Broadcast to the region.
-    accumulate : bool
-        Add, also for each of several equal indices.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
-
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``; gradients flow to ``x`` outside of the region and to
+    :param x: It is left as it is.
+    :param key: Which elements, as in ``x[key]``.
+    :type key: int, slice, None, Ellipsis, tensor of int or bool, or a tuple of them
+    :param value: Broadcast to the region.
+    :param accumulate: Add, also for each of several equal indices.
+    :returns: Of the shape and dtype of ``x``; gradients flow to ``x`` outside of the region and to
         ``value``.
+    :raises IndexError: If an index is out of range, or there are more indices than axes.
+    :raises ShapeError: If ``value`` does not broadcast to the region.
+    :see: index_add, set_subtensor, put_along_axis, scatter, put
 
-    Raises
-    ------
-    IndexError
-        If an index is out of range, or there are more indices than axes.
-    ShapeError
-        If ``value`` does not broadcast to the region.
-
-    See Also
-    --------
-    index_add, set_subtensor, put_along_axis, scatter, put
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.index_put(ag.zeros(3), [0, 0, 2], 1.0, accumulate=True)
     tensor([2., 0., 1.])
     """
@@ -430,34 +403,13 @@ def _around(part: Any, new: Tensor) -> Tensor:
 def set_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """A new tensor: where ``part`` is ``x[key]``, ``x`` with that region replaced (Theano's).
 
-    Parameters
-    ----------
-    part : Tensor
-        A tensor made by indexing, ``x[key]``.
-    value : array_like
-        Broadcast to the shape of ``part``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param part: A tensor made by indexing, ``x[key]``.
+    :param value: Broadcast to the shape of ``part``.
+    :returns: Of the shape and dtype of ``x``, which is left as it is.
+    :raises TypeError: If ``part`` is not made by indexing.
+    :raises ShapeError: If ``value`` does not broadcast to ``part``.
+    :see: inc_subtensor, index_put, copyto
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``, which is left as it is.
-
-    Raises
-    ------
-    TypeError
-        If ``part`` is not made by indexing.
-    ShapeError
-        If ``value`` does not broadcast to ``part``.
-
-    See Also
-    --------
-    inc_subtensor, index_put, copyto
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.zeros(3)
     >>> ag.set_subtensor(x[1:], 2.0), x
     (tensor([0., 2., 2.]), tensor([0., 0., 0.]))
@@ -473,34 +425,13 @@ def inc_subtensor(part: Tensor, value: TensorLike, *, out: Tensor | None = None)
 
     Equal indices add up.
 
-    Parameters
-    ----------
-    part : Tensor
-        A tensor made by indexing, ``x[key]``.
-    value : array_like
-        Broadcast to the shape of ``part``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param part: A tensor made by indexing, ``x[key]``.
+    :param value: Broadcast to the shape of ``part``.
+    :returns: Of the shape and dtype of ``x``, which is left as it is.
+    :raises TypeError: If ``part`` is not made by indexing.
+    :raises ShapeError: If ``value`` does not broadcast to ``part``.
+    :see: set_subtensor, index_put, index_add
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``, which is left as it is.
-
-    Raises
-    ------
-    TypeError
-        If ``part`` is not made by indexing.
-    ShapeError
-        If ``value`` does not broadcast to ``part``.
-
-    See Also
-    --------
-    set_subtensor, index_put, index_add
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.inc_subtensor(ag.ones(3)[1:], 2.0)
     tensor([1., 3., 3.])
     """
@@ -516,38 +447,15 @@ def put_along_axis(x: TensorLike, indices: TensorLike, values: TensorLike, axis:
                    out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with the elements that ``indices`` names along an axis replaced.
 
-    Parameters
-    ----------
-    x : array_like
-        It is left as it is.
-    indices : array_like of int
-        As many axes as ``x``.
-    values : array_like
-        They broadcast to the shape of ``indices``.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: It is left as it is.
+    :param indices: As many axes as ``x``.
+    :type indices: array_like of int
+    :param values: They broadcast to the shape of ``indices``.
+    :returns: Of the shape and dtype of ``x``.
+    :raises ValueError: If ``indices`` has another number of axes than ``x``.
+    :raises IndexError: If an index or the axis is out of range.
+    :see: take_along_axis, scatter, index_put
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    ValueError
-        If ``indices`` has another number of axes than ``x``.
-    IndexError
-        If an index or the axis is out of range.
-
-    See Also
-    --------
-    take_along_axis, scatter, index_put
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.put_along_axis(ag.zeros((2, 2)), ag.tensor([[1], [0]]), 3.0, 1)
     tensor([[0., 3.],
             [3., 0.]])
@@ -583,38 +491,16 @@ def scatter(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, *,
             out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with elements of ``src`` put where ``index`` says (PyTorch's).
 
-    Parameters
-    ----------
-    x : array_like
-        It is left as it is.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
-    index : array_like of int
-        As many axes as ``x``; nowhere longer but on ``axis``.
-    src : array_like
-        At least as long as ``index`` everywhere, or broadcast to it.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: It is left as it is.
+    :param index: As many axes as ``x``; nowhere longer but on ``axis``.
+    :type index: array_like of int
+    :param src: At least as long as ``index`` everywhere, or broadcast to it.
+    :returns: Of the shape and dtype of ``x``: ``src[i, j]`` goes to ``x[index[i, j], j]`` for axis
+        0.
+    :raises IndexError: If an index or the axis is out of range.
+    :raises ShapeError: If ``index`` or ``src`` does not fit.
+    :see: scatter_add, gather, put_along_axis, index_put
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``: ``src[i, j]`` goes to ``x[index[i, j], j]`` for axis 0.
-
-    Raises
-    ------
-    IndexError
-        If an index or the axis is out of range.
-    ShapeError
-        If ``index`` or ``src`` does not fit.
-
-    See Also
-    --------
-    scatter_add, gather, put_along_axis, index_put
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.scatter(ag.zeros(3), 0, ag.tensor([2, 0]), ag.tensor([5.0, 6.0]))
     tensor([6., 0., 5.])
     """
@@ -629,38 +515,16 @@ def scatter_add(x: TensorLike, axis: int, index: TensorLike, src: TensorLike, *,
                 out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with elements of ``src`` added where ``index`` says (PyTorch's).
 
-    Parameters
-    ----------
-    x : array_like
-        It is left as it is.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
-    index : array_like of int
-        As many axes as ``x``; nowhere longer but on ``axis``.
-    src : array_like
-        At least as long as ``index`` everywhere, or broadcast to it.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: It is left as it is.
+    :param index: As many axes as ``x``; nowhere longer but on ``axis``.
+    :type index: array_like of int
+    :param src: At least as long as ``index`` everywhere, or broadcast to it.
+    :returns: Of the shape and dtype of ``x``: ``src[i, j]`` goes to ``x[index[i, j], j]`` for axis
+        0.
+    :raises IndexError: If an index or the axis is out of range.
+    :raises ShapeError: If ``index`` or ``src`` does not fit.
+    :see: scatter, gather, index_add, bincount
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``: ``src[i, j]`` goes to ``x[index[i, j], j]`` for axis 0.
-
-    Raises
-    ------
-    IndexError
-        If an index or the axis is out of range.
-    ShapeError
-        If ``index`` or ``src`` does not fit.
-
-    See Also
-    --------
-    scatter, gather, index_add, bincount
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.scatter_add(ag.zeros(3), 0, ag.tensor([2, 2]), ag.tensor([5.0, 6.0]))
     tensor([ 0.,  0., 11.])
     """
@@ -683,38 +547,15 @@ def index_add(x: TensorLike, axis: int, index: TensorLike, source: TensorLike, *
               out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` with slices of ``source`` added at indices of an axis (PyTorch's).
 
-    Parameters
-    ----------
-    x : array_like
-        At least one axis; it is left as it is.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
-    index : array_like of int
-        A vector of positions along the axis; equal ones add up.
-    source : array_like
-        As ``x``, but on the axis as long as ``index``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: At least one axis; it is left as it is.
+    :param index: A vector of positions along the axis; equal ones add up.
+    :type index: array_like of int
+    :param source: As ``x``, but on the axis as long as ``index``.
+    :returns: Of the shape and dtype of ``x``.
+    :raises IndexError: If an index or the axis is out of range.
+    :raises ShapeError: If ``source`` does not fit.
+    :see: index_put, scatter_add, index_select, inc_subtensor
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    IndexError
-        If an index or the axis is out of range.
-    ShapeError
-        If ``source`` does not fit.
-
-    See Also
-    --------
-    index_put, scatter_add, index_select, inc_subtensor
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.index_add(ag.zeros((2, 2)), 0, ag.tensor([1, 1]), ag.ones((2, 2)))
     tensor([[0., 0.],
             [2., 2.]])

@@ -117,35 +117,14 @@ POTRF = Potrf()
 def cholesky(x: TensorLike, /, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
     """Cholesky's factor of Hermitian, positive definite matrices: ``x = l @ adjoint(l)``.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n); only the lower triangle is read (the upper one for ``upper``).
+    :param x: Of shape (..., n, n); only the lower triangle is read (the upper one for ``upper``).
         Gradients are Hermitian, as though ``x`` were ``(x + adjoint(x)) / 2``.
-    upper : bool
-        Whether to give ``u`` with ``x = adjoint(u) @ u``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param upper: Whether to give ``u`` with ``x = adjoint(u) @ u``.
+    :returns: The triangular factors.
+    :raises numpy.linalg.LinAlgError: If a matrix is not positive definite.
+    :raises ShapeError: If the matrices are not square.
+    :see: linalg.cho_factor, linalg.cho_solve, linalg.lu, linalg.eigh
 
-    Returns
-    -------
-    Tensor
-        The triangular factors.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If a matrix is not positive definite.
-    ShapeError
-        If the matrices are not square.
-
-    See Also
-    --------
-    linalg.cho_factor, linalg.cho_solve, linalg.lu, linalg.eigh
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.cholesky(ag.tensor([[4.0, 2.0], [2.0, 5.0]]))
     tensor([[2., 0.],
             [1., 2.]])
@@ -160,32 +139,14 @@ def cholesky(x: TensorLike, /, *, upper: bool = False, out: Tensor | None = None
 def cho_factor(a: TensorLike, lower: bool = False) -> tuple[Tensor, bool]:
     """Cholesky's factor for :func:`cho_solve`, and whether it is the lower one.
 
-    Parameters
-    ----------
-    a : array_like
-        Hermitian and positive definite, of shape (..., n, n).
-    lower : bool
-        Whether to give the lower factor.
+    :param a: Hermitian and positive definite, of shape (..., n, n).
+    :param lower: Whether to give the lower factor.
+    :returns factor: Triangular, of the shape of ``a``.
+    :returns lower: As given.
+    :rtype: bool
+    :raises LinAlgError: If a matrix is not positive definite.
+    :see: linalg.cholesky, linalg.cho_solve
 
-    Returns
-    -------
-    factor : Tensor
-        Triangular, of the shape of ``a``.
-    lower : bool
-        As given.
-
-    Raises
-    ------
-    LinAlgError
-        If a matrix is not positive definite.
-
-    See Also
-    --------
-    linalg.cholesky, linalg.cho_solve
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> factor, lower = ag.linalg.cho_factor(ag.tensor([[4.0, 2.0], [2.0, 5.0]]))
     >>> ag.linalg.cho_solve((factor, lower), ag.tensor([6.0, 7.0]))
     tensor([1., 1.])
@@ -197,32 +158,14 @@ def cho_factor(a: TensorLike, lower: bool = False) -> tuple[Tensor, bool]:
 def cho_solve(c_and_lower: tuple[Any, bool], b: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The solution of ``a @ x = b`` from Cholesky's factor of ``a``.
 
-    Parameters
-    ----------
-    c_and_lower : tuple of (array_like, bool)
-        The factor, of shape (..., n, n), and whether it is the lower one: see :func:`cho_factor`.
-    b : array_like
-        Of shape (n,) or (..., n, k).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param c_and_lower: The factor, of shape (..., n, n), and whether it is the lower one: see
+        :func:`cho_factor`.
+    :type c_and_lower: tuple of (array_like, bool)
+    :param b: Of shape (n,) or (..., n, k).
+    :returns: Of the shape of ``b``, broadcast.
+    :raises ShapeError: If the sizes do not fit.
+    :see: linalg.cho_factor, linalg.cholesky, linalg.solve
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``b``, broadcast.
-
-    Raises
-    ------
-    ShapeError
-        If the sizes do not fit.
-
-    See Also
-    --------
-    linalg.cho_factor, linalg.cholesky, linalg.solve
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> factor = ag.linalg.cholesky(ag.tensor([[4.0, 2.0], [2.0, 5.0]]))
     >>> ag.linalg.cho_solve((factor, True), ag.tensor([6.0, 7.0]))
     tensor([1., 1.])

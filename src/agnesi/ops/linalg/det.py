@@ -201,30 +201,11 @@ def det(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 
     The gradient is right at singular matrices, too.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., n, n).
+    :returns: Of shape (...).
+    :raises ShapeError: If the matrices are not square.
+    :see: linalg.slogdet, linalg.lu
 
-    Returns
-    -------
-    Tensor
-        Of shape (...).
-
-    Raises
-    ------
-    ShapeError
-        If the matrices are not square.
-
-    See Also
-    --------
-    linalg.slogdet, linalg.lu
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> round(ag.linalg.det(ag.tensor([[1.0, 2.0], [3.0, 4.0]])).item(), 5)
     -2.0
     """
@@ -235,28 +216,11 @@ def det(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def slogdet(x: TensorLike, /) -> SlogdetResult:
     """Sign and logarithm of the absolute value of determinants.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
+    :param x: Of shape (..., n, n).
+    :returns sign, logabsdet: 0 and -inf for a singular matrix.
+    :raises ShapeError: If the matrices are not square.
+    :see: linalg.det, linalg.lu
 
-    Returns
-    -------
-    sign, logabsdet : Tensor
-        0 and -inf for a singular matrix.
-
-    Raises
-    ------
-    ShapeError
-        If the matrices are not square.
-
-    See Also
-    --------
-    linalg.det, linalg.lu
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> sign, logabsdet = ag.linalg.slogdet(ag.eye(3) * -1)
     >>> sign.item(), logabsdet.item()
     (-1.0, 0.0)

@@ -154,32 +154,14 @@ def eig(x: TensorLike, /) -> EigResult:
     Derivatives are those of functions that do not depend on the vectors' phases; they need
     eigenvalues that differ.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
+    :param x: Of shape (..., n, n).
+    :returns eigenvalues: Complex, of shape (..., n), in no order.
+    :returns eigenvectors: Complex, of shape (..., n, n), of length 1; column ``i`` belongs to value
+        ``i``.
+    :raises numpy.linalg.LinAlgError: If the iteration does not converge.
+    :raises ShapeError: If the matrices are not square.
+    :see: linalg.eigvals, linalg.eigh, linalg.schur
 
-    Returns
-    -------
-    eigenvalues : Tensor
-        Complex, of shape (..., n), in no order.
-    eigenvectors : Tensor
-        Complex, of shape (..., n, n), of length 1; column ``i`` belongs to value ``i``.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the iteration does not converge.
-    ShapeError
-        If the matrices are not square.
-
-    See Also
-    --------
-    linalg.eigvals, linalg.eigh, linalg.schur
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.eig(ag.tensor([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
     tensor([2.+0.j, 3.+0.j])
     """
@@ -190,32 +172,12 @@ def eig(x: TensorLike, /) -> EigResult:
 def eigvals(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Eigenvalues, which are complex always, in no order.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., n, n).
+    :returns: Of shape (..., n).
+    :raises ShapeError: If the matrices are not square.
+    :raises LinAlgError: If the iteration does not converge.
+    :see: linalg.eig, linalg.eigvalsh, roots
 
-    Returns
-    -------
-    Tensor
-        Of shape (..., n).
-
-    Raises
-    ------
-    ShapeError
-        If the matrices are not square.
-    LinAlgError
-        If the iteration does not converge.
-
-    See Also
-    --------
-    linalg.eig, linalg.eigvalsh, roots
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.eigvals(ag.tensor([[0.0, -1.0], [1.0, 0.0]])).imag
     tensor([ 1., -1.])
     """

@@ -134,36 +134,16 @@ def eigh(x: TensorLike, /, UPLO: Side = "L") -> EighResult:
     functions that do not depend on signs and phases of vectors, nor on how vectors of one repeated
     value span their space; second derivatives need values that differ.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
-    UPLO : {"L", "U"}
-        Which triangle is read.
+    :param x: Of shape (..., n, n).
+    :param UPLO: Which triangle is read.
+    :type UPLO: {"L", "U"}
+    :returns eigenvalues: Real, ascending, of shape (..., n).
+    :returns eigenvectors: Of shape (..., n, n); column ``i`` belongs to value ``i``.
+    :raises numpy.linalg.LinAlgError: If the iteration does not converge.
+    :raises ValueError: If ``UPLO`` is another.
+    :raises ShapeError: If the matrices are not square.
+    :see: linalg.eigvalsh, linalg.eig, linalg.svd
 
-    Returns
-    -------
-    eigenvalues : Tensor
-        Real, ascending, of shape (..., n).
-    eigenvectors : Tensor
-        Of shape (..., n, n); column ``i`` belongs to value ``i``.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the iteration does not converge.
-    ValueError
-        If ``UPLO`` is another.
-    ShapeError
-        If the matrices are not square.
-
-    See Also
-    --------
-    linalg.eigvalsh, linalg.eig, linalg.svd
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.eigh(ag.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
     tensor([1., 2.])
     """
@@ -177,36 +157,15 @@ def eigvalsh(x: TensorLike, /, UPLO: Side = "L", *,
 
     Second derivatives need values that differ.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
-    UPLO : {"L", "U"}
-        Which triangle is read.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., n, n).
+    :param UPLO: Which triangle is read.
+    :type UPLO: {"L", "U"}
+    :returns: Of shape (..., n).
+    :raises ValueError: If ``UPLO`` is another.
+    :raises ShapeError: If the matrices are not square.
+    :raises LinAlgError: If the iteration does not converge.
+    :see: linalg.eigh, linalg.eigvals
 
-    Returns
-    -------
-    Tensor
-        Of shape (..., n).
-
-    Raises
-    ------
-    ValueError
-        If ``UPLO`` is another.
-    ShapeError
-        If the matrices are not square.
-    LinAlgError
-        If the iteration does not converge.
-
-    See Also
-    --------
-    linalg.eigh, linalg.eigvals
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.eigvalsh(ag.tensor([[2.0, 0.0], [0.0, 1.0]]))
     tensor([1., 2.])
     """

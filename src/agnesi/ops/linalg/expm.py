@@ -168,30 +168,11 @@ def derivative_by_blocks(function: Any, a: Tensor, change: Tensor) -> Tensor:
 def expm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The exponential of square matrices: ``1 + x + x @ x / 2 + ...``.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., n, n).
+    :returns: Of the shape of ``x``.
+    :raises ShapeError: If the matrices are not square.
+    :see: linalg.logm, linalg.expm_frechet, linalg.sinhm, exp
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``.
-
-    Raises
-    ------
-    ShapeError
-        If the matrices are not square.
-
-    See Also
-    --------
-    linalg.logm, linalg.expm_frechet, linalg.sinhm, exp
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.expm(ag.tensor([[0.0, 1.0], [0.0, 0.0]]))
     tensor([[1., 1.],
             [0., 1.]])

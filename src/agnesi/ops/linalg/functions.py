@@ -201,30 +201,12 @@ class Logm(MatrixOp):
 def sqrtm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Principal square roots of matrices: ``y @ y = x``.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., n, n).
+    :returns: Of the dtype of ``x``: of a real matrix whose root is not real, NaN; cast it to
+        complex.
+    :raises ShapeError: If the matrices are not square.
+    :see: linalg.logm, linalg.fractional_matrix_power, linalg.signm
 
-    Returns
-    -------
-    Tensor
-        Of the dtype of ``x``: of a real matrix whose root is not real, NaN; cast it to complex.
-
-    Raises
-    ------
-    ShapeError
-        If the matrices are not square.
-
-    See Also
-    --------
-    linalg.logm, linalg.fractional_matrix_power, linalg.signm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.sqrtm(ag.tensor([[4.0, 0.0], [0.0, 9.0]]))
     tensor([[2., 0.],
             [0., 3.]])
@@ -236,31 +218,12 @@ def sqrtm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def logm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Principal logarithms of matrices: ``expm(y) = x``.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
-
-    Returns
-    -------
-    Tensor
-        Of the dtype of ``x``: of a real matrix whose logarithm is not real, NaN; cast it to
+    :param x: Of shape (..., n, n).
+    :returns: Of the dtype of ``x``: of a real matrix whose logarithm is not real, NaN; cast it to
         complex.  NaN, too, for singular matrices.
+    :raises ShapeError: If the matrices are not square.
+    :see: linalg.expm, linalg.sqrtm
 
-    Raises
-    ------
-    ShapeError
-        If the matrices are not square.
-
-    See Also
-    --------
-    linalg.expm, linalg.sqrtm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.logm(ag.eye(2))
     tensor([[0., 0.],
             [0., 0.]])
@@ -272,32 +235,13 @@ def logm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def expm_frechet(a: TensorLike, e: TensorLike, *, compute_expm: bool = True) -> Any:
     """The derivative of the exponential of ``a`` in the direction ``e``, behind the exponential.
 
-    Parameters
-    ----------
-    a : array_like
-        Of shape (..., n, n).
-    e : array_like
-        Of the shape of ``a``.
-    compute_expm : bool
-        False gives the derivative alone.
+    :param a: Of shape (..., n, n).
+    :param e: Of the shape of ``a``.
+    :param compute_expm: False gives the derivative alone.
+    :returns value, derivative: Of the shape of ``a``.
+    :raises ShapeError: If the shapes differ, or the matrices are not square.
+    :see: linalg.expm, jvp
 
-    Returns
-    -------
-    value, derivative : Tensor
-        Of the shape of ``a``.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes differ, or the matrices are not square.
-
-    See Also
-    --------
-    linalg.expm, jvp
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.expm_frechet([[0.0]], [[2.0]])[1]
     tensor([[2.]])
     """
@@ -313,34 +257,14 @@ def expm_frechet(a: TensorLike, e: TensorLike, *, compute_expm: bool = True) -> 
 def fractional_matrix_power(x: TensorLike, t: Any, *, out: Tensor | None = None) -> Tensor:
     """Powers of matrices with any exponent, by their logarithms; whole ones by products.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
-    t : number or Tensor
-        The exponent.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., n, n).
+    :param t: The exponent.
+    :type t: number or Tensor
+    :returns: Of the shape of ``x``; NaN for real matrices whose power is not real.
+    :raises ShapeError: If the matrices are not square.
+    :raises LinAlgError: For negative whole powers of singular matrices.
+    :see: linalg.matrix_power, linalg.sqrtm, linalg.logm
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``; NaN for real matrices whose power is not real.
-
-    Raises
-    ------
-    ShapeError
-        If the matrices are not square.
-    LinAlgError
-        For negative whole powers of singular matrices.
-
-    See Also
-    --------
-    linalg.matrix_power, linalg.sqrtm, linalg.logm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.round(ag.linalg.fractional_matrix_power([[4.0, 0.0], [0.0, 9.0]], 0.5), decimals=4)
     tensor([[2., 0.],
             [0., 3.]])
@@ -357,32 +281,12 @@ def fractional_matrix_power(x: TensorLike, t: Any, *, out: Tensor | None = None)
 def signm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The sign of matrices: with eigenvalues 1 or -1 after those of ``x``, none of them imaginary.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., n, n).
+    :returns: Of the shape of ``x``, floating or complex.
+    :raises ShapeError: If the matrices are not square.
+    :raises LinAlgError: If a matrix is singular.
+    :see: linalg.sqrtm, linalg.polar
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``, floating or complex.
-
-    Raises
-    ------
-    ShapeError
-        If the matrices are not square.
-    LinAlgError
-        If a matrix is singular.
-
-    See Also
-    --------
-    linalg.sqrtm, linalg.polar
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.signm(ag.tensor([[-4.0, 0.0], [0.0, 9.0]]))
     tensor([[-1.,  0.],
             [ 0.,  1.]])
@@ -400,30 +304,11 @@ def _exp_i(x: Tensor) -> Tensor:
 def cosm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The cosine of matrices, by the exponential.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., n, n).
+    :returns: Of the shape of ``x``, floating or complex.
+    :raises ShapeError: If the matrices are not square.
+    :see: linalg.sinm, linalg.tanm, linalg.expm
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``, floating or complex.
-
-    Raises
-    ------
-    ShapeError
-        If the matrices are not square.
-
-    See Also
-    --------
-    linalg.sinm, linalg.tanm, linalg.expm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.cosm(ag.zeros((1, 1)))
     tensor([[1.]])
     """
@@ -437,30 +322,11 @@ def cosm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def sinm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The sine of matrices, by the exponential.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., n, n).
+    :returns: Of the shape of ``x``, floating or complex.
+    :raises ShapeError: If the matrices are not square.
+    :see: linalg.cosm, linalg.tanm, linalg.expm
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``, floating or complex.
-
-    Raises
-    ------
-    ShapeError
-        If the matrices are not square.
-
-    See Also
-    --------
-    linalg.cosm, linalg.tanm, linalg.expm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.sinm(ag.zeros((1, 1)))
     tensor([[0.]])
     """
@@ -474,32 +340,12 @@ def sinm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def tanm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The tangent of matrices.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., n, n).
+    :returns: Of the shape of ``x``, floating or complex.
+    :raises ShapeError: If the matrices are not square.
+    :raises LinAlgError: If the cosine is singular.
+    :see: linalg.cosm, linalg.sinm, linalg.expm
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``, floating or complex.
-
-    Raises
-    ------
-    ShapeError
-        If the matrices are not square.
-    LinAlgError
-        If the cosine is singular.
-
-    See Also
-    --------
-    linalg.cosm, linalg.sinm, linalg.expm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.tanm(ag.zeros((1, 1)))
     tensor([[0.]])
     """
@@ -510,30 +356,11 @@ def tanm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def coshm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic cosine of matrices, by the exponential.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., n, n).
+    :returns: Of the shape of ``x``, floating or complex.
+    :raises ShapeError: If the matrices are not square.
+    :see: linalg.sinhm, linalg.tanhm, linalg.expm
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``, floating or complex.
-
-    Raises
-    ------
-    ShapeError
-        If the matrices are not square.
-
-    See Also
-    --------
-    linalg.sinhm, linalg.tanhm, linalg.expm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.coshm(ag.zeros((1, 1)))
     tensor([[1.]])
     """
@@ -545,30 +372,11 @@ def coshm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def sinhm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic sine of matrices, by the exponential.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., n, n).
+    :returns: Of the shape of ``x``, floating or complex.
+    :raises ShapeError: If the matrices are not square.
+    :see: linalg.coshm, linalg.tanhm, linalg.expm
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``, floating or complex.
-
-    Raises
-    ------
-    ShapeError
-        If the matrices are not square.
-
-    See Also
-    --------
-    linalg.coshm, linalg.tanhm, linalg.expm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.sinhm(ag.zeros((1, 1)))
     tensor([[0.]])
     """
@@ -580,32 +388,12 @@ def sinhm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def tanhm(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic tangent of matrices.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., n, n).
+    :returns: Of the shape of ``x``, floating or complex.
+    :raises ShapeError: If the matrices are not square.
+    :raises LinAlgError: If the cosine is singular.
+    :see: linalg.coshm, linalg.sinhm, linalg.expm
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``, floating or complex.
-
-    Raises
-    ------
-    ShapeError
-        If the matrices are not square.
-    LinAlgError
-        If the cosine is singular.
-
-    See Also
-    --------
-    linalg.coshm, linalg.sinhm, linalg.expm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.tanhm(ag.zeros((1, 1)))
     tensor([[0.]])
     """

@@ -13,32 +13,12 @@ from agnesi.ops.indexing import diagonal as diagonals
 def diagonal(x: TensorLike, /, *, offset: int = 0, out: Tensor | None = None) -> Tensor:
     """A diagonal of matrices on the last two axes.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., m, n).
-    offset : int
-        Which diagonal: 0 the main one, positive ones above it.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., m, n).
+    :param offset: Which diagonal: 0 the main one, positive ones above it.
+    :returns: Of shape (..., length of the diagonal).
+    :raises ShapeError: If ``x`` has fewer than 2 axes.
+    :see: agnesi.diagonal, linalg.trace, diag
 
-    Returns
-    -------
-    Tensor
-        Of shape (..., length of the diagonal).
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has fewer than 2 axes.
-
-    See Also
-    --------
-    agnesi.diagonal, linalg.trace, diag
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.diagonal(ag.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
@@ -50,34 +30,13 @@ def trace(x: TensorLike, /, *, offset: int = 0, dtype: DTypeLike = None,
              out: Tensor | None = None) -> Tensor:
     """The sum of a diagonal of matrices on the last two axes.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., m, n).
-    offset : int
-        Which diagonal: 0 the main one, positive ones above it.
-    dtype : dtype, optional
-        What to compute in and to give; small integers are summed in 64 bits by default.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., m, n).
+    :param offset: Which diagonal: 0 the main one, positive ones above it.
+    :param dtype: What to compute in and to give; small integers are summed in 64 bits by default.
+    :returns: Of shape (...).
+    :raises ShapeError: If ``x`` has fewer than 2 axes.
+    :see: agnesi.trace, linalg.diagonal
 
-    Returns
-    -------
-    Tensor
-        Of shape (...).
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has fewer than 2 axes.
-
-    See Also
-    --------
-    agnesi.trace, linalg.diagonal
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.trace(ag.tensor([[1, 2], [3, 4]])).item()
     5
     """
@@ -89,32 +48,12 @@ def cross(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1, out: Tensor | No
           ) -> Tensor:
     """Cross product of vectors of three elements.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        They broadcast.
-    axis : int
-        The axis of size 3 in both and in the result.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: They broadcast.
+    :param axis: The axis of size 3 in both and in the result.
+    :returns: Of the broadcast shape.
+    :raises ShapeError: If the axis has another size than 3, or the shapes do not broadcast.
+    :see: agnesi.cross, linalg.outer
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape.
-
-    Raises
-    ------
-    ShapeError
-        If the axis has another size than 3, or the shapes do not broadcast.
-
-    See Also
-    --------
-    agnesi.cross, linalg.outer
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.cross(ag.tensor([1, 0, 0]), ag.tensor([0, 1, 0]))
     tensor([0, 0, 1])
     """

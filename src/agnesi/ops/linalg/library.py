@@ -111,18 +111,9 @@ def backend() -> str:
     a file, as "libmkl_rt.so", another one; with "none" there is none, and small systems are solved
     by generated code, all else by NumPy's functions.  It counts for what is compiled afterwards.
 
-    Returns
-    -------
-    str
-        Its name, version and the size of its integers.
+    :returns: Its name, version and the size of its integers.
+    :see: config, linalg.solve
 
-    See Also
-    --------
-    config, linalg.solve
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> with ag.config(lapack="none"):
     ...     print(ag.linalg.backend())
     generated code and NumPy

@@ -230,30 +230,13 @@ _LU = LU()
 def lu_factor(a: TensorLike) -> LUFactors:
     """LU factors with partial pivoting, as :func:`lu_solve` takes them.
 
-    Parameters
-    ----------
-    a : array_like
-        Of shape (..., m, n).
+    :param a: Of shape (..., m, n).
+    :returns lu: Of shape (..., m, n): the upper factor, and below it the lower one without its
+        ones.
+    :returns piv: int32, of shape (..., min(m, n)): row ``i`` was exchanged with row ``piv[i]``.
+    :raises ShapeError: If ``a`` has fewer than 2 axes.
+    :see: linalg.lu_solve, linalg.lu
 
-    Returns
-    -------
-    lu : Tensor
-        Of shape (..., m, n): the upper factor, and below it the lower one without its ones.
-    piv : Tensor
-        int32, of shape (..., min(m, n)): row ``i`` was exchanged with row ``piv[i]``.
-
-    Raises
-    ------
-    ShapeError
-        If ``a`` has fewer than 2 axes.
-
-    See Also
-    --------
-    linalg.lu_solve, linalg.lu
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.lu_factor(ag.tensor([[1.0, 2.0], [2.0, 8.0]])).lu
     tensor([[ 2. ,  8. ],
             [ 0.5, -2. ]])
@@ -265,32 +248,13 @@ def lu_factor(a: TensorLike) -> LUFactors:
 def lu(a: TensorLike, permute_l: bool = False, *, p_indices: bool = False) -> Any:
     """LU factors with partial pivoting: ``a = P @ L @ U``.
 
-    Parameters
-    ----------
-    a : array_like
-        Of shape (..., m, n).
-    permute_l : bool
-        Give ``P @ L`` and ``U`` only.
-    p_indices : bool
-        Give the order of rows in the place of ``P``: ``a = L[P] @ U``.
+    :param a: Of shape (..., m, n).
+    :param permute_l: Give ``P @ L`` and ``U`` only.
+    :param p_indices: Give the order of rows in the place of ``P``: ``a = L[P] @ U``.
+    :returns P, L, U: Of shapes (..., m, m), (..., m, k) and (..., k, n), where k = min(m, n).
+    :raises ShapeError: If ``a`` has fewer than 2 axes.
+    :see: linalg.lu_factor, linalg.lu_solve, linalg.qr
 
-    Returns
-    -------
-    P, L, U : Tensor
-        Of shapes (..., m, m), (..., m, k) and (..., k, n), where k = min(m, n).
-
-    Raises
-    ------
-    ShapeError
-        If ``a`` has fewer than 2 axes.
-
-    See Also
-    --------
-    linalg.lu_factor, linalg.lu_solve, linalg.qr
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> p, l, u = ag.linalg.lu(ag.tensor([[1.0, 2.0], [2.0, 8.0]]))
     >>> p @ l @ u
     tensor([[1., 2.],
@@ -316,36 +280,16 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: TensorLike, trans: int = 0, *,
              out: Tensor | None = None) -> Tensor:
     """The solution of ``a @ x = b`` from the factors of ``a`` that :func:`lu_factor` gave.
 
-    Parameters
-    ----------
-    lu_and_piv : tuple of array_like
-        The factors, of shape (..., n, n), and the exchanges.
-    b : array_like
-        Of shape (n,) or (..., n, k).
-    trans : {0, 1, 2}
-        Solve with ``a``, its transpose, or its adjoint.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param lu_and_piv: The factors, of shape (..., n, n), and the exchanges.
+    :type lu_and_piv: tuple of array_like
+    :param b: Of shape (n,) or (..., n, k).
+    :param trans: Solve with ``a``, its transpose, or its adjoint.
+    :type trans: {0, 1, 2}
+    :returns: Of the shape of ``b``, broadcast.
+    :raises ValueError: If ``trans`` is another.
+    :raises ShapeError: If the sizes do not fit.
+    :see: linalg.lu_factor, linalg.solve
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``b``, broadcast.
-
-    Raises
-    ------
-    ValueError
-        If ``trans`` is another.
-    ShapeError
-        If the sizes do not fit.
-
-    See Also
-    --------
-    linalg.lu_factor, linalg.solve
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> factors = ag.linalg.lu_factor(ag.tensor([[1.0, 2.0], [2.0, 8.0]]))
     >>> ag.linalg.lu_solve(factors, ag.tensor([3.0, 10.0]))
     tensor([1., 1.])

@@ -67,38 +67,18 @@ def norm(x: TensorLike, /, ord: Order = None, axis: Any = None, keepdims: bool =
          out: Tensor | None = None) -> Tensor:
     """Norms of vectors or matrices, as NumPy's function of this name chooses them.
 
-    Parameters
-    ----------
-    x : array_like
-        Real or complex numbers.
-    ord : number or {"fro", "nuc"}, optional
-        By default the root of the sum of squares, of all elements if there is no ``axis``.
-    axis : int or tuple of two int, optional
-        Where the vectors or the matrices lie; without it, ``x`` itself is one, or the other.
-    keepdims : bool
-        Whether these axes stay, with size 1.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real or complex numbers.
+    :param ord: By default the root of the sum of squares, of all elements if there is no ``axis``.
+    :type ord: number or {"fro", "nuc"}, optional
+    :param axis: Where the vectors or the matrices lie; without it, ``x`` itself is one, or the
+        other.
+    :type axis: int or tuple of two int, optional
+    :param keepdims: Whether these axes stay, with size 1.
+    :returns: Real, of the shape of ``x`` without these axes.
+    :raises ShapeError: If an order is given without an axis for neither a vector nor a matrix.
+    :raises ValueError: If there is no such norm, or ``axis`` is an empty tuple.
+    :see: linalg.vector_norm, linalg.matrix_norm, agnesi.norm
 
-    Returns
-    -------
-    Tensor
-        Real, of the shape of ``x`` without these axes.
-
-    Raises
-    ------
-    ShapeError
-        If an order is given without an axis for neither a vector nor a matrix.
-    ValueError
-        If there is no such norm, or ``axis`` is an empty tuple.
-
-    See Also
-    --------
-    linalg.vector_norm, linalg.matrix_norm, agnesi.norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.norm(ag.tensor([[1.0, 2.0], [3.0, 4.0]]), 1).item()
     6.0
     """
@@ -132,39 +112,18 @@ def matrix_norm(x: TensorLike, /, *, keepdims: bool = False, ord: Order = "fro",
                 axis: Any = (-2, -1), out: Tensor | None = None) -> Tensor:
     """Norms of matrices.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., m, n).
-    keepdims : bool
-        Whether the matrices' axes stay, with size 1.
-    ord : {"fro", "nuc", 1, -1, 2, -2, inf, -inf}
-        The root of the sum of squares; the sum of singular values; the greatest (least) sum of
-        absolute values of a column; the greatest (least) singular value; that sum of a row.
-    axis : tuple of two int
-        Where the matrices lie.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., m, n).
+    :param keepdims: Whether the matrices' axes stay, with size 1.
+    :param ord: The root of the sum of squares; the sum of singular values; the greatest (least) sum
+        of absolute values of a column; the greatest (least) singular value; that sum of a row.
+    :type ord: {"fro", "nuc", 1, -1, 2, -2, inf, -inf}
+    :param axis: Where the matrices lie.
+    :type axis: tuple of two int
+    :returns: Real, of the shape of ``x`` without the matrices' axes.
+    :raises ShapeError: If ``x`` has fewer than 2 axes.
+    :raises ValueError: If there is no such norm.
+    :see: linalg.norm, linalg.vector_norm, linalg.cond
 
-    Returns
-    -------
-    Tensor
-        Real, of the shape of ``x`` without the matrices' axes.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has fewer than 2 axes.
-    ValueError
-        If there is no such norm.
-
-    See Also
-    --------
-    linalg.norm, linalg.vector_norm, linalg.cond
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.matrix_norm(ag.tensor([[3.0, 0.0], [0.0, 4.0]])).item()
     5.0
     """
@@ -178,36 +137,15 @@ def vector_norm(x: TensorLike, /, *, axis: Any = None, keepdims: bool = False, o
                 out: Tensor | None = None) -> Tensor:
     """Norms of vectors: ``sum(abs(x)**ord)**(1/ord)``.
 
-    Parameters
-    ----------
-    x : array_like
-        Real or complex numbers.
-    axis : int or tuple of int, optional
-        Where the vectors lie; all elements are one by default.
-    keepdims : bool
-        Whether these axes stay, with size 1.
-    ord : float
-        A number, inf or -inf; 0 counts what is not 0.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real or complex numbers.
+    :param axis: Where the vectors lie; all elements are one by default.
+    :type axis: int or tuple of int, optional
+    :param keepdims: Whether these axes stay, with size 1.
+    :param ord: A number, inf or -inf; 0 counts what is not 0.
+    :returns: Real, of the shape of ``x`` without these axes.
+    :raises ShapeError: For ``inf`` and ``-inf`` of no elements.
+    :see: linalg.norm, linalg.matrix_norm, agnesi.norm
 
-    Returns
-    -------
-    Tensor
-        Real, of the shape of ``x`` without these axes.
-
-    Raises
-    ------
-    ShapeError
-        For ``inf`` and ``-inf`` of no elements.
-
-    See Also
-    --------
-    linalg.norm, linalg.matrix_norm, agnesi.norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.vector_norm(ag.tensor([3.0, 4.0])).item()
     5.0
     """
@@ -218,34 +156,14 @@ def vector_norm(x: TensorLike, /, *, axis: Any = None, keepdims: bool = False, o
 def cond(x: TensorLike, p: Order = None, *, out: Tensor | None = None) -> Tensor:
     """Condition numbers: the norm of matrices times that of their inverses.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., m, n); square but for the norms 2 and -2.
-    p : number or str, optional
-        A norm of :func:`matrix_norm`; 2 by default.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., m, n); square but for the norms 2 and -2.
+    :param p: A norm of :func:`matrix_norm`; 2 by default.
+    :type p: number or str, optional
+    :returns: Of shape (...); inf for singular matrices where the norm is 2.
+    :raises ShapeError: If ``x`` has fewer than 2 axes.
+    :raises LinAlgError: If a matrix is singular and the norm another than 2 and -2.
+    :see: linalg.norm, linalg.svdvals, linalg.matrix_rank
 
-    Returns
-    -------
-    Tensor
-        Of shape (...); inf for singular matrices where the norm is 2.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has fewer than 2 axes.
-    LinAlgError
-        If a matrix is singular and the norm another than 2 and -2.
-
-    See Also
-    --------
-    linalg.norm, linalg.svdvals, linalg.matrix_rank
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.cond(ag.tensor([[4.0, 0.0], [0.0, 2.0]])).item()
     2.0
     """

@@ -187,39 +187,18 @@ def pinv(x: TensorLike, /, rcond: TensorLike | None = None, hermitian: bool = Fa
 
     Derivatives hold where the rank does not change, of any rank.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., m, n).
-    rcond : float or array_like, optional
-        Singular values up to this share of the greatest are taken for 0; by default ``max(m, n)``
-        times the dtype's eps.
-    hermitian : bool
-        That ``x`` is Hermitian, as NumPy lets say; it makes no difference.
-    rtol : float or array_like, optional
-        The same, under the array API's name.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., m, n).
+    :param rcond: Singular values up to this share of the greatest are taken for 0; by default
+        ``max(m, n)`` times the dtype's eps.
+    :type rcond: float or array_like, optional
+    :param hermitian: That ``x`` is Hermitian, as NumPy lets say; it makes no difference.
+    :param rtol: The same, under the array API's name.
+    :type rtol: float or array_like, optional
+    :returns: Of shape (..., n, m).
+    :raises ValueError: If both ``rcond`` and ``rtol`` are given.
+    :raises ShapeError: If ``x`` has fewer than 2 axes.
+    :see: linalg.inv, linalg.pinvh, linalg.lstsq
 
-    Returns
-    -------
-    Tensor
-        Of shape (..., n, m).
-
-    Raises
-    ------
-    ValueError
-        If both ``rcond`` and ``rtol`` are given.
-    ShapeError
-        If ``x`` has fewer than 2 axes.
-
-    See Also
-    --------
-    linalg.inv, linalg.pinvh, linalg.lstsq
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.pinv(ag.tensor([[2.0, 0.0], [0.0, 0.0]]))
     tensor([[0.5, 0. ],
             [0. , 0. ]])
@@ -232,39 +211,18 @@ def pinv(x: TensorLike, /, rcond: TensorLike | None = None, hermitian: bool = Fa
 def lstsq(a: TensorLike, b: TensorLike, rcond: float | None = None) -> LstsqResult:
     """Least squares: the shortest ``x`` for which ``a @ x`` is nearest to ``b``.
 
-    Parameters
-    ----------
-    a : array_like
-        Of shape (..., m, n).
-    b : array_like
-        Of shape (m,) or (..., m, k).
-    rcond : float, optional
-        Singular values up to this share of the greatest are taken for 0; by default ``max(m, n)``
-        times the dtype's eps.
+    :param a: Of shape (..., m, n).
+    :param b: Of shape (m,) or (..., m, k).
+    :param rcond: Singular values up to this share of the greatest are taken for 0; by default
+        ``max(m, n)`` times the dtype's eps.
+    :returns x: Of shape (n,) or (..., n, k).
+    :returns residuals: Squared lengths of ``b - a @ x``, of shape () or (..., k), also where NumPy
+        leaves them out.
+    :returns rank: int64.
+    :returns s: Singular values of ``a``.
+    :raises ShapeError: If the numbers of rows differ.
+    :see: linalg.solve, linalg.pinv, linalg.qr
 
-    Returns
-    -------
-    x : Tensor
-        Of shape (n,) or (..., n, k).
-    residuals : Tensor
-        Squared lengths of ``b - a @ x``, of shape () or (..., k), also where NumPy leaves them out.
-    rank : Tensor
-        int64.
-    s : Tensor
-        Singular values of ``a``.
-
-    Raises
-    ------
-    ShapeError
-        If the numbers of rows differ.
-
-    See Also
-    --------
-    linalg.solve, linalg.pinv, linalg.qr
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.linalg.lstsq(ag.tensor([[1.0, 0.0], [1.0, 1.0]]), ag.tensor([1.0, 3.0])).x
     >>> ag.round(x, decimals=4)
     tensor([1., 2.])
@@ -296,37 +254,17 @@ def matrix_rank(x: TensorLike, /, tol: TensorLike | None = None, hermitian: bool
                 rtol: TensorLike | None = None, out: Tensor | None = None) -> Tensor:
     """Ranks: how many singular values are not 0.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., m, n); a vector has rank 0 or 1.
-    tol : float or array_like, optional
-        What counts as 0.
-    hermitian : bool
-        That ``x`` is Hermitian, as NumPy lets say; it makes no difference.
-    rtol : float or array_like, optional
-        What counts as 0 beside the greatest value; by default ``max(m, n)`` times the dtype's
-        eps.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., m, n); a vector has rank 0 or 1.
+    :param tol: What counts as 0.
+    :type tol: float or array_like, optional
+    :param hermitian: That ``x`` is Hermitian, as NumPy lets say; it makes no difference.
+    :param rtol: What counts as 0 beside the greatest value; by default ``max(m, n)`` times the
+        dtype's eps.
+    :type rtol: float or array_like, optional
+    :returns: int64, of shape (...).
+    :raises LinAlgError: If the iteration does not converge.
+    :see: linalg.svdvals, linalg.pinv, linalg.cond
 
-    Returns
-    -------
-    Tensor
-        int64, of shape (...).
-
-    Raises
-    ------
-    LinAlgError
-        If the iteration does not converge.
-
-    See Also
-    --------
-    linalg.svdvals, linalg.pinv, linalg.cond
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.matrix_rank(ag.ones((3, 3))).item()
     1
     """

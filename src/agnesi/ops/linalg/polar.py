@@ -143,34 +143,16 @@ FACTOR = UnitaryFactor()
 def polar(a: TensorLike, side: str = "right") -> PolarResult:
     """The factors of matrices that turn and that stretch.
 
-    Parameters
-    ----------
-    a : array_like
-        Of shape (..., m, n).
-    side : {"right", "left"}
-        ``a = u @ p`` or ``a = p @ u``.
+    :param a: Of shape (..., m, n).
+    :param side: ``a = u @ p`` or ``a = p @ u``.
+    :type side: {"right", "left"}
+    :returns u: With orthonormal columns or rows, of shape (..., m, n).
+    :returns p: Hermitian and without negative eigenvalues.
+    :raises numpy.linalg.LinAlgError: In derivatives at singular matrices, whose factor ``u`` has
+        none.
+    :raises ValueError: If ``side`` is another.
+    :see: linalg.orthogonal_procrustes, linalg.svd
 
-    Returns
-    -------
-    u : Tensor
-        With orthonormal columns or rows, of shape (..., m, n).
-    p : Tensor
-        Hermitian and without negative eigenvalues.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        In derivatives at singular matrices, whose factor ``u`` has none.
-    ValueError
-        If ``side`` is another.
-
-    See Also
-    --------
-    linalg.orthogonal_procrustes, linalg.svd
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.polar(ag.tensor([[0.0, -2.0], [3.0, 0.0]])).p
     tensor([[3., 0.],
             [0., 2.]])
@@ -188,28 +170,11 @@ def orthogonal_procrustes(a: TensorLike, b: TensorLike) -> ProcrustesResult:
     """The orthogonal ``R`` for which ``a @ R`` is nearest to ``b``, and the sum of the singular
     values of ``adjoint(a) @ b``.
 
-    Parameters
-    ----------
-    a, b : array_like
-        Matrices of one shape, (..., m, n).
+    :param a, b: Matrices of one shape, (..., m, n).
+    :returns R, scale: Of shapes (..., n, n) and (...).
+    :raises ShapeError: If the shapes differ.
+    :see: linalg.polar, linalg.svd
 
-    Returns
-    -------
-    R, scale : Tensor
-        Of shapes (..., n, n) and (...).
-
-    Raises
-    ------
-    ShapeError
-        If the shapes differ.
-
-    See Also
-    --------
-    linalg.polar, linalg.svd
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.orthogonal_procrustes(ag.eye(2), ag.eye(2) * 3).scale.item()
     6.0
     """

@@ -25,34 +25,13 @@ from agnesi.ops.linalg.solve import inv
 def matrix_power(x: TensorLike, n: int, /, *, out: Tensor | None = None) -> Tensor:
     """The power ``n`` of square matrices, by squaring; of the inverse for negative ones.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
-    n : int
-        The exponent.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., n, n).
+    :param n: The exponent.
+    :returns: Of the shape of ``x``.
+    :raises ShapeError: If ``x`` are no square matrices.
+    :raises LinAlgError: For negative powers of singular matrices.
+    :see: linalg.inv, linalg.expm, power
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` are no square matrices.
-    LinAlgError
-        For negative powers of singular matrices.
-
-    See Also
-    --------
-    linalg.inv, linalg.expm, power
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.matrix_power(ag.tensor([[1, 1], [0, 1]]), 5)
     tensor([[1, 5],
             [0, 1]])
@@ -159,25 +138,10 @@ def _splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
 def kron(a: TensorLike, b: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Kronecker's product: blocks of ``b``, each times one element of ``a``.
 
-    Parameters
-    ----------
-    a, b : array_like
-        With fewer axes than the other, one gets axes of size 1 in front.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a, b: With fewer axes than the other, one gets axes of size 1 in front.
+    :returns: Sizes are the products of the operands' sizes.
+    :see: outer, linalg.khatri_rao
 
-    Returns
-    -------
-    Tensor
-        Sizes are the products of the operands' sizes.
-
-    See Also
-    --------
-    outer, linalg.khatri_rao
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.kron(ag.tensor([1, 10]), ag.tensor([5, 6]))
     tensor([ 5,  6, 50, 60])
     """

@@ -140,33 +140,15 @@ def _tall_jvp(da: Tensor, q: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
 def qr(x: TensorLike, /, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
     """Factors ``Q`` with orthonormal columns and upper triangular ``R``: ``x = Q @ R``.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., m, n).
-    mode : {"reduced", "complete", "r"}
-        Give k = min(m, n) columns in ``Q``; or m, which have derivatives for m <= n only; or
-        ``R`` alone.
+    :param x: Of shape (..., m, n).
+    :param mode: Give k = min(m, n) columns in ``Q``; or m, which have derivatives for m <= n only;
+        or ``R`` alone.
+    :type mode: {"reduced", "complete", "r"}
+    :returns Q, R: Of shapes (..., m, k) and (..., k, n), where k is m for "complete".
+    :raises ValueError: If there is no such mode.
+    :raises ShapeError: If ``x`` has fewer than 2 axes.
+    :see: linalg.rq, linalg.qr_multiply, linalg.lu, linalg.svd
 
-    Returns
-    -------
-    Q, R : Tensor
-        Of shapes (..., m, k) and (..., k, n), where k is m for "complete".
-
-    Raises
-    ------
-    ValueError
-        If there is no such mode.
-    ShapeError
-        If ``x`` has fewer than 2 axes.
-
-    See Also
-    --------
-    linalg.rq, linalg.qr_multiply, linalg.lu, linalg.svd
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> q, r = ag.linalg.qr(ag.tensor([[3.0, 1.0], [4.0, 2.0]]))
     >>> ag.round(q @ r, decimals=4)
     tensor([[3., 1.],

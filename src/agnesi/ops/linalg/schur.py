@@ -179,35 +179,16 @@ def schur(x: TensorLike, /, output: Literal["real", "complex"] = "real") -> Schu
     Derivatives need eigenvalues that differ, and are those of functions that do not depend on the
     complex phases of the basis.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
-    output : {"real", "complex"}
-        Real matrices give a real ``T`` with blocks of 2 by 2 on its diagonal for pairs of complex
-        eigenvalues, or a complex one that is upper triangular.
+    :param x: Of shape (..., n, n).
+    :param output: Real matrices give a real ``T`` with blocks of 2 by 2 on its diagonal for pairs
+        of complex eigenvalues, or a complex one that is upper triangular.
+    :type output: {"real", "complex"}
+    :returns T, Z: Of the shape of ``x``.
+    :raises ValueError: If ``output`` is another.
+    :raises ShapeError: If the matrices are not square.
+    :raises numpy.linalg.LinAlgError: Where a derivative is asked for that does not exist.
+    :see: linalg.eig, linalg.solve_sylvester
 
-    Returns
-    -------
-    T, Z : Tensor
-        Of the shape of ``x``.
-
-    Raises
-    ------
-    ValueError
-        If ``output`` is another.
-    ShapeError
-        If the matrices are not square.
-    numpy.linalg.LinAlgError
-        Where a derivative is asked for that does not exist.
-
-    See Also
-    --------
-    linalg.eig, linalg.solve_sylvester
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.schur(ag.tensor([[2.0, 1.0], [0.0, 3.0]])).T
     tensor([[2., 1.],
             [0., 3.]])
@@ -225,36 +206,14 @@ def solve_sylvester(a: TensorLike, b: TensorLike, q: TensorLike, *, out: Tensor 
                     ) -> Tensor:
     """The solution ``x`` of Sylvester's equation ``a @ x + x @ b = q``.
 
-    Parameters
-    ----------
-    a : array_like
-        Of shape (..., m, m).
-    b : array_like
-        Of shape (..., n, n).
-    q : array_like
-        Of shape (..., m, n).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a: Of shape (..., m, m).
+    :param b: Of shape (..., n, n).
+    :param q: Of shape (..., m, n).
+    :returns: Of shape (..., m, n).
+    :raises numpy.linalg.LinAlgError: If ``a`` and ``-b`` have an eigenvalue in common.
+    :raises ShapeError: If the sizes do not fit.
+    :see: linalg.solve_continuous_lyapunov, linalg.schur
 
-    Returns
-    -------
-    Tensor
-        Of shape (..., m, n).
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If ``a`` and ``-b`` have an eigenvalue in common.
-    ShapeError
-        If the sizes do not fit.
-
-    See Also
-    --------
-    linalg.solve_continuous_lyapunov, linalg.schur
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.solve_sylvester([[2.0]], [[1.0]], [[6.0]])
     tensor([[2.]])
     """
@@ -272,34 +231,13 @@ def solve_sylvester(a: TensorLike, b: TensorLike, q: TensorLike, *, out: Tensor 
 def solve_continuous_lyapunov(a: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The solution ``x`` of Lyapunov's equation ``a @ x + x @ adjoint(a) = q``.
 
-    Parameters
-    ----------
-    a : array_like
-        Of shape (..., n, n).
-    q : array_like
-        Of the shape of ``a``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a: Of shape (..., n, n).
+    :param q: Of the shape of ``a``.
+    :returns: Of the shape of ``q``.
+    :raises ShapeError: If the sizes do not fit.
+    :raises LinAlgError: If there is no single solution.
+    :see: linalg.solve_discrete_lyapunov, linalg.solve_sylvester
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``q``.
-
-    Raises
-    ------
-    ShapeError
-        If the sizes do not fit.
-    LinAlgError
-        If there is no single solution.
-
-    See Also
-    --------
-    linalg.solve_discrete_lyapunov, linalg.solve_sylvester
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.solve_continuous_lyapunov([[2.0]], [[8.0]])
     tensor([[2.]])
     """
@@ -311,34 +249,13 @@ def solve_continuous_lyapunov(a: TensorLike, q: TensorLike, *, out: Tensor | Non
 def solve_discrete_lyapunov(a: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The solution ``x`` of ``a @ x @ adjoint(a) - x + q = 0``, by a bilinear transform.
 
-    Parameters
-    ----------
-    a : array_like
-        Of shape (..., n, n).
-    q : array_like
-        Of the shape of ``a``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a: Of shape (..., n, n).
+    :param q: Of the shape of ``a``.
+    :returns: Of the shape of ``q``.
+    :raises ShapeError: If the sizes do not fit.
+    :raises LinAlgError: If there is no single solution.
+    :see: linalg.solve_continuous_lyapunov, linalg.solve_sylvester
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``q``.
-
-    Raises
-    ------
-    ShapeError
-        If the sizes do not fit.
-    LinAlgError
-        If there is no single solution.
-
-    See Also
-    --------
-    linalg.solve_continuous_lyapunov, linalg.solve_sylvester
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.solve_discrete_lyapunov([[0.5]], [[3.0]])
     tensor([[4.]])
     """

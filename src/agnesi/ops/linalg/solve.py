@@ -113,34 +113,13 @@ INV = Inv()
 def solve(a: TensorLike, b: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The solution ``x`` of ``a @ x = b``.
 
-    Parameters
-    ----------
-    a : array_like
-        Square matrices, of shape (..., n, n).
-    b : array_like
-        Of shape (n,), or (..., n, k) for k right-hand sides; axes in front broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a: Square matrices, of shape (..., n, n).
+    :param b: Of shape (n,), or (..., n, k) for k right-hand sides; axes in front broadcast.
+    :returns: Of the shape of ``b``, broadcast.
+    :raises numpy.linalg.LinAlgError: If a matrix is singular.
+    :raises ShapeError: If the matrices are not square, or the sizes do not fit.
+    :see: linalg.inv, linalg.lstsq, linalg.solve_triangular, linalg.lu_solve, linalg.cho_solve
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``b``, broadcast.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If a matrix is singular.
-    ShapeError
-        If the matrices are not square, or the sizes do not fit.
-
-    See Also
-    --------
-    linalg.inv, linalg.lstsq, linalg.solve_triangular, linalg.lu_solve, linalg.cho_solve
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.solve(ag.tensor([[3.0, 1.0], [1.0, 2.0]]), ag.tensor([9.0, 8.0]))
     tensor([2., 3.])
     """
@@ -156,32 +135,12 @@ def solve(a: TensorLike, b: TensorLike, /, *, out: Tensor | None = None) -> Tens
 def inv(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Inverse matrices.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., n, n).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., n, n).
+    :returns: Of the shape of ``x``.
+    :raises numpy.linalg.LinAlgError: If a matrix is singular.
+    :raises ShapeError: If the matrices are not square.
+    :see: linalg.solve, linalg.pinv, linalg.det
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If a matrix is singular.
-    ShapeError
-        If the matrices are not square.
-
-    See Also
-    --------
-    linalg.solve, linalg.pinv, linalg.det
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.inv(ag.tensor([[2.0, 0.0], [0.0, 4.0]]))
     tensor([[0.5 , 0.  ],
             [0.  , 0.25]])
@@ -194,36 +153,15 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None, *, out: Tensor |
                 ) -> Tensor:
     """The solution of ``tensordot(a, x, x.ndim) == b``.
 
-    Parameters
-    ----------
-    a : array_like
-        Of shape ``b.shape + x.shape``, whose two parts have as many elements.
-    b : array_like
-        Of any shape.
-    axes : tuple of int, optional
-        Axes of ``a`` to move to its end first.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a: Of shape ``b.shape + x.shape``, whose two parts have as many elements.
+    :param b: Of any shape.
+    :param axes: Axes of ``a`` to move to its end first.
+    :type axes: tuple of int, optional
+    :returns: Of the shape that ``a`` has behind that of ``b``.
+    :raises ShapeError: If the two parts of ``a`` have different numbers of elements.
+    :raises LinAlgError: If there is no single solution.
+    :see: linalg.tensorinv, linalg.solve
 
-    Returns
-    -------
-    Tensor
-        Of the shape that ``a`` has behind that of ``b``.
-
-    Raises
-    ------
-    ShapeError
-        If the two parts of ``a`` have different numbers of elements.
-    LinAlgError
-        If there is no single solution.
-
-    See Also
-    --------
-    linalg.tensorinv, linalg.solve
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> a = ag.reshape(ag.eye(4) * 2, (2, 2, 4))
     >>> ag.linalg.tensorsolve(a, ag.ones((2, 2)))
     tensor([0.5, 0.5, 0.5, 0.5])
@@ -242,36 +180,14 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None, *, out: Tensor |
 def tensorinv(a: TensorLike, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of ``x -> tensordot(a, x, ind)``.
 
-    Parameters
-    ----------
-    a : array_like
-        Whose first ``ind`` axes have as many elements as the others.
-    ind : int
-        Number of axes of ``x``'s image; positive.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a: Whose first ``ind`` axes have as many elements as the others.
+    :param ind: Number of axes of ``x``'s image; positive.
+    :returns: Of shape (*a.shape[ind:], *a.shape[:ind]).
+    :raises ValueError: If ``ind`` is not positive.
+    :raises ShapeError: If the two parts have different numbers of elements.
+    :raises LinAlgError: If there is no inverse.
+    :see: linalg.tensorsolve, linalg.inv
 
-    Returns
-    -------
-    Tensor
-        Of shape (*a.shape[ind:], *a.shape[:ind]).
-
-    Raises
-    ------
-    ValueError
-        If ``ind`` is not positive.
-    ShapeError
-        If the two parts have different numbers of elements.
-    LinAlgError
-        If there is no inverse.
-
-    See Also
-    --------
-    linalg.tensorsolve, linalg.inv
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.tensorinv(ag.reshape(ag.eye(4) * 2, (4, 2, 2)), ind=1).shape
     (2, 2, 4)
     """

@@ -193,36 +193,17 @@ def svd(x: TensorLike, /, full_matrices: bool = True, compute_uv: bool = True,
     Derivatives are those of functions that do not depend on signs and phases of vectors, nor on how
     vectors of one repeated value span their space; second derivatives need values that differ.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., m, n).
-    full_matrices : bool
-        Whether to give all m and n vectors, and not just k = min(m, n), which have derivatives.
-    compute_uv : bool
-        False gives the singular values alone.
-    hermitian : bool
-        That ``x`` is Hermitian, as NumPy lets say; it makes no difference.
+    :param x: Of shape (..., m, n).
+    :param full_matrices: Whether to give all m and n vectors, and not just k = min(m, n), which
+        have derivatives.
+    :param compute_uv: False gives the singular values alone.
+    :param hermitian: That ``x`` is Hermitian, as NumPy lets say; it makes no difference.
+    :returns U, S, Vh: Of shapes (..., m, m or k), (..., k) and (..., k or n, n); values in
+        descending order.
+    :raises numpy.linalg.LinAlgError: If the iteration does not converge.
+    :raises ShapeError: If ``x`` has fewer than 2 axes.
+    :see: linalg.svdvals, linalg.eigh, linalg.qr, linalg.pinv
 
-    Returns
-    -------
-    U, S, Vh : Tensor
-        Of shapes (..., m, m or k), (..., k) and (..., k or n, n); values in descending order.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the iteration does not converge.
-    ShapeError
-        If ``x`` has fewer than 2 axes.
-
-    See Also
-    --------
-    linalg.svdvals, linalg.eigh, linalg.qr, linalg.pinv
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.svd(ag.tensor([[3.0, 0.0], [0.0, 4.0]])).S
     tensor([4., 3.])
     """
@@ -236,32 +217,12 @@ def svd(x: TensorLike, /, full_matrices: bool = True, compute_uv: bool = True,
 def svdvals(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Singular values in descending order; their derivatives hold for repeated ones, too.
 
-    Parameters
-    ----------
-    x : array_like
-        Of shape (..., m, n).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of shape (..., m, n).
+    :returns: Of shape (..., min(m, n)).
+    :raises ShapeError: If ``x`` has fewer than 2 axes.
+    :raises LinAlgError: If the iteration does not converge.
+    :see: linalg.svd, linalg.matrix_rank, linalg.eigvalsh
 
-    Returns
-    -------
-    Tensor
-        Of shape (..., min(m, n)).
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has fewer than 2 axes.
-    LinAlgError
-        If the iteration does not converge.
-
-    See Also
-    --------
-    linalg.svd, linalg.matrix_rank, linalg.eigvalsh
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.svdvals(ag.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor([4., 3.])
     """

@@ -183,42 +183,18 @@ def solve_triangular(a: TensorLike, b: TensorLike, trans: int | str = 0, lower: 
                      unit_diagonal: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The solution of ``a @ x = b`` for triangular matrices ``a``, of which one triangle is read.
 
-    Parameters
-    ----------
-    a : array_like
-        Of shape (..., n, n).
-    b : array_like
-        Of shape (n,) or (..., n, k).
-    trans : {0, 1, 2, "N", "T", "C"}
-        Solve with ``a``, its transpose, or its adjoint.
-    lower : bool
-        Read the lower triangle; the upper by default.
-    unit_diagonal : bool
-        Take the diagonal for ones.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a: Of shape (..., n, n).
+    :param b: Of shape (n,) or (..., n, k).
+    :param trans: Solve with ``a``, its transpose, or its adjoint.
+    :type trans: {0, 1, 2, "N", "T", "C"}
+    :param lower: Read the lower triangle; the upper by default.
+    :param unit_diagonal: Take the diagonal for ones.
+    :returns: Of the shape of ``b``, broadcast.
+    :raises numpy.linalg.LinAlgError: If there is a zero on the diagonal.
+    :raises ValueError: If ``trans`` is another.
+    :raises ShapeError: If the sizes do not fit.
+    :see: linalg.solve, linalg.cho_solve
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``b``, broadcast.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If there is a zero on the diagonal.
-    ValueError
-        If ``trans`` is another.
-    ShapeError
-        If the sizes do not fit.
-
-    See Also
-    --------
-    linalg.solve, linalg.cho_solve
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.solve_triangular([[2.0, 0.0], [1.0, 4.0]], [2.0, 9.0], lower=True)
     tensor([1., 2.])
     """

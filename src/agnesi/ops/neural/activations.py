@@ -20,33 +20,14 @@ _ROOT_TWO_OVER_PI = math.sqrt(2 / math.pi)
 def gelu(x: TensorLike, /, approximate: str = "none", *, out: Tensor | None = None) -> Tensor:
     """``x`` times the chance that a normal number is below it (Hendrycks and Gimpel 2016).
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers.
-    approximate : {"none", "tanh"}
-        "tanh" is their approximation by a hyperbolic tangent, which some models were trained
-        with.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers.
+    :param approximate: "tanh" is their approximation by a hyperbolic tangent, which some models
+        were trained with.
+    :type approximate: {"none", "tanh"}
+    :returns: Of the shape of ``x``, floating.
+    :raises ValueError: If ``approximate`` is another.
+    :see: nn.GELU, nn.functional.silu, relu
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``, floating.
-
-    Raises
-    ------
-    ValueError
-        If ``approximate`` is another.
-
-    See Also
-    --------
-    nn.GELU, nn.functional.silu, relu
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.gelu(ag.tensor([0.0, 10.0]))
     tensor([ 0., 10.])
     """
@@ -65,25 +46,10 @@ def gelu(x: TensorLike, /, approximate: str = "none", *, out: Tensor | None = No
 def silu(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``x * sigmoid(x)``, also called swish.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers.
+    :returns: Of the shape of ``x``, floating.
+    :see: nn.SiLU, nn.functional.gelu, sigmoid
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``, floating.
-
-    See Also
-    --------
-    nn.SiLU, nn.functional.gelu, sigmoid
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.silu(ag.tensor([0.0, 20.0]))
     tensor([ 0., 20.])
     """
@@ -96,25 +62,10 @@ def silu(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def relu6(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``x`` limited to [0, 6].
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers.
+    :returns: Of the shape and dtype of ``x``.
+    :see: relu, clip
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``.
-
-    See Also
-    --------
-    relu, clip
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.relu6(ag.tensor([-1.0, 3.0, 8.0]))
     tensor([0., 3., 6.])
     """
@@ -126,27 +77,11 @@ def leaky_relu(x: TensorLike, /, negative_slope: float = 0.01, *, out: Tensor | 
                ) -> Tensor:
     """Each element, or ``negative_slope`` times it where it is not positive.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers.
-    negative_slope : float
-        Slope on the negative side.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers.
+    :param negative_slope: Slope on the negative side.
+    :returns: Of the shape of ``x``.
+    :see: nn.LeakyReLU, nn.functional.elu, relu
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``.
-
-    See Also
-    --------
-    nn.LeakyReLU, nn.functional.elu, relu
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.leaky_relu(ag.tensor([-2.0, 2.0]), 0.5)
     tensor([-1.,  2.])
     """
@@ -158,27 +93,11 @@ def leaky_relu(x: TensorLike, /, negative_slope: float = 0.01, *, out: Tensor | 
 def elu(x: TensorLike, /, alpha: float = 1.0, *, out: Tensor | None = None) -> Tensor:
     """Each element, or ``alpha * (exp(x) - 1)`` where it is not positive (Clevert et al. 2016).
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers.
-    alpha : float
-        The negative limit, with its sign changed.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers.
+    :param alpha: The negative limit, with its sign changed.
+    :returns: Of the shape of ``x``, floating.
+    :see: nn.ELU, nn.functional.leaky_relu, relu
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``, floating.
-
-    See Also
-    --------
-    nn.ELU, nn.functional.leaky_relu, relu
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.elu(ag.tensor([-100.0, 2.0]))
     tensor([-1.,  2.])
     """

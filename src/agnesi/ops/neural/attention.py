@@ -57,43 +57,18 @@ def scaled_dot_product_attention(query: TensorLike, key: TensorLike, value: Tens
                                  ) -> Tensor:
     """``softmax(query @ key.T * scale) @ value`` (PyTorch's).
 
-    Parameters
-    ----------
-    query : array_like
-        Of shape (..., queries, features).
-    key, value : array_like
-        Of shapes (..., keys, features) and (..., keys, values).
-    attn_mask : array_like, optional
-        Of a shape that broadcasts to (..., queries, keys): bool, True where a query may look, or
-        numbers that are added to the scores.
-    dropout_p : float
-        Share of the weights that become zero; the others grow accordingly.
-    is_causal : bool
-        Whether query i looks at the keys 0 to i only.
-    scale : float, optional
-        ``1 / sqrt(features)`` by default.
-    generator : Generator, optional
-        Source of dropout's randomness.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param query: Of shape (..., queries, features).
+    :param key, value: Of shapes (..., keys, features) and (..., keys, values).
+    :param attn_mask: Of a shape that broadcasts to (..., queries, keys): bool, True where a query
+        may look, or numbers that are added to the scores.
+    :param dropout_p: Share of the weights that become zero; the others grow accordingly.
+    :param is_causal: Whether query i looks at the keys 0 to i only.
+    :param scale: ``1 / sqrt(features)`` by default.
+    :param generator: Source of dropout's randomness.
+    :returns: Of shape (..., queries, values).
+    :raises ShapeError: If an operand has fewer than 2 axes, or they do not fit.
+    :see: nn.MultiheadAttention, softmax
 
-    Returns
-    -------
-    Tensor
-        Of shape (..., queries, values).
-
-    Raises
-    ------
-    ShapeError
-        If an operand has fewer than 2 axes, or they do not fit.
-
-    See Also
-    --------
-    nn.MultiheadAttention, softmax
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> attend = ag.nn.functional.scaled_dot_product_attention
     >>> x = ag.tensor([[1.0, 0.0], [0.0, 1.0]])
     >>> attend(x, x, x, is_causal=True)[0]

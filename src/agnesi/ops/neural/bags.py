@@ -35,47 +35,25 @@ def embedding_bag(ids: TensorLike, weight: TensorLike, offsets: TensorLike | Non
                   out: Tensor | None = None) -> Tensor:
     """The mean, sum or maximum of the rows of ``weight`` in each bag (PyTorch's).
 
-    Parameters
-    ----------
-    ids : array_like of int
-        Numbers of rows: a bag in each row, or, with ``offsets``, all bags one behind the other.
-    weight : array_like
-        The table, of shape (rows, features).
-    offsets : array_like of int, optional
-        Where each bag begins in ``ids``; the first at 0.
-    mode : {"mean", "sum", "max"}
-        What becomes of the rows of a bag; "max" goes without ``offsets``.
-    per_sample_weights : array_like, optional
-        With "sum", a factor for each of ``ids``.
-    padding_idx : int, optional
-        A row that does not count, with which bags of unequal sizes are filled up.
-    sparse : bool
-        Whether ``backward`` gives the table a sparse gradient, as in
+    :param ids: Numbers of rows: a bag in each row, or, with ``offsets``, all bags one behind the
+        other.
+    :type ids: array_like of int
+    :param weight: The table, of shape (rows, features).
+    :param offsets: Where each bag begins in ``ids``; the first at 0.
+    :type offsets: array_like of int, optional
+    :param mode: What becomes of the rows of a bag; "max" goes without ``offsets``.
+    :type mode: {"mean", "sum", "max"}
+    :param per_sample_weights: With "sum", a factor for each of ``ids``.
+    :param padding_idx: A row that does not count, with which bags of unequal sizes are filled up.
+    :param sparse: Whether ``backward`` gives the table a sparse gradient, as in
         :func:`agnesi.nn.functional.embedding`.
-    scale_grad_by_freq : bool
-        Whether the gradient of a row is divided by how often it is among ``ids``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param scale_grad_by_freq: Whether the gradient of a row is divided by how often it is among
+        ``ids``.
+    :returns: Of shape (bags, features); 0 for what is empty.
+    :raises ShapeError: If ``ids`` have not one axis with ``offsets`` and two without.
+    :raises ValueError: If ``offsets`` do not begin with 0 or fall, or ways do not go together.
+    :see: nn.EmbeddingBag, nn.functional.embedding
 
-    Returns
-    -------
-    Tensor
-        Of shape (bags, features); 0 for what is empty.
-
-    Raises
-    ------
-    ShapeError
-        If ``ids`` have not one axis with ``offsets`` and two without.
-    ValueError
-        If ``offsets`` do not begin with 0 or fall, or ways do not go together.
-
-    See Also
-    --------
-    nn.EmbeddingBag, nn.functional.embedding
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> table = ag.tensor([[0.0, 1.0], [2.0, 3.0]])
     >>> ag.nn.functional.embedding_bag([[0, 1], [1, 1]], table)
     tensor([[1., 2.],

@@ -95,43 +95,20 @@ def embedding(ids: TensorLike, weight: TensorLike, padding_idx: int | None = Non
               ) -> Tensor:
     """Rows of ``weight`` by number (PyTorch's); its gradient adds up in the rows that were used.
 
-    Parameters
-    ----------
-    ids : array_like of int
-        Numbers of rows, from 0.
-    weight : array_like
-        The table, of shape (rows, features).
-    padding_idx : int, optional
-        A row that gets no gradient.
-    sparse : bool
-        Whether ``backward`` gives the table a sparse gradient, of the rows in use, which
+    :param ids: Numbers of rows, from 0.
+    :type ids: array_like of int
+    :param weight: The table, of shape (rows, features).
+    :param padding_idx: A row that gets no gradient.
+    :param sparse: Whether ``backward`` gives the table a sparse gradient, of the rows in use, which
         :class:`agnesi.optim.SparseAdam`, ``SGD`` and ``Adagrad`` take.
-    scale_grad_by_freq : bool
-        Whether ``backward`` divides the gradient of a row by how often it is among ``ids``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param scale_grad_by_freq: Whether ``backward`` divides the gradient of a row by how often it is
+        among ``ids``.
+    :returns: Of the shape of ``ids`` and (features,).
+    :raises IndexError: If there is no such row; compiled code tells so too.
+    :raises DTypeError: If ids are not integers.
+    :raises ShapeError: If ``weight`` is no matrix.
+    :see: nn.Embedding, nn.functional.embedding_bag, take
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``ids`` and (features,).
-
-    Raises
-    ------
-    IndexError
-        If there is no such row; compiled code tells so too.
-    DTypeError
-        If ids are not integers.
-    ShapeError
-        If ``weight`` is no matrix.
-
-    See Also
-    --------
-    nn.Embedding, nn.functional.embedding_bag, take
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> table = ag.tensor([[0.0, 1.0], [2.0, 3.0]])
     >>> ag.nn.functional.embedding(ag.tensor([1, 1, 0]), table)
     tensor([[2., 3.],

@@ -28,31 +28,13 @@ def lstm(c_prev: TensorLike, x: TensorLike) -> tuple[Tensor, Tensor]:
 
     ``c = tanh(a) sigmoid(i) + c_prev sigmoid(f)`` and ``h = tanh(c) sigmoid(o)``.
 
-    Parameters
-    ----------
-    c_prev : array_like
-        The last state of the cells, of shape (batch, units, ...).
-    x : array_like
-        What goes into the gates, of shape (batch, 4 units, ...): first all of a, then all of i,
-        and so on.
+    :param c_prev: The last state of the cells, of shape (batch, units, ...).
+    :param x: What goes into the gates, of shape (batch, 4 units, ...): first all of a, then all of
+        i, and so on.
+    :returns c, h: Of the shape of ``c_prev``.
+    :raises ShapeError: If ``x`` is not four times as wide as ``c_prev``.
+    :see: nn.LSTMCell, nn.LSTM
 
-    Returns
-    -------
-    c, h : Tensor
-        Of the shape of ``c_prev``.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` is not four times as wide as ``c_prev``.
-
-    See Also
-    --------
-    nn.LSTMCell, nn.LSTM
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> c, h = ag.nn.functional.lstm(ag.zeros((1, 2)), ag.zeros((1, 8)))
     >>> c
     tensor([[0., 0.]])

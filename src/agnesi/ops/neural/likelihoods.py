@@ -134,30 +134,11 @@ exprel = unary(EXPREL, "``(exp(x) - 1) / x``, and 1 at 0.", "[0.0]", "[1.]")
 def log_expit(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of :func:`expit`, without underflow.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers; integers become the default float dtype.
+    :returns: Of the shape of ``x``; not positive.
+    :raises DTypeError: For complex numbers.
+    :see: special.expit, softplus, special.logit
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``; not positive.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    special.expit, softplus, special.logit
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.log_expit(ag.tensor([-1000.0]))
     tensor([-1000.])
     """
@@ -173,34 +154,14 @@ def _all_axes(x: Tensor, axis: Any) -> Any:
 def softmax(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """``exp(x)`` over its sum, over all axes by default.
 
-    Parameters
-    ----------
-    x : array_like
-        Scores; integers become the default float dtype.
-    axis : int or tuple of int, optional
-        All by default; also written ``dim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Scores; integers become the default float dtype.
+    :param axis: All by default; also written ``dim``.
+    :type axis: int or tuple of int, optional
+    :returns: Of the shape of ``x``; positive numbers that sum to 1.
+    :raises DTypeError: For complex numbers.
+    :raises IndexError: If an axis is out of range.
+    :see: special.log_softmax
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``; positive numbers that sum to 1.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    special.log_softmax
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.softmax(ag.tensor([[1.0, 1.0], [1.0, 1.0]]))[0]
     tensor([0.25, 0.25])
     """
@@ -212,34 +173,14 @@ def softmax(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) ->
 def log_softmax(x: TensorLike, /, axis: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of :func:`softmax`.
 
-    Parameters
-    ----------
-    x : array_like
-        Scores; integers become the default float dtype.
-    axis : int or tuple of int, optional
-        All by default; also written ``dim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Scores; integers become the default float dtype.
+    :param axis: All by default; also written ``dim``.
+    :type axis: int or tuple of int, optional
+    :returns: Of the shape of ``x``; not positive.
+    :raises DTypeError: For complex numbers.
+    :raises IndexError: If an axis is out of range.
+    :see: special.softmax, special.logsumexp
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``; not positive.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    special.softmax, special.logsumexp
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.log_softmax(ag.tensor([0.0, 1000.0]))
     tensor([-1000.,     0.])
     """
@@ -252,38 +193,17 @@ def logsumexp(a: TensorLike, /, axis: Any = None, b: TensorLike | None = None,
               keepdims: bool = False, return_sign: bool = False) -> Any:
     """``log(sum(b * exp(a)))`` without overflow.
 
-    Parameters
-    ----------
-    a : array_like
-        Real numbers; integers become the default float dtype.
-    axis : int or tuple of int, optional
-        All by default.
-    b : array_like, optional
-        Weights; a negative sum is NaN, unless its sign is asked for.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    return_sign : bool
-        Whether to give the logarithm of the sum's absolute value, and the sign.
+    :param a: Real numbers; integers become the default float dtype.
+    :param axis: All by default.
+    :type axis: int or tuple of int, optional
+    :param b: Weights; a negative sum is NaN, unless its sign is asked for.
+    :param return_sign: Whether to give the logarithm of the sum's absolute value, and the sign.
+    :returns: The shape of ``a`` without the axes; -inf for no elements.
+    :rtype: Tensor, or a tuple of two
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the weights do not broadcast.
+    :see: special.softmax, logaddexp
 
-    Returns
-    -------
-    Tensor, or a tuple of two
-        The shape of ``a`` without the axes; -inf for no elements.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the weights do not broadcast.
-
-    See Also
-    --------
-    special.softmax, logaddexp
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.logsumexp(ag.tensor([1000.0, 1000.0]), b=ag.tensor([2.0, -1.0]))
     tensor(1000.)
     """

@@ -27,34 +27,14 @@ def mse_loss(x: TensorLike, target: TensorLike, /, *, reduction: str = "mean",
 
     Shapes broadcast, with a warning: (n, 1) and (n,) make n squared differences.
 
-    Parameters
-    ----------
-    x, target : array_like
-        Of one shape.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the squares.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x, target: Of one shape.
+    :param reduction: What becomes of the squares.
+    :type reduction: {"mean", "sum", "none"}
+    :returns: One number, or with "none" the squares; the mean of none is NaN.
+    :raises ValueError: If there is no such reduction.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: nn.MSELoss, nn.functional.cross_entropy, special.huber
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" the squares; the mean of none is NaN.
-
-    Raises
-    ------
-    ValueError
-        If there is no such reduction.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    nn.MSELoss, nn.functional.cross_entropy, special.huber
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.mse_loss(ag.zeros(2), ag.tensor([1.0, 3.0]))
     tensor(5.)
     """
@@ -149,52 +129,27 @@ def cross_entropy(logits: TensorLike, target: TensorLike, /, weight: TensorLike 
                   ) -> Tensor:
     """Cross-entropy between the softmax of ``logits`` and a target.
 
-    Parameters
-    ----------
-    logits : array_like
-        Scores, of shape (batch, classes), (classes,) or (batch, classes, ...).
-    target : array_like
-        Integer labels, of the shape without the classes, or probabilities of that of ``logits``.
-    weight : array_like, optional
-        A weight for each class; the mean is weighted then.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses of the rows.
-    ignore_index : int or None
-        A label whose rows have no loss, no gradient, and do not count in the mean; of probabilities
-        it says nothing.
-    label_smoothing : float
-        Share of each row's probability that is spread evenly over all classes.
-    axis : int, optional
-        The axis of classes: 1 by default, as in PyTorch, or that of a vector; -1 for classes
-        last.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param logits: Scores, of shape (batch, classes), (classes,) or (batch, classes, ...).
+    :param target: Integer labels, of the shape without the classes, or probabilities of that of
+        ``logits``.
+    :param weight: A weight for each class; the mean is weighted then.
+    :param reduction: What becomes of the losses of the rows.
+    :type reduction: {"mean", "sum", "none"}
+    :param ignore_index: A label whose rows have no loss, no gradient, and do not count in the mean;
+        of probabilities it says nothing.
+    :type ignore_index: int or None
+    :param label_smoothing: Share of each row's probability that is spread evenly over all classes.
+    :param axis: The axis of classes: 1 by default, as in PyTorch, or that of a vector; -1 for
+        classes last.
+    :returns: One number, or with "none" a loss for each row, of the shape without the classes. The
+        mean over no rows is NaN.
+    :raises ShapeError: If the target has another shape.
+    :raises DTypeError: If labels are not integers.
+    :raises IndexError: If a label is not below the number of classes; compiled code tells so too.
+    :raises ValueError: If there is no such reduction, ``label_smoothing`` is not in [0, 1], or
+        ``ignore_index`` is given with probabilities.
+    :see: nll_loss, log_softmax, nn.CrossEntropyLoss, special.kl_div
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" a loss for each row, of the shape without the classes. The mean
-        over no rows is NaN.
-
-    Raises
-    ------
-    ShapeError
-        If the target has another shape.
-    DTypeError
-        If labels are not integers.
-    IndexError
-        If a label is not below the number of classes; compiled code tells so too.
-    ValueError
-        If there is no such reduction, ``label_smoothing`` is not in [0, 1], or ``ignore_index``
-        is given with probabilities.
-
-    See Also
-    --------
-    nll_loss, log_softmax, nn.CrossEntropyLoss, special.kl_div
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.cross_entropy(ag.tensor([[0.0, 0.0], [0.0, 0.0]]), ag.tensor([0, 1]))
     tensor(0.6931472)
     """
@@ -236,48 +191,24 @@ def nll_loss(log_probabilities: TensorLike, labels: TensorLike, /, weight: Tenso
 
     Parameters are those of :func:`cross_entropy`.
 
-    Parameters
-    ----------
-    log_probabilities : array_like
-        Logarithms of probabilities, of shape (batch, classes), (classes,) or (batch, classes,
-        ...).
-    labels : array_like of int
-        Of the shape without the classes.
-    weight : array_like, optional
-        A weight for each class; the mean is weighted then.
-    reduction : {"mean", "sum", "none"}
-        What becomes of the losses of the rows.
-    ignore_index : int, optional
-        A label whose rows have no loss, no gradient, and do not count in the mean.
-    axis : int, optional
-        The axis of classes: 1 by default, as in PyTorch, or that of a vector; -1 for classes
-        last.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param log_probabilities: Logarithms of probabilities, of shape (batch, classes), (classes,) or
+        (batch, classes, ...).
+    :param labels: Of the shape without the classes.
+    :type labels: array_like of int
+    :param weight: A weight for each class; the mean is weighted then.
+    :param reduction: What becomes of the losses of the rows.
+    :type reduction: {"mean", "sum", "none"}
+    :param ignore_index: A label whose rows have no loss, no gradient, and do not count in the mean.
+    :type ignore_index: int, optional
+    :param axis: The axis of classes: 1 by default, as in PyTorch, or that of a vector; -1 for
+        classes last.
+    :returns: One number, or with "none" a loss for each row. The mean over no rows is NaN.
+    :raises ShapeError: If the labels have another shape.
+    :raises DTypeError: If labels are not integers.
+    :raises IndexError: If a label is not below the number of classes; compiled code tells so too.
+    :raises ValueError: If there is no such reduction.
+    :see: cross_entropy, log_softmax
 
-    Returns
-    -------
-    Tensor
-        One number, or with "none" a loss for each row. The mean over no rows is NaN.
-
-    Raises
-    ------
-    ShapeError
-        If the labels have another shape.
-    DTypeError
-        If labels are not integers.
-    IndexError
-        If a label is not below the number of classes; compiled code tells so too.
-    ValueError
-        If there is no such reduction.
-
-    See Also
-    --------
-    cross_entropy, log_softmax
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nll_loss(ag.log_softmax(ag.tensor([[0.0, 0.0]])), ag.tensor([1]))
     tensor(0.6931472)
     """

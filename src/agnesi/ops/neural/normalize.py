@@ -123,26 +123,18 @@ def batch_norm(x: Any, running_mean: Any = None, running_var: Any = None, weight
                out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 of every channel over batch and places, then ``* weight + bias``.
 
-    Parameters
-    ----------
-    x : array_like
-        (batch, channels, ...).
-    running_mean, running_var : array_like, optional
-        Mean and variance of each channel to use instead of those of ``x``, unless ``training``.
-    weight, bias : array_like, optional
-        A number for each channel.
-    training : bool
-        Whether to use the mean and variance of ``x``; so it is without running ones, too.
-    eps : float
-        Added to the variance.
+    :param x: (batch, channels, ...).
+    :type x: array_like
+    :param running_mean, running_var: Mean and variance of each channel to use instead of those of
+        ``x``, unless ``training``.
+    :type running_mean, running_var: array_like, optional
+    :param weight, bias: A number for each channel.
+    :type weight, bias: array_like, optional
+    :param training: Whether to use the mean and variance of ``x``; so it is without running ones,
+        too.
+    :param eps: Added to the variance.
+    :returns:
 
-    Returns
-    -------
-    Tensor
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.batch_norm(ag.tensor([[1.0], [3.0]]), training=True, eps=0.0)
     tensor([[-1.],
             [ 1.]])
@@ -163,22 +155,13 @@ def instance_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-
                   out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 of every channel of every image, then ``* weight + bias``.
 
-    Parameters
-    ----------
-    x : array_like
-        (batch, channels, places, ...).
-    weight, bias : array_like, optional
-        A number for each channel.
-    eps : float
-        Added to the variance.
+    :param x: (batch, channels, places, ...).
+    :type x: array_like
+    :param weight, bias: A number for each channel.
+    :type weight, bias: array_like, optional
+    :param eps: Added to the variance.
+    :returns:
 
-    Returns
-    -------
-    Tensor
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.instance_norm(ag.tensor([[[1.0, 3.0]]]), eps=0.0)
     tensor([[[-1.,  1.]]])
     """
@@ -194,38 +177,15 @@ def group_norm(x: TensorLike, groups: int, weight: TensorLike | None = None,
                ) -> Tensor:
     """Mean 0 and variance 1 of every group of channels of every image, then ``* weight + bias``.
 
-    Parameters
-    ----------
-    x : array_like
-        (batch, channels, ...).
-    groups : int
-        Channels fall into so many groups.
-    weight, bias : array_like, optional
-        A number for each channel.
-    eps : float
-        Added to the variance.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: (batch, channels, ...).
+    :param groups: Channels fall into so many groups.
+    :param weight, bias: A number for each channel.
+    :param eps: Added to the variance.
+    :returns: Of the shape and dtype of ``x``.
+    :raises ShapeError: If the channels do not fall into so many groups.
+    :raises DTypeError: If ``x`` is not floating.
+    :see: nn.GroupNorm, nn.functional.instance_norm, nn.functional.layer_norm
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    ShapeError
-        If the channels do not fall into so many groups.
-    DTypeError
-        If ``x`` is not floating.
-
-    See Also
-    --------
-    nn.GroupNorm, nn.functional.instance_norm, nn.functional.layer_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.group_norm(ag.tensor([[1.0, 3.0, 5.0, 9.0]]), 2, eps=0.0)
     tensor([[-1.,  1., -1.,  1.]])
     """
@@ -252,38 +212,16 @@ def layer_norm(x: TensorLike, normalized_shape: int | tuple[int, ...],
                *, out: Tensor | None = None) -> Tensor:
     """Mean 0 and variance 1 over the last axes, then ``* weight + bias``.
 
-    Parameters
-    ----------
-    x : array_like
-        Floats, of shape (..., *normalized_shape).
-    normalized_shape : int or tuple of int
-        Sizes of the last axes, over which mean and variance are taken.
-    weight, bias : array_like, optional
-        Of that shape.
-    eps : float
-        Added to the variance.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Floats, of shape (..., *normalized_shape).
+    :param normalized_shape: Sizes of the last axes, over which mean and variance are taken.
+    :type normalized_shape: int or tuple of int
+    :param weight, bias: Of that shape.
+    :param eps: Added to the variance.
+    :returns: Of the shape and dtype of ``x``.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the last axes of ``x`` have another shape.
+    :see: nn.LayerNorm, nn.functional.rms_norm, nn.functional.group_norm
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the last axes of ``x`` have another shape.
-
-    See Also
-    --------
-    nn.LayerNorm, nn.functional.rms_norm, nn.functional.group_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.layer_norm(ag.tensor([1.0, 3.0]), (2,), eps=0.0)
     tensor([-1.,  1.])
     """
@@ -312,38 +250,17 @@ def rms_norm(x: TensorLike, normalized_shape: int | tuple[int, ...],
              out: Tensor | None = None) -> Tensor:
     """Mean square 1 over the last axes, then ``* weight`` (Zhang and Sennrich 2019).
 
-    Parameters
-    ----------
-    x : array_like
-        Floats, of shape (..., *normalized_shape).
-    normalized_shape : int or tuple of int
-        Sizes of the last axes, over which the mean is taken.
-    weight : array_like, optional
-        Of that shape.
-    eps : float, optional
-        Added to the mean square; by default the distance from 1 to the next number of the dtype.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Floats, of shape (..., *normalized_shape).
+    :param normalized_shape: Sizes of the last axes, over which the mean is taken.
+    :type normalized_shape: int or tuple of int
+    :param weight: Of that shape.
+    :param eps: Added to the mean square; by default the distance from 1 to the next number of the
+        dtype.
+    :returns: Of the shape and dtype of ``x``.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the last axes of ``x`` have another shape.
+    :see: nn.RMSNorm, nn.functional.layer_norm
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the last axes of ``x`` have another shape.
-
-    See Also
-    --------
-    nn.RMSNorm, nn.functional.layer_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.rms_norm(ag.tensor([1.0, 7.0]), (2,))
     tensor([0.2, 1.4])
     """
@@ -365,40 +282,17 @@ def local_response_norm(x: TensorLike, size: int = 5, alpha: float = 1e-4, beta:
     The sum goes over ``size`` channels around the element's, as many as there are; of an even
     number one more before it.  This is PyTorch's; Krizhevsky et al. (2012) do not divide ``alpha``.
 
-    Parameters
-    ----------
-    x : array_like
-        Floats, (batch, channels, ...).
-    size : int or tuple of int, optional
-        How many channels the sum goes over.
-    alpha : float
-        Factor of the mean of squares.
-    beta : float
-        Exponent.
-    k : float
-        Added before the power is taken.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Floats, (batch, channels, ...).
+    :param size: How many channels the sum goes over.
+    :type size: int or tuple of int, optional
+    :param alpha: Factor of the mean of squares.
+    :param beta: Exponent.
+    :param k: Added before the power is taken.
+    :returns: Of the shape and dtype of ``x``.
+    :raises ShapeError: If ``x`` has fewer than 2 axes, or ``size`` is not positive.
+    :raises DTypeError: If ``x`` is not floating.
+    :see: nn.LocalResponseNorm, nn.functional.batch_norm
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has fewer than 2 axes, or ``size`` is not positive.
-    DTypeError
-        If ``x`` is not floating.
-
-    See Also
-    --------
-    nn.LocalResponseNorm, nn.functional.batch_norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.tensor([[1.0, 2.0, 2.0]])
     >>> ag.nn.functional.local_response_norm(x, 3, alpha=3.0, beta=1.0, k=0.0)
     tensor([[0.2       , 0.22222222, 0.25      ]])

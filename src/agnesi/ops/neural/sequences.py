@@ -21,35 +21,15 @@ def pad_sequence(sequences: Sequence[Any], batch_first: bool = False, padding_va
                  out: Tensor | None = None) -> Tensor:
     """Sequences of unequal lengths side by side, filled up to the longest (PyTorch's).
 
-    Parameters
-    ----------
-    sequences : sequence of array_like
-        Of shapes (length, ...), equal but for the lengths; recurrent layers take these as
-        ``lengths``.
-    batch_first : bool
-        Whether the result is (batch, length, ...) instead of (length, batch, ...).
-    padding_value : number
-        What fills up.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param sequences: Of shapes (length, ...), equal but for the lengths; recurrent layers take
+        these as ``lengths``.
+    :param batch_first: Whether the result is (batch, length, ...) instead of (length, batch, ...).
+    :param padding_value: What fills up.
+    :type padding_value: number
+    :returns: (longest, sequences, ...), or (sequences, longest, ...) with ``batch_first``.
+    :raises ShapeError: If there is no sequence, or they differ in more than their lengths.
+    :see: nn.functional.unpad_sequence, stack, nn.RNN
 
-    Returns
-    -------
-    Tensor
-        (longest, sequences, ...), or (sequences, longest, ...) with ``batch_first``.
-
-    Raises
-    ------
-    ShapeError
-        If there is no sequence, or they differ in more than their lengths.
-
-    See Also
-    --------
-    nn.functional.unpad_sequence, stack, nn.RNN
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> words = [ag.tensor([3, 1, 4]), ag.tensor([1])]
     >>> ag.nn.functional.pad_sequence(words, batch_first=True)
     tensor([[3, 1, 4],
@@ -71,32 +51,14 @@ def pad_sequence(sequences: Sequence[Any], batch_first: bool = False, padding_va
 def unpad_sequence(padded: TensorLike, lengths: Any, batch_first: bool = False) -> list[Tensor]:
     """The sequences that :func:`pad_sequence` put side by side, without what filled them up.
 
-    Parameters
-    ----------
-    padded : array_like
-        (longest, sequences, ...), or (sequences, longest, ...) with ``batch_first``.
-    lengths : sequence of int
-        The length of each sequence.
-    batch_first : bool
-        Whether the sequences are on axis 0 instead of axis 1.
+    :param padded: (longest, sequences, ...), or (sequences, longest, ...) with ``batch_first``.
+    :param lengths: The length of each sequence.
+    :type lengths: sequence of int
+    :param batch_first: Whether the sequences are on axis 0 instead of axis 1.
+    :returns: Of shapes (length, ...).
+    :raises ShapeError: If there is not a length for each sequence.
+    :see: nn.functional.pad_sequence, unstack
 
-    Returns
-    -------
-    list of Tensor
-        Of shapes (length, ...).
-
-    Raises
-    ------
-    ShapeError
-        If there is not a length for each sequence.
-
-    See Also
-    --------
-    nn.functional.pad_sequence, unstack
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.unpad_sequence([[3, 1, 4], [1, 0, 0]], [3, 1], batch_first=True)
     [tensor([3, 1, 4]), tensor([1])]
     """

@@ -130,37 +130,11 @@ def logsumexp(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
               out: Tensor | None = None) -> Tensor:
     """``log(sum(exp(x)))`` over axes (all by default), without overflow.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers; integers become the default float dtype.
+    :returns: The shape of ``x`` without the axes; -inf for no elements.
+    :raises DTypeError: For complex numbers.
+    :see: logaddexp, log_softmax, softmax
 
-    Returns
-    -------
-    Tensor
-        The shape of ``x`` without the axes; -inf for no elements.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    logaddexp, log_softmax, softmax
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.logsumexp(ag.tensor([1000.0, 1000.0]))
     tensor(1000.6932)
     """
@@ -255,35 +229,14 @@ class LogSoftmax(Shares):
 def softmax(x: TensorLike, /, axis: Axis = -1, *, out: Tensor | None = None) -> Tensor:
     """Exponentials divided by their sum over ``axis``.
 
-    Parameters
-    ----------
-    x : array_like
-        Scores; integers become the default float dtype.
-    axis : int or tuple of int
-        Axes over which exponentials are summed; also written ``dim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Scores; integers become the default float dtype.
+    :param axis: Axes over which exponentials are summed; also written ``dim``.
+    :returns: Of the shape of ``x``; positive numbers that sum to 1 along the axis, without
+        overflow. NaN spreads along the axis.
+    :raises DTypeError: For complex numbers.
+    :raises IndexError: If an axis is out of range.
+    :see: log_softmax, logsumexp, sigmoid, nn.Softmax, nn.functional.cross_entropy
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``; positive numbers that sum to 1 along the axis, without overflow.
-        NaN spreads along the axis.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    log_softmax, logsumexp, sigmoid, nn.Softmax, nn.functional.cross_entropy
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.softmax(ag.tensor([0.0, 0.0]))
     tensor([0.5, 0.5])
     """
@@ -295,34 +248,13 @@ def softmax(x: TensorLike, /, axis: Axis = -1, *, out: Tensor | None = None) -> 
 def log_softmax(x: TensorLike, /, axis: Axis = -1, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of :func:`softmax`, without its rounding.
 
-    Parameters
-    ----------
-    x : array_like
-        Scores; integers become the default float dtype.
-    axis : int or tuple of int
-        Axes over which exponentials are summed; also written ``dim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Scores; integers become the default float dtype.
+    :param axis: Axes over which exponentials are summed; also written ``dim``.
+    :returns: Of the shape of ``x``; not positive. NaN spreads along the axis.
+    :raises DTypeError: For complex numbers.
+    :raises IndexError: If an axis is out of range.
+    :see: softmax, logsumexp, nn.LogSoftmax, nn.functional.nll_loss
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``; not positive. NaN spreads along the axis.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    softmax, logsumexp, nn.LogSoftmax, nn.functional.nll_loss
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.log_softmax(ag.tensor([0.0, 0.0]))
     tensor([-0.6931472, -0.6931472])
     """

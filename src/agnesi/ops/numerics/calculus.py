@@ -32,38 +32,13 @@ def trapezoid(y: TensorLike, x: TensorLike | None = None, dx: float = 1.0, axis:
               out: Tensor | None = None) -> Tensor:
     """The area under samples along an axis, by trapezoids.
 
-    Parameters
-    ----------
-    y : array_like
-        Samples; integers become the default float dtype.
-    x : array_like, optional
-        Where the samples are; ``dx`` apart by default.
-    dx : float
-        Distance of the samples where ``x`` is not given.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param y: Samples; integers become the default float dtype.
+    :param x: Where the samples are; ``dx`` apart by default.
+    :param dx: Distance of the samples where ``x`` is not given.
+    :returns: The shape of ``y`` without the axis; 0 for one sample.
+    :raises ShapeError: If ``x`` does not fit.
+    :see: cumsum, gradient, polyint
 
-    Returns
-    -------
-    Tensor
-        The shape of ``y`` without the axis; 0 for one sample.
-
-    Raises
-    ------
-    IndexError
-        If the axis is out of range.
-    ShapeError
-        If ``x`` does not fit.
-
-    See Also
-    --------
-    cumsum, gradient, polyint
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.trapezoid(ag.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
@@ -86,38 +61,21 @@ trapz = trapezoid
 def gradient(f: TensorLike, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Derivatives of samples by differences: central ones inside, one-sided ones at the ends.
 
-    Parameters
-    ----------
-    f : array_like
-        Samples; integers become the default float dtype.
-    *varargs : float or array_like
-        Distances of the samples, one for all axes or one for each; or vectors of their places.
-    axis : int, sequence of int, optional
-        All axes by default.
-    edge_order : {1, 2}
-        Order of the differences at the ends.
+    :param f: Samples; integers become the default float dtype.
+    :param *varargs: Distances of the samples, one for all axes or one for each; or vectors of their
+        places.
+    :type *varargs: float or array_like
+    :param axis: All axes by default.
+    :type axis: int, sequence of int, optional
+    :param edge_order: Order of the differences at the ends.
+    :type edge_order: {1, 2}
+    :returns: Of the shape of ``f``.
+    :rtype: Tensor, or tuple of Tensor for several axes
+    :raises ValueError: If ``edge_order`` is another.
+    :raises TypeError: If there are not as many distances as axes.
+    :raises ShapeError: If an axis has too few samples, or places do not fit.
+    :see: diff, trapezoid, grad
 
-    Returns
-    -------
-    Tensor, or tuple of Tensor for several axes
-        Of the shape of ``f``.
-
-    Raises
-    ------
-    ValueError
-        If ``edge_order`` is another.
-    TypeError
-        If there are not as many distances as axes.
-    ShapeError
-        If an axis has too few samples, or places do not fit.
-
-    See Also
-    --------
-    diff, trapezoid, grad
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.gradient(ag.tensor([1.0, 2.0, 4.0, 7.0]))
     tensor([1. , 1.5, 2.5, 3. ])
     """
@@ -175,36 +133,16 @@ def interp(x: TensorLike, xp: TensorLike, fp: TensorLike, left: Any = None, righ
            period: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Values between samples, linearly.
 
-    Parameters
-    ----------
-    x : array_like
-        Where values are wanted.
-    xp, fp : array_like
-        Where samples are, in rising order, and their values.
-    left, right : number, optional
-        Values below the first and above the last; theirs by default.
-    period : float, optional
-        With a period, places are taken modulo it, and need no order.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Where values are wanted.
+    :param xp, fp: Where samples are, in rising order, and their values.
+    :param left, right: Values below the first and above the last; theirs by default.
+    :type left, right: number, optional
+    :param period: With a period, places are taken modulo it, and need no order.
+    :type period: float, optional
+    :returns: Of the shape of ``x``; differentiable in all three.
+    :raises ShapeError: If samples are not two vectors of one size, or none.
+    :see: lerp, searchsorted, nn.functional.interpolate
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``; differentiable in all three.
-
-    Raises
-    ------
-    ShapeError
-        If samples are not two vectors of one size, or none.
-
-    See Also
-    --------
-    lerp, searchsorted, nn.functional.interpolate
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.interp(ag.tensor([0.5, 5.0]), ag.tensor([0.0, 1.0]), ag.tensor([10.0, 20.0]))
     tensor([15., 20.])
     """
@@ -244,36 +182,12 @@ def unwrap(p: TensorLike, discont: float | None = None, axis: int = -1, *,
            period: float = 2 * math.pi, out: Tensor | None = None) -> Tensor:
     """Multiples of a period added so that neighbours differ by half a period at most.
 
-    Parameters
-    ----------
-    p : array_like
-        Angles, or other periodic numbers.
-    discont : float, optional
-        The least difference that is corrected; half a period by default.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
-    period : float
-        The period.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param p: Angles, or other periodic numbers.
+    :param discont: The least difference that is corrected; half a period by default.
+    :param period: The period.
+    :returns: Of the shape of ``p``.
+    :see: angle, remainder, diff
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``p``.
-
-    Raises
-    ------
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    angle, remainder, diff
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.unwrap(ag.tensor([0.0, 3.0, 5.0, 0.5]), period=4.0)
     tensor([ 0. , -1. ,  1. ,  0.5])
     """

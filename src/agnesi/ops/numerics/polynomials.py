@@ -44,32 +44,12 @@ def _zeros(n: int, x: Tensor) -> Tensor:
 def polyval(p: TensorLike, x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The value of a polynomial, by Horner's scheme.
 
-    Parameters
-    ----------
-    p : array_like
-        Coefficients, the highest power first.
-    x : array_like
-        Where.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param p: Coefficients, the highest power first.
+    :param x: Where.
+    :returns: Of the shape of ``x`` and the promoted dtype.
+    :raises ShapeError: If ``p`` is no vector.
+    :see: poly, polyfit, roots
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x`` and the promoted dtype.
-
-    Raises
-    ------
-    ShapeError
-        If ``p`` is no vector.
-
-    See Also
-    --------
-    poly, polyfit, roots
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.polyval(ag.tensor([1.0, 0.0, 2.0]), ag.tensor([0.0, 3.0]))
     tensor([ 2., 11.])
     """
@@ -92,30 +72,11 @@ def _together(p: Any, q: Any) -> tuple[Tensor, Tensor]:
 def polyadd(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Sum of two polynomials.
 
-    Parameters
-    ----------
-    p, q : array_like
-        Coefficients, the highest power first.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param p, q: Coefficients, the highest power first.
+    :returns: Coefficients, the highest power first.
+    :raises ShapeError: If one is no vector.
+    :see: polysub, polymul, polyval
 
-    Returns
-    -------
-    Tensor
-        Coefficients, the highest power first.
-
-    Raises
-    ------
-    ShapeError
-        If one is no vector.
-
-    See Also
-    --------
-    polysub, polymul, polyval
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.polyadd([1, 2], [3, 4, 5])
     tensor([3, 5, 7])
     """
@@ -127,30 +88,11 @@ def polyadd(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tenso
 def polysub(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Difference of two polynomials.
 
-    Parameters
-    ----------
-    p, q : array_like
-        Coefficients, the highest power first.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param p, q: Coefficients, the highest power first.
+    :returns: Coefficients, the highest power first.
+    :raises ShapeError: If one is no vector.
+    :see: polyadd, polymul
 
-    Returns
-    -------
-    Tensor
-        Coefficients, the highest power first.
-
-    Raises
-    ------
-    ShapeError
-        If one is no vector.
-
-    See Also
-    --------
-    polyadd, polymul
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.polysub([1, 2], [3, 4, 5])
     tensor([-3, -3, -3])
     """
@@ -162,30 +104,11 @@ def polysub(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tenso
 def polymul(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Product of two polynomials.
 
-    Parameters
-    ----------
-    p, q : array_like
-        Coefficients, the highest power first.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param p, q: Coefficients, the highest power first.
+    :returns: Coefficients, the highest power first.
+    :raises ShapeError: If one is no vector.
+    :see: polydiv, polyadd, convolve
 
-    Returns
-    -------
-    Tensor
-        Coefficients, the highest power first.
-
-    Raises
-    ------
-    ShapeError
-        If one is no vector.
-
-    See Also
-    --------
-    polydiv, polyadd, convolve
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.polymul([1, 2], [1, -2])
     tensor([ 1,  0, -4])
     """
@@ -201,28 +124,11 @@ def polymul(p: TensorLike, q: TensorLike, *, out: Tensor | None = None) -> Tenso
 def polydiv(u: TensorLike, v: TensorLike) -> tuple[Tensor, Tensor]:
     """Quotient and remainder of two polynomials; zeros in front of the remainder are left out.
 
-    Parameters
-    ----------
-    u, v : array_like
-        Coefficients of dividend and divisor, the highest power first.
+    :param u, v: Coefficients of dividend and divisor, the highest power first.
+    :returns quotient, remainder: Coefficients, floating.
+    :raises ShapeError: If one is no vector.
+    :see: polymul, divmod
 
-    Returns
-    -------
-    quotient, remainder : Tensor
-        Coefficients, floating.
-
-    Raises
-    ------
-    ShapeError
-        If one is no vector.
-
-    See Also
-    --------
-    polymul, divmod
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.polydiv([3.0, 5.0, 2.0], [2.0, 1.0])
     (tensor([1.5 , 1.75]), tensor([0.25]))
     """
@@ -255,34 +161,13 @@ def _without_zeros(p: Tensor) -> Tensor:
 def polyder(p: TensorLike, m: int = 1, *, out: Tensor | None = None) -> Tensor:
     """The ``m``-th derivative of a polynomial.
 
-    Parameters
-    ----------
-    p : array_like
-        Coefficients, the highest power first.
-    m : int
-        How many times; not negative.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param p: Coefficients, the highest power first.
+    :param m: How many times; not negative.
+    :returns: Coefficients, ``m`` fewer, or none.
+    :raises ShapeError: If ``p`` is no vector.
+    :raises ValueError: If ``m`` is negative.
+    :see: polyint, polyval
 
-    Returns
-    -------
-    Tensor
-        Coefficients, ``m`` fewer, or none.
-
-    Raises
-    ------
-    ShapeError
-        If ``p`` is no vector.
-    ValueError
-        If ``m`` is negative.
-
-    See Also
-    --------
-    polyint, polyval
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.polyder([1, 2, 3])
     tensor([2, 2])
     """
@@ -299,34 +184,14 @@ def polyder(p: TensorLike, m: int = 1, *, out: Tensor | None = None) -> Tensor:
 def polyint(p: TensorLike, m: int = 1, k: TensorLike = 0, *, out: Tensor | None = None) -> Tensor:
     """The ``m``-th integral of a polynomial, with the constants ``k``.
 
-    Parameters
-    ----------
-    p : array_like
-        Coefficients, the highest power first.
-    m : int
-        How many times; not negative.
-    k : number or array_like
-        Constants of integration, one for all or one for each integral.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param p: Coefficients, the highest power first.
+    :param m: How many times; not negative.
+    :param k: Constants of integration, one for all or one for each integral.
+    :type k: number or array_like
+    :returns: Coefficients, ``m`` more.
+    :raises ShapeError: If ``p`` is no vector.
+    :see: polyder, polyval, trapezoid
 
-    Returns
-    -------
-    Tensor
-        Coefficients, ``m`` more.
-
-    Raises
-    ------
-    ShapeError
-        If ``p`` is no vector.
-
-    See Also
-    --------
-    polyder, polyval, trapezoid
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.polyint([2.0, 2.0], k=3)
     tensor([1., 2., 3.])
     """
@@ -344,30 +209,11 @@ def polyint(p: TensorLike, m: int = 1, k: TensorLike = 0, *, out: Tensor | None 
 def poly(zeros: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The polynomial with leading coefficient 1 and the given zeros.
 
-    Parameters
-    ----------
-    zeros : array_like
-        A vector of n zeros.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param zeros: A vector of n zeros.
+    :returns: n + 1 coefficients, the highest power first.
+    :raises ShapeError: If ``zeros`` is no vector.
+    :see: roots, polyval, polymul
 
-    Returns
-    -------
-    Tensor
-        n + 1 coefficients, the highest power first.
-
-    Raises
-    ------
-    ShapeError
-        If ``zeros`` is no vector.
-
-    See Also
-    --------
-    roots, polyval, polymul
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.poly([1.0, 2.0])
     tensor([ 1., -3.,  2.])
     """
@@ -384,31 +230,12 @@ def poly(zeros: TensorLike, *, out: Tensor | None = None) -> Tensor:
 def roots(p: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The zeros of a polynomial: eigenvalues of its companion matrix.
 
-    Parameters
-    ----------
-    p : array_like
-        Coefficients, the highest power first.  While a graph is written the first must not be 0;
-        else zeros in front are left out.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param p: Coefficients, the highest power first.  While a graph is written the first must not be
+        0; else zeros in front are left out.
+    :returns: Complex; differentiable where no zero comes twice.
+    :raises ShapeError: If ``p`` is no vector.
+    :see: poly, polyval, linalg.eigvals
 
-    Returns
-    -------
-    Tensor
-        Complex; differentiable where no zero comes twice.
-
-    Raises
-    ------
-    ShapeError
-        If ``p`` is no vector.
-
-    See Also
-    --------
-    poly, polyval, linalg.eigvals
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.roots([1.0, -3.0, 2.0])
     tensor([2.+0.j, 1.+0.j])
     """
@@ -425,36 +252,15 @@ def polyfit(x: TensorLike, y: TensorLike, deg: int, *, w: TensorLike | None = No
             out: Tensor | None = None) -> Tensor:
     """The polynomial that fits samples best, by least squares.
 
-    Parameters
-    ----------
-    x : array_like
-        Where the samples are, of shape (n,).
-    y : array_like
-        The samples, of shape (n,) or (n, k).
-    deg : int
-        Its degree, less than the number of samples.
-    w : array_like, shape (n,), optional
-        Weights of the distances (not of their squares).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Where the samples are, of shape (n,).
+    :param y: The samples, of shape (n,) or (n, k).
+    :param deg: Its degree, less than the number of samples.
+    :param w: Weights of the distances (not of their squares).
+    :type w: array_like, shape (n,), optional
+    :returns: Shape (deg + 1,) or (deg + 1, k).
+    :raises ShapeError: If the samples do not fit, or are too few.
+    :see: polyval, linalg.lstsq, vander
 
-    Returns
-    -------
-    Tensor
-        Shape (deg + 1,) or (deg + 1, k).
-
-    Raises
-    ------
-    ShapeError
-        If the samples do not fit, or are too few.
-
-    See Also
-    --------
-    polyval, linalg.lstsq, vander
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.tensor([0.0, 1.0, 2.0, 3.0])
     >>> ag.polyfit(x, 2 * x + 1, 1).round(3)
     tensor([2., 1.])

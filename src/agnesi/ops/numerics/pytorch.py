@@ -137,34 +137,14 @@ def addmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, *, beta: Any = 
           out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``: one operation when compiled.
 
-    Parameters
-    ----------
-    input : array_like
-        What is added; broadcast.
-    mat1, mat2 : array_like
-        The matrices.
-    beta, alpha : number
-        The factors.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param input: What is added; broadcast.
+    :param mat1, mat2: The matrices.
+    :param beta, alpha: The factors.
+    :type beta, alpha: number
+    :returns: Of the shape (n, m) of the product.
+    :raises ShapeError: If the shapes do not fit.
+    :see: matmul, addcmul, linear
 
-    Returns
-    -------
-    Tensor
-        Of the shape (n, m) of the product.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
-
-    See Also
-    --------
-    matmul, addcmul, linear
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.addmm(ag.ones(2), ag.eye(2), ag.eye(2), alpha=3)
     tensor([[4., 1.],
             [1., 4.]])
@@ -180,36 +160,14 @@ def index_select(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | N
                  ) -> Tensor:
     """The slices of an axis at the places that a vector names.
 
-    Parameters
-    ----------
-    x : array_like
-        At least one axis.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
-    index : array_like of int
-        A vector, or a number for one slice.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: At least one axis.
+    :param index: A vector, or a number for one slice.
+    :type index: array_like of int
+    :returns: As ``x``, but on the axis as long as ``index``.
+    :raises ValueError: If ``index`` has several axes.
+    :raises IndexError: If an index or the axis is out of range.
+    :see: take, index_add, narrow
 
-    Returns
-    -------
-    Tensor
-        As ``x``, but on the axis as long as ``index``.
-
-    Raises
-    ------
-    ValueError
-        If ``index`` has several axes.
-    IndexError
-        If an index or the axis is out of range.
-
-    See Also
-    --------
-    take, index_add, narrow
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.index_select(ag.tensor([[1, 2, 3]]), 1, [2, 0])
     tensor([[3, 1]])
     """
@@ -225,32 +183,12 @@ def index_select(x: TensorLike, axis: int, index: TensorLike, *, out: Tensor | N
 def cdist(x1: TensorLike, x2: TensorLike, p: float = 2.0, *, out: Tensor | None = None) -> Tensor:
     """Distances between all rows of two matrices, or of stacks of matrices.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Of shapes (..., n, k) and (..., m, k).
-    p : float
-        Of the norm.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: Of shapes (..., n, k) and (..., m, k).
+    :param p: Of the norm.
+    :returns: Of shape (..., n, m).  Its gradient is 0 where a distance is 0.
+    :raises ShapeError: If the rows have different lengths.
+    :see: nn.PairwiseDistance, dist, norm
 
-    Returns
-    -------
-    Tensor
-        Of shape (..., n, m).  Its gradient is 0 where a distance is 0.
-
-    Raises
-    ------
-    ShapeError
-        If the rows have different lengths.
-
-    See Also
-    --------
-    nn.PairwiseDistance, dist, norm
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.cdist(ag.tensor([[0.0, 0.0]]), ag.tensor([[3.0, 4.0], [0.0, 1.0]]))
     tensor([[5., 1.]])
     """

@@ -161,48 +161,19 @@ def quantile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str = "
              keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """The value below which a share ``q`` of the elements lies.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
-    q : float or array_like
-        Between 0 and 1; the axes of several come first in the result.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    method : str
-        What to take between two elements, in NumPy's words: "linear", "lower", "higher",
+    :param x: Real numbers; integers become the default float dtype.
+    :param q: Between 0 and 1; the axes of several come first in the result.
+    :type q: float or array_like
+    :param method: What to take between two elements, in NumPy's words: "linear", "lower", "higher",
         "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf", "closest_observation",
         "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased"
         (Hyndman and Fan, Sample quantiles in statistical packages, 1996).
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :returns: The shape of ``q``, then that of ``x`` without the axes; NaN where an element is NaN.
+    :raises DTypeError: For complex numbers.
+    :raises ValueError: If ``q`` is out of its range, or there is no such method.
+    :raises TraceError: If NaN must be left out of an axis whose size is not known.
+    :see: percentile, median, nanquantile, histogram
 
-    Returns
-    -------
-    Tensor
-        The shape of ``q``, then that of ``x`` without the axes; NaN where an element is NaN.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ValueError
-        If ``q`` is out of its range, or there is no such method.
-    TraceError
-        If NaN must be left out of an axis whose size is not known.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    percentile, median, nanquantile, histogram
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.quantile(ag.tensor([1.0, 2.0, 4.0]), 0.25).item()
     1.5
     >>> ag.quantile(ag.tensor([1.0, 2.0, 4.0]), [0.0, 0.6], method="lower")
@@ -216,46 +187,18 @@ def percentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str =
                keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """:func:`quantile` of ``q`` percent.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
-    q : float or array_like
-        Between 0 and 100; the axes of several come first in the result.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    method : str
-        What to take between two elements: "linear", "lower", "higher", "midpoint", "nearest", and
-        others, as for :func:`quantile`.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers; integers become the default float dtype.
+    :param q: Between 0 and 100; the axes of several come first in the result.
+    :type q: float or array_like
+    :param method: What to take between two elements: "linear", "lower", "higher", "midpoint",
+        "nearest", and others, as for :func:`quantile`.
+    :returns: The shape of ``q``, then that of ``x`` without the axes, floating; NaN for no
+        elements.
+    :raises DTypeError: For complex numbers.
+    :raises ValueError: If ``q`` is out of its range, or there is no such method.
+    :raises TraceError: If NaN must be left out of an axis whose size is not known.
+    :see: quantile, median, nanpercentile
 
-    Returns
-    -------
-    Tensor
-        The shape of ``q``, then that of ``x`` without the axes, floating; NaN for no elements.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ValueError
-        If ``q`` is out of its range, or there is no such method.
-    TraceError
-        If NaN must be left out of an axis whose size is not known.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    quantile, median, nanpercentile
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.percentile(ag.tensor([1.0, 2.0, 4.0]), 25).item()
     1.5
     """
@@ -282,41 +225,13 @@ def median(x: TensorLike, axis: Axis = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
     """The middle element, or the mean of the two in the middle; NaN where an element is NaN.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers; integers become the default float dtype.
+    :returns: The shape of ``x`` without the axes, floating; NaN for no elements.
+    :raises DTypeError: For complex numbers.
+    :raises ValueError: If an axis is named twice.
+    :raises TraceError: If NaN must be left out of an axis whose size is not known.
+    :see: nanmedian, mean, quantile, kthvalue
 
-    Returns
-    -------
-    Tensor
-        The shape of ``x`` without the axes, floating; NaN for no elements.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ValueError
-        If an axis is named twice.
-    TraceError
-        If NaN must be left out of an axis whose size is not known.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    nanmedian, mean, quantile, kthvalue
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.median(ag.tensor([3.0, 1.0, 2.0])).item()
     2.0
     """
@@ -328,46 +243,18 @@ def nanquantile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: str 
                 keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """:func:`quantile` of the elements that are not NaN; NaN where there are none.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
-    q : float or array_like
-        Between 0 and 1; the axes of several come first in the result.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    method : str
-        What to take between two elements: "linear", "lower", "higher", "midpoint", "nearest", and
-        others, as for :func:`quantile`.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers; integers become the default float dtype.
+    :param q: Between 0 and 1; the axes of several come first in the result.
+    :type q: float or array_like
+    :param method: What to take between two elements: "linear", "lower", "higher", "midpoint",
+        "nearest", and others, as for :func:`quantile`.
+    :returns: The shape of ``q``, then that of ``x`` without the axes, floating; NaN for no
+        elements.
+    :raises DTypeError: For complex numbers.
+    :raises ValueError: If ``q`` is out of its range, or there is no such method.
+    :raises TraceError: If NaN must be left out of an axis whose size is not known.
+    :see: quantile, nanpercentile, nanmedian
 
-    Returns
-    -------
-    Tensor
-        The shape of ``q``, then that of ``x`` without the axes, floating; NaN for no elements.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ValueError
-        If ``q`` is out of its range, or there is no such method.
-    TraceError
-        If NaN must be left out of an axis whose size is not known.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    quantile, nanpercentile, nanmedian
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nanquantile(ag.tensor([1.0, ag.nan, 3.0]), 0.5).item()
     2.0
     """
@@ -379,46 +266,18 @@ def nanpercentile(x: TensorLike, q: TensorLike, axis: Axis = None, *, method: st
                   keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """:func:`percentile` of the elements that are not NaN; NaN where there are none.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
-    q : float or array_like
-        Between 0 and 100; the axes of several come first in the result.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    method : str
-        What to take between two elements: "linear", "lower", "higher", "midpoint", "nearest", and
-        others, as for :func:`quantile`.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers; integers become the default float dtype.
+    :param q: Between 0 and 100; the axes of several come first in the result.
+    :type q: float or array_like
+    :param method: What to take between two elements: "linear", "lower", "higher", "midpoint",
+        "nearest", and others, as for :func:`quantile`.
+    :returns: The shape of ``q``, then that of ``x`` without the axes, floating; NaN for no
+        elements.
+    :raises DTypeError: For complex numbers.
+    :raises ValueError: If ``q`` is out of its range, or there is no such method.
+    :raises TraceError: If NaN must be left out of an axis whose size is not known.
+    :see: percentile, nanquantile
 
-    Returns
-    -------
-    Tensor
-        The shape of ``q``, then that of ``x`` without the axes, floating; NaN for no elements.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ValueError
-        If ``q`` is out of its range, or there is no such method.
-    TraceError
-        If NaN must be left out of an axis whose size is not known.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    percentile, nanquantile
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nanpercentile(ag.tensor([1.0, ag.nan, 3.0]), 50).item()
     2.0
     """
@@ -430,41 +289,13 @@ def nanmedian(x: TensorLike, axis: Axis = None, *, keepdims: bool = False,
               out: Tensor | None = None) -> Tensor:
     """:func:`median` of the elements that are not NaN; NaN where there are none.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers; integers become the default float dtype.
+    :returns: The shape of ``x`` without the axes, floating; NaN for no elements.
+    :raises DTypeError: For complex numbers.
+    :raises ValueError: If an axis is named twice.
+    :raises TraceError: If NaN must be left out of an axis whose size is not known.
+    :see: median, nanmean, nanquantile
 
-    Returns
-    -------
-    Tensor
-        The shape of ``x`` without the axes, floating; NaN for no elements.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ValueError
-        If an axis is named twice.
-    TraceError
-        If NaN must be left out of an axis whose size is not known.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    median, nanmean, nanquantile
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nanmedian(ag.tensor([1.0, ag.nan, 3.0])).item()
     2.0
     """

@@ -131,46 +131,21 @@ def scatter_reduce(x: TensorLike, axis: int, index: TensorLike, src: TensorLike,
                    include_self: bool = True, out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` where elements of ``src`` that ``index`` brings to one place become one.
 
-    Parameters
-    ----------
-    x : array_like
-        It is left as it is.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
-    index : array_like of int
-        As many axes as ``x``; nowhere longer but on ``axis``.
-    src : array_like
-        At least as long as ``index`` everywhere, or broadcast to it.
-    reduce : {"sum", "prod", "mean", "amax", "amin"}
-        What they become.
-    include_self : bool
-        Whether the element of ``x`` is one of them; else it counts where nothing is brought only.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: It is left as it is.
+    :param index: As many axes as ``x``; nowhere longer but on ``axis``.
+    :type index: array_like of int
+    :param src: At least as long as ``index`` everywhere, or broadcast to it.
+    :param reduce: What they become.
+    :type reduce: {"sum", "prod", "mean", "amax", "amin"}
+    :param include_self: Whether the element of ``x`` is one of them; else it counts where nothing
+        is brought only.
+    :returns: Of the shape and dtype of ``x``. Equal extremes share the gradient.
+    :raises ValueError: If there is no such ``reduce``.
+    :raises IndexError: If an index or the axis is out of range.
+    :raises ShapeError: If ``index`` or ``src`` does not fit.
+    :raises DTypeError: For extremes of complex numbers.
+    :see: scatter_add, index_reduce, scatter
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``. Equal extremes share the gradient.
-
-    Raises
-    ------
-    ValueError
-        If there is no such ``reduce``.
-    IndexError
-        If an index or the axis is out of range.
-    ShapeError
-        If ``index`` or ``src`` does not fit.
-    DTypeError
-        For extremes of complex numbers.
-
-    See Also
-    --------
-    scatter_add, index_reduce, scatter
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.scatter_reduce(ag.zeros(3), 0, ag.tensor([2, 2, 0]), ag.tensor([5.0, 6.0, -1.0]), "amax")
     tensor([0., 0., 6.])
     """
@@ -187,44 +162,20 @@ def index_reduce(x: TensorLike, axis: int, index: TensorLike, source: TensorLike
                  include_self: bool = True, out: Tensor | None = None) -> Tensor:
     """A new tensor: ``x`` where slices of ``source`` at one index of an axis become one.
 
-    Parameters
-    ----------
-    x : array_like
-        It is left as it is.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
-    index : array_like of int
-        A vector: where on the axis each slice goes.
-    source : array_like
-        Of the shape of ``x`` but for the axis, where it is as long as ``index``.
-    reduce : {"prod", "mean", "amax", "amin", "sum"}
-        What they become.
-    include_self : bool
-        Whether the slice of ``x`` is one of them; else it counts where nothing is brought only.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: It is left as it is.
+    :param index: A vector: where on the axis each slice goes.
+    :type index: array_like of int
+    :param source: Of the shape of ``x`` but for the axis, where it is as long as ``index``.
+    :param reduce: What they become.
+    :type reduce: {"prod", "mean", "amax", "amin", "sum"}
+    :param include_self: Whether the slice of ``x`` is one of them; else it counts where nothing is
+        brought only.
+    :returns: Of the shape and dtype of ``x``.
+    :raises ValueError: If there is no such ``reduce``.
+    :raises IndexError: If an index or the axis is out of range.
+    :raises ShapeError: If ``index`` or ``source`` does not fit.
+    :see: index_add, scatter_reduce, index_put
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    ValueError
-        If there is no such ``reduce``.
-    IndexError
-        If an index or the axis is out of range.
-    ShapeError
-        If ``index`` or ``source`` does not fit.
-
-    See Also
-    --------
-    index_add, scatter_reduce, index_put
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.index_reduce(ag.ones(3), 0, ag.tensor([0, 0]), ag.tensor([2.0, 4.0]), "prod")
     tensor([8., 1., 1.])
     """

@@ -78,43 +78,22 @@ def unique(x: TensorLike, *, return_index: bool = False, return_inverse: bool = 
            fill_value: Any = None) -> Any:
     """The different elements, in order; optionally where they are and how often.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    return_index, return_inverse, return_counts : bool
-        Whether to tell where each is found first, which of them each element is, and how often
-        each is there.
-    axis : int, optional
-        Gives the different slices at positions of an axis instead of elements.
-    size : int, optional
-        How many to give: further ones are left out, missing ones are ``fill_value`` (the least
-        element by default), with count 0.
-    fill_value : number, optional
-        What stands for missing ones to ``size``.
+    :param x: Of any shape.
+    :param return_index, return_inverse, return_counts: Whether to tell where each is found first,
+        which of them each element is, and how often each is there.
+    :param axis: Gives the different slices at positions of an axis instead of elements.
+    :param size: How many to give: further ones are left out, missing ones are ``fill_value`` (the
+        least element by default), with count 0.
+    :param fill_value: What stands for missing ones to ``size``.
+    :type fill_value: number, optional
+    :returns: All NaN are one.  Gradients go to the element that is found first.
+    :rtype: Tensor, or tuple of Tensor
+    :raises TraceError: With ``axis`` for several axes in compiled code; without ``size`` in the
+        body of a loop, unless the elements are reduced there.
+    :raises ValueError: If ``size`` is given with an axis.
+    :raises ShapeError: If slices shall be told apart that have no elements.
+    :see: unique_all, unique_values, unique_counts, isin, union1d
 
-    Returns
-    -------
-    Tensor, or tuple of Tensor
-        All NaN are one.  Gradients go to the element that is found first.
-
-    Raises
-    ------
-    TraceError
-        With ``axis`` for several axes in compiled code; without ``size`` in the body of a loop,
-        unless the elements are reduced there.
-    ValueError
-        If ``size`` is given with an axis.
-    ShapeError
-        If slices shall be told apart that have no elements.
-
-    See Also
-    --------
-    unique_all, unique_values, unique_counts, isin, union1d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.unique(ag.tensor([3, 1, 3]))
     tensor([1, 3])
     >>> ag.unique(ag.tensor([3, 1, 3]), size=3, return_counts=True)
@@ -206,28 +185,12 @@ def _starts(ordered: Tensor, equal_nan: bool = True) -> Tensor:
 def unique_all(x: TensorLike, /) -> UniqueAll:
     """The different elements, where each is found first, which one each element is, how often.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
+    :param x: Of any shape.
+    :returns values, indices, inverse_indices, counts: Every NaN is an element of its own.
+        ``values[inverse_indices]`` is ``x``.
+    :raises TraceError: In the body of a loop or of ``vmap``, where sizes cannot change.
+    :see: unique, unique_counts, unique_inverse, unique_values
 
-    Returns
-    -------
-    values, indices, inverse_indices, counts : Tensor
-        Every NaN is an element of its own.  ``values[inverse_indices]`` is ``x``.
-
-    Raises
-    ------
-    TraceError
-        In the body of a loop or of ``vmap``, where sizes cannot change.
-
-    See Also
-    --------
-    unique, unique_counts, unique_inverse, unique_values
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.unique_all(ag.tensor([3, 1, 3])).counts
     tensor([1, 2])
     """
@@ -246,28 +209,11 @@ def unique_all(x: TensorLike, /) -> UniqueAll:
 def unique_counts(x: TensorLike, /) -> UniqueCounts:
     """The different elements, and how often each is there; every NaN is one of its own.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
+    :param x: Of any shape.
+    :returns values, counts: Vectors, in ascending order; the counts are int64.
+    :raises TraceError: In the body of a loop or of ``vmap``, where sizes cannot change.
+    :see: unique, unique_all, bincount, mode
 
-    Returns
-    -------
-    values, counts : Tensor
-        Vectors, in ascending order; the counts are int64.
-
-    Raises
-    ------
-    TraceError
-        In the body of a loop or of ``vmap``, where sizes cannot change.
-
-    See Also
-    --------
-    unique, unique_all, bincount, mode
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.unique_counts(ag.tensor([3, 1, 3]))
     UniqueCounts(values=tensor([1, 3]), counts=tensor([1, 2]))
     """
@@ -279,28 +225,11 @@ def unique_counts(x: TensorLike, /) -> UniqueCounts:
 def unique_inverse(x: TensorLike, /) -> UniqueInverse:
     """The different elements, and which of them each element is; every NaN is one of its own.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
+    :param x: Of any shape.
+    :returns values, inverse_indices: ``values[inverse_indices]`` is ``x``.
+    :raises TraceError: In the body of a loop or of ``vmap``, where sizes cannot change.
+    :see: unique, unique_all
 
-    Returns
-    -------
-    values, inverse_indices : Tensor
-        ``values[inverse_indices]`` is ``x``.
-
-    Raises
-    ------
-    TraceError
-        In the body of a loop or of ``vmap``, where sizes cannot change.
-
-    See Also
-    --------
-    unique, unique_all
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.unique_inverse(ag.tensor([3, 1, 3])).inverse_indices
     tensor([1, 0, 1])
     """
@@ -312,30 +241,11 @@ def unique_inverse(x: TensorLike, /) -> UniqueInverse:
 def unique_values(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The different elements, in order; every NaN is one of its own.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :returns: A vector of the dtype of ``x``.
+    :raises TraceError: In the body of a loop or of ``vmap``, where sizes cannot change.
+    :see: unique, unique_all, sort
 
-    Returns
-    -------
-    Tensor
-        A vector of the dtype of ``x``.
-
-    Raises
-    ------
-    TraceError
-        In the body of a loop or of ``vmap``, where sizes cannot change.
-
-    See Also
-    --------
-    unique, unique_all, sort
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.unique_values(ag.tensor([3, 1, 3]))
     tensor([1, 3])
     """
@@ -347,27 +257,11 @@ def isin(x1: TensorLike, x2: TensorLike, /, *, invert: bool = False, out: Tensor
          ) -> Tensor:
     """Return whether each element of ``x1`` is among the elements of ``x2``.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        NaN is never among others.
-    invert : bool
-        Whether to tell the opposite.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: NaN is never among others.
+    :param invert: Whether to tell the opposite.
+    :returns: bool, of the shape of ``x1``.
+    :see: intersect1d, searchsorted, unique
 
-    Returns
-    -------
-    Tensor
-        bool, of the shape of ``x1``.
-
-    See Also
-    --------
-    intersect1d, searchsorted, unique
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.isin(ag.tensor([1, 2, 3]), ag.tensor([3, 1]))
     tensor([ True, False,  True])
     """
@@ -401,34 +295,16 @@ def union1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_val
             out: Tensor | None = None) -> Tensor:
     """The different elements of both, in order.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Of any shapes; taken flat.
-    size : int or tuple of int, optional
-        How many to give: further ones are left out, missing ones are ``fill_value``.
-    fill_value : number, optional
-        What stands for missing ones; the least element by default.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: Of any shapes; taken flat.
+    :param size: How many to give: further ones are left out, missing ones are ``fill_value``.
+    :type size: int or tuple of int, optional
+    :param fill_value: What stands for missing ones; the least element by default.
+    :type fill_value: number, optional
+    :returns: A vector of the promoted dtype, in ascending order.
+    :raises TraceError: Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot
+        change.
+    :see: intersect1d, setdiff1d, unique
 
-    Returns
-    -------
-    Tensor
-        A vector of the promoted dtype, in ascending order.
-
-    Raises
-    ------
-    TraceError
-        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
-
-    See Also
-    --------
-    intersect1d, setdiff1d, unique
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.union1d([3, 1], [2, 3])
     tensor([1, 2, 3])
     """
@@ -441,34 +317,16 @@ def intersect1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill
                 out: Tensor | None = None) -> Tensor:
     """The different elements that are in both, in order.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Of any shapes; taken flat.
-    size : int or tuple of int, optional
-        How many to give: further ones are left out, missing ones are ``fill_value``.
-    fill_value : number, optional
-        What stands for missing ones; the least element by default.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: Of any shapes; taken flat.
+    :param size: How many to give: further ones are left out, missing ones are ``fill_value``.
+    :type size: int or tuple of int, optional
+    :param fill_value: What stands for missing ones; the least element by default.
+    :type fill_value: number, optional
+    :returns: A vector of the promoted dtype, in ascending order.
+    :raises TraceError: Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot
+        change.
+    :see: union1d, setdiff1d, setxor1d, isin, unique
 
-    Returns
-    -------
-    Tensor
-        A vector of the promoted dtype, in ascending order.
-
-    Raises
-    ------
-    TraceError
-        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
-
-    See Also
-    --------
-    union1d, setdiff1d, setxor1d, isin, unique
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.intersect1d([3, 1, 3], [2, 3])
     tensor([3])
     """
@@ -481,34 +339,16 @@ def setdiff1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_v
               out: Tensor | None = None) -> Tensor:
     """The different elements of the first that are not in the second, in order.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Of any shapes; taken flat.
-    size : int or tuple of int, optional
-        How many to give: further ones are left out, missing ones are ``fill_value``.
-    fill_value : number, optional
-        What stands for missing ones; the least element by default.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: Of any shapes; taken flat.
+    :param size: How many to give: further ones are left out, missing ones are ``fill_value``.
+    :type size: int or tuple of int, optional
+    :param fill_value: What stands for missing ones; the least element by default.
+    :type fill_value: number, optional
+    :returns: A vector of the promoted dtype, in ascending order.
+    :raises TraceError: Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot
+        change.
+    :see: intersect1d, union1d, setxor1d, isin
 
-    Returns
-    -------
-    Tensor
-        A vector of the promoted dtype, in ascending order.
-
-    Raises
-    ------
-    TraceError
-        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
-
-    See Also
-    --------
-    intersect1d, union1d, setxor1d, isin
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.setdiff1d([3, 1, 3], [2, 3])
     tensor([1])
     """
@@ -521,34 +361,16 @@ def setxor1d(x1: TensorLike, x2: TensorLike, *, size: int | None = None, fill_va
              out: Tensor | None = None) -> Tensor:
     """The different elements that are in one of the two only, in order.
 
-    Parameters
-    ----------
-    x1, x2 : array_like
-        Of any shapes; taken flat.
-    size : int or tuple of int, optional
-        How many to give: further ones are left out, missing ones are ``fill_value``.
-    fill_value : number, optional
-        What stands for missing ones; the least element by default.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1, x2: Of any shapes; taken flat.
+    :param size: How many to give: further ones are left out, missing ones are ``fill_value``.
+    :type size: int or tuple of int, optional
+    :param fill_value: What stands for missing ones; the least element by default.
+    :type fill_value: number, optional
+    :returns: A vector of the promoted dtype, in ascending order.
+    :raises TraceError: Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot
+        change.
+    :see: intersect1d, union1d, setdiff1d
 
-    Returns
-    -------
-    Tensor
-        A vector of the promoted dtype, in ascending order.
-
-    Raises
-    ------
-    TraceError
-        Without ``size``, in the body of a loop or of ``vmap``, where sizes cannot change.
-
-    See Also
-    --------
-    intersect1d, union1d, setdiff1d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.setxor1d([3, 1], [2, 3])
     tensor([1, 2])
     """

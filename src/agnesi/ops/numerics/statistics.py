@@ -45,37 +45,16 @@ def average(x: TensorLike, axis: Axis = None, weights: TensorLike | None = None,
             returned: bool = False, *, keepdims: bool = False) -> Any:
     """Mean over axes, weighted.
 
-    Parameters
-    ----------
-    x : array_like
-        Integers become the default float dtype.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    weights : array_like, optional
-        Of the shape of ``x``, or of its axes ``axis``.
-    returned : bool
-        Whether to give the sum of the weights too.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
+    :param x: Integers become the default float dtype.
+    :param axis: Axes to reduce over, negative ones counted from the end; all by default. Also
+        written ``dim``.
+    :param weights: Of the shape of ``x``, or of its axes ``axis``.
+    :param returned: Whether to give the sum of the weights too.
+    :returns: The shape of ``x`` without the axes; NaN where the weights sum to 0.
+    :rtype: Tensor, or pair of Tensor
+    :raises ShapeError: If the weights do not fit.
+    :see: mean, median, nanmean
 
-    Returns
-    -------
-    Tensor, or pair of Tensor
-        The shape of ``x`` without the axes; NaN where the weights sum to 0.
-
-    Raises
-    ------
-    ShapeError
-        If the weights do not fit.
-
-    See Also
-    --------
-    mean, median, nanmean
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.average(ag.tensor([1.0, 3.0]), weights=ag.tensor([3.0, 1.0]))
     tensor(1.5)
     """
@@ -114,35 +93,13 @@ def ptp(x: TensorLike, axis: Axis = None, *, keepdims: bool = False, out: Tensor
         ) -> Tensor:
     """The greatest element less the least, along axes.
 
-    Parameters
-    ----------
-    x : array_like
-        Of a dtype with an order.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of a dtype with an order.
+    :param axis: Axes to reduce over, negative ones counted from the end; all by default. Also
+        written ``dim``.
+    :returns: The shape of ``x`` without the axes, of its dtype.
+    :raises ShapeError: If there are no elements.
+    :see: max, min, std
 
-    Returns
-    -------
-    Tensor
-        The shape of ``x`` without the axes, of its dtype.
-
-    Raises
-    ------
-    ShapeError
-        If there are no elements.
-
-    See Also
-    --------
-    max, min, std
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.ptp(ag.tensor([4, 9, 2]))
     tensor(7)
     """
@@ -156,42 +113,17 @@ def cov(m: TensorLike, y: TensorLike | None = None, rowvar: bool = True, bias: b
         ) -> Tensor:
     """Covariances of the rows (of the columns unless ``rowvar``).
 
-    Parameters
-    ----------
-    m : array_like
-        A vector or matrix of observations.
-    y : array_like, optional
-        More variables.
-    rowvar : bool
-        Whether variables are in rows instead of columns.
-    bias : bool
-        Whether to divide by ``n`` instead of ``n - 1``.
-    ddof : int, optional
-        Divides by ``n - ddof``.
-    fweights, aweights : array_like, optional
-        How often each observation was made, and how much it weighs.
-    dtype : dtype, optional
-        What to compute in; integers become the default float dtype.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param m: A vector or matrix of observations.
+    :param y: More variables.
+    :param rowvar: Whether variables are in rows instead of columns.
+    :param bias: Whether to divide by ``n`` instead of ``n - 1``.
+    :param ddof: Divides by ``n - ddof``.
+    :param fweights, aweights: How often each observation was made, and how much it weighs.
+    :param dtype: What to compute in; integers become the default float dtype.
+    :returns: A symmetric matrix; one number for one variable.
+    :raises ShapeError: If ``m`` has more than 2 axes, or weights do not fit.
+    :see: corrcoef, var
 
-    Returns
-    -------
-    Tensor
-        A symmetric matrix; one number for one variable.
-
-    Raises
-    ------
-    ShapeError
-        If ``m`` has more than 2 axes, or weights do not fit.
-
-    See Also
-    --------
-    corrcoef, var
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.cov(ag.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
     tensor([[ 1., -1.],
             [-1.,  1.]])
@@ -234,36 +166,14 @@ def corrcoef(x: TensorLike, y: TensorLike | None = None, rowvar: bool = True, *,
              dtype: DTypeLike = None, out: Tensor | None = None) -> Tensor:
     """Correlation coefficients of the rows (of the columns unless ``rowvar``).
 
-    Parameters
-    ----------
-    x : array_like
-        A vector or matrix of observations.
-    y : array_like, optional
-        More variables.
-    rowvar : bool
-        Whether variables are in rows instead of columns.
-    dtype : dtype, optional
-        What to compute in.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: A vector or matrix of observations.
+    :param y: More variables.
+    :param rowvar: Whether variables are in rows instead of columns.
+    :param dtype: What to compute in.
+    :returns: A matrix of numbers in [-1, 1]; NaN for variables that do not vary.
+    :raises ShapeError: If ``x`` has more than 2 axes.
+    :see: cov, correlate
 
-    Returns
-    -------
-    Tensor
-        A matrix of numbers in [-1, 1]; NaN for variables that do not vary.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` has more than 2 axes.
-
-    See Also
-    --------
-    cov, correlate
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.corrcoef(ag.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
     tensor([[ 1., -1.],
             [-1.,  1.]])
@@ -284,40 +194,18 @@ def bincount(x: TensorLike, /, weights: TensorLike | None = None, minlength: int
              length: int | None = None, out: Tensor | None = None) -> Tensor:
     """How often each of 0, 1, 2, ... occurs, or the sum of weights there.
 
-    Parameters
-    ----------
-    x : array_like of int
-        A vector.
-    weights : array_like, optional
-        Of its shape.
-    minlength : int
-        Least size of the result.
-    length : int, optional
-        Its size; greater numbers are left out.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: A vector.
+    :type x: array_like of int
+    :param weights: Of its shape.
+    :param minlength: Least size of the result.
+    :param length: Its size; greater numbers are left out.
+    :returns: int64, or of the dtype of the weights.
+    :raises ValueError: For negative numbers, in compiled code too.
+    :raises ShapeError: If ``x`` is no vector of integers, or the weights are of another shape.
+    :raises TraceError: In the body of a loop or branch, and where examples of ``vmap`` differ,
+        without ``length``.
+    :see: histogram, unique_counts, digitize, scatter_add
 
-    Returns
-    -------
-    Tensor
-        int64, or of the dtype of the weights.
-
-    Raises
-    ------
-    ValueError
-        For negative numbers, in compiled code too.
-    ShapeError
-        If ``x`` is no vector of integers, or the weights are of another shape.
-    TraceError
-        In the body of a loop or branch, and where examples of ``vmap`` differ, without ``length``.
-
-    See Also
-    --------
-    histogram, unique_counts, digitize, scatter_add
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.bincount(ag.tensor([0, 2, 2]))
     tensor([1, 0, 2])
     """
@@ -352,36 +240,14 @@ def digitize(x: TensorLike, bins: TensorLike, right: bool = False, *, out: Tenso
              ) -> Tensor:
     """In which bin each element lies: of the edges ``bins``, how many lie below.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; NaN lies behind all edges.
-    bins : array_like
-        A vector of edges that rise or fall.
-    right : bool
-        Whether bins hold their upper edge instead of the lower.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape; NaN lies behind all edges.
+    :param bins: A vector of edges that rise or fall.
+    :param right: Whether bins hold their upper edge instead of the lower.
+    :returns: int64.
+    :raises ShapeError: If ``bins`` is no vector.
+    :raises ValueError: If ``bins`` neither rise nor fall, in compiled code too.
+    :see: searchsorted, histogram, bincount
 
-    Returns
-    -------
-    Tensor
-        int64.
-
-    Raises
-    ------
-    ShapeError
-        If ``bins`` is no vector.
-    ValueError
-        If ``bins`` neither rise nor fall, in compiled code too.
-
-    See Also
-    --------
-    searchsorted, histogram, bincount
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.digitize(ag.tensor([0.5, 2.0]), ag.tensor([0.0, 1.0, 2.0]))
     tensor([1, 3])
     """
@@ -461,40 +327,19 @@ def histogram_bin_edges(x: TensorLike, bins: TensorLike = 10, range: Any = None,
                         weights: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
     """The edges that :func:`histogram` would use.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    bins : int, array_like or str
-        How many, or their edges, or one of NumPy's rules, such as "auto".
-    range : pair of float, optional
-        From where to where; all elements by default.
-    weights : array_like, optional
-        Taken from NumPy's calls; no rule needs them.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param bins: How many, or their edges, or one of NumPy's rules, such as "auto".
+    :type bins: int, array_like or str
+    :param range: From where to where; all elements by default.
+    :type range: pair of float, optional
+    :param weights: Taken from NumPy's calls; no rule needs them.
+    :returns: A vector of one edge more than bins.
+    :raises TraceError: While a graph is written, unless the range is given.
+    :raises ValueError: If the range does not rise between finite numbers, or there is no bin or no
+        such rule.
+    :raises ShapeError: If edges are no vector.
+    :see: histogram, linspace
 
-    Returns
-    -------
-    Tensor
-        A vector of one edge more than bins.
-
-    Raises
-    ------
-    TraceError
-        While a graph is written, unless the range is given.
-    ValueError
-        If the range does not rise between finite numbers, or there is no bin or no such rule.
-    ShapeError
-        If edges are no vector.
-
-    See Also
-    --------
-    histogram, linspace
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.histogram_bin_edges(ag.tensor([0.0, 2.0]), 2)
     tensor([0., 1., 2.])
     """
@@ -517,42 +362,22 @@ def histogram(x: TensorLike, bins: TensorLike = 10, range: Any = None, density: 
               weights: TensorLike | None = None) -> tuple[Tensor, Tensor]:
     """How many elements lie in each bin, and the edges of the bins.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; what lies outside of the range does not count, nor does NaN where a range or
-        edges are given.
-    bins : int, array_like or str
-        How many, or their edges, or one of NumPy's rules, such as "auto".
-    range : pair of float, optional
-        From where to where; all elements by default.
-    density : bool
-        Whether to divide by all counts and by the widths.
-    weights : array_like, optional
-        Counted instead of one for each element.
+    :param x: Of any shape; what lies outside of the range does not count, nor does NaN where a
+        range or edges are given.
+    :param bins: How many, or their edges, or one of NumPy's rules, such as "auto".
+    :type bins: int, array_like or str
+    :param range: From where to where; all elements by default.
+    :type range: pair of float, optional
+    :param density: Whether to divide by all counts and by the widths.
+    :param weights: Counted instead of one for each element.
+    :returns counts, edges: int64 (floats with ``density``, the weights' dtype with those), and the
+        edges, one more.
+    :raises ShapeError: If edges are no vector.
+    :raises TraceError: While a graph is written, unless the edges or bins and range are given.
+    :raises ValueError: If the range does not rise between finite numbers, edges do not rise, or
+        there is no bin or no such rule.
+    :see: histogram2d, histogramdd, histogram_bin_edges, bincount, digitize
 
-    Returns
-    -------
-    counts, edges : Tensor
-        int64 (floats with ``density``, the weights' dtype with those), and the edges, one more.
-
-    Raises
-    ------
-    ShapeError
-        If edges are no vector.
-    TraceError
-        While a graph is written, unless the edges or bins and range are given.
-    ValueError
-        If the range does not rise between finite numbers, edges do not rise, or there is no bin
-        or no such rule.
-
-    See Also
-    --------
-    histogram2d, histogramdd, histogram_bin_edges, bincount, digitize
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.histogram(ag.tensor([0.0, 0.5, 2.0]), 2)
     (tensor([2, 1]), tensor([0., 1., 2.]))
     """
@@ -573,42 +398,23 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: bool = 
                 weights: Any = None) -> tuple[Tensor, list[Tensor]]:
     """How many points lie in each cell, and the edges along each coordinate.
 
-    Parameters
-    ----------
-    sample : array_like or sequence of array_like
-        Points, of shape (n, d), or d vectors of coordinates.
-    bins : int, or sequence of int or array_like
-        One for all coordinates, or one for each.
-    range : sequence of pairs of float, optional
-        From where to where along each coordinate; all points by default.
-    density : bool
-        Whether to divide by all counts and by the volumes.
-    weights : array_like, shape (n,), optional
-        Counted instead of one for each point.
+    :param sample: Points, of shape (n, d), or d vectors of coordinates.
+    :type sample: array_like or sequence of array_like
+    :param bins: One for all coordinates, or one for each.
+    :type bins: int, or sequence of int or array_like
+    :param range: From where to where along each coordinate; all points by default.
+    :type range: sequence of pairs of float, optional
+    :param density: Whether to divide by all counts and by the volumes.
+    :param weights: Counted instead of one for each point.
+    :type weights: array_like, shape (n,), optional
+    :returns counts: Floats, with an axis for each coordinate.
+    :returns edges: One more than bins along each coordinate.
+    :rtype: list of Tensor
+    :raises ShapeError: If the sample is no matrix.
+    :raises TraceError: While a graph is written, unless edges or bins and range are given.
+    :raises ValueError: If a range is none, or edges do not rise.
+    :see: histogram, histogram2d
 
-    Returns
-    -------
-    counts : Tensor
-        Floats, with an axis for each coordinate.
-    edges : list of Tensor
-        One more than bins along each coordinate.
-
-    Raises
-    ------
-    ShapeError
-        If the sample is no matrix.
-    TraceError
-        While a graph is written, unless edges or bins and range are given.
-    ValueError
-        If a range is none, or edges do not rise.
-
-    See Also
-    --------
-    histogram, histogram2d
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.histogramdd(ag.tensor([[0.0, 0.0], [1.0, 1.0]]), 2)[0]
     tensor([[1., 0.],
             [0., 1.]])
@@ -644,36 +450,19 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None,
                 ) -> tuple[Tensor, Tensor, Tensor]:
     """How many points (x, y) lie in each cell, and the edges along both coordinates.
 
-    Parameters
-    ----------
-    x, y : array_like
-        Vectors of coordinates.
-    bins : int, array_like, or a pair of them
-        How many, or their edges; for both coordinates or for each.
-    range : pair of pairs of float, optional
-        From where to where; all points by default.
-    density : bool
-        Whether to divide by all counts and by the areas.
-    weights : array_like, optional
-        Counted instead of one for each point.
+    :param x, y: Vectors of coordinates.
+    :type x, y: array_like
+    :param bins: How many, or their edges; for both coordinates or for each.
+    :type bins: int, array_like, or a pair of them
+    :param range: From where to where; all points by default.
+    :type range: pair of pairs of float, optional
+    :param density: Whether to divide by all counts and by the areas.
+    :param weights: Counted instead of one for each point.
+    :type weights: array_like, optional
+    :returns counts, x_edges, y_edges: Floats with an axis for each coordinate, and the edges.
+    :raises ShapeError: If the vectors differ in length.
+    :see: histogram, histogramdd
 
-    Returns
-    -------
-    counts, x_edges, y_edges : Tensor
-        Floats with an axis for each coordinate, and the edges.
-
-    Raises
-    ------
-    ShapeError
-        If the vectors differ in length.
-
-    See Also
-    --------
-    histogram, histogramdd
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.histogram2d(ag.tensor([0.0, 1.0]), ag.tensor([0.0, 1.0]), 2)[0]
     tensor([[1., 0.],
             [0., 1.]])

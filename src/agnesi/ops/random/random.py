@@ -85,36 +85,17 @@ def uniform(shape: Any = (), low: Any = 0.0, high: Any = 1.0, *, dtype: Any = No
             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Uniform numbers in [low, high).
 
-    Parameters
-    ----------
-    shape : int or tuple of int
-        Shape of the result.
-    low, high : float or Tensor
-        The bounds, of which ``high`` is never drawn; they broadcast to the shape, and gradients
-        flow to them.
-    dtype : dtype, optional
-        A float type; ``config.default_float`` by default.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param shape: Shape of the result.
+    :type shape: int or tuple of int
+    :param low, high: The bounds, of which ``high`` is never drawn; they broadcast to the shape, and
+        gradients flow to them.
+    :type low, high: float or Tensor
+    :param dtype: A float type; ``config.default_float`` by default.
+    :type dtype: dtype, optional
+    :returns: Of that shape.
+    :raises ValueError: If ``low`` is greater than ``high``, or they are infinite.
+    :see: random.uniform, rand, nn.init.uniform_
 
-    Returns
-    -------
-    Tensor
-        Of that shape.
-
-    Raises
-    ------
-    ValueError
-        If ``low`` is greater than ``high``, or they are infinite.
-
-    See Also
-    --------
-    random.uniform, rand, nn.init.uniform_
-
-    Examples
-    --------
     >>> from agnesi.ops.random.random import uniform
     >>> uniform((2, 3)).shape
     (2, 3)
@@ -129,35 +110,17 @@ def normal(shape: Any = (), mean: Any = 0.0, std: Any = 1.0, *, dtype: Any = Non
            generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Normal numbers (by the transformation of Box and Muller).
 
-    Parameters
-    ----------
-    shape : int or tuple of int
-        Shape of the result.
-    mean, std : float or Tensor
-        Mean and standard deviation; they broadcast to the shape, and gradients flow to them.
-    dtype : dtype, optional
-        A float type; ``config.default_float`` by default.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param shape: Shape of the result.
+    :type shape: int or tuple of int
+    :param mean, std: Mean and standard deviation; they broadcast to the shape, and gradients flow
+        to them.
+    :type mean, std: float or Tensor
+    :param dtype: A float type; ``config.default_float`` by default.
+    :type dtype: dtype, optional
+    :returns: Of that shape.
+    :raises ValueError: If ``std`` is negative, in compiled code too.
+    :see: random.normal, randn, nn.init.normal_
 
-    Returns
-    -------
-    Tensor
-        Of that shape.
-
-    Raises
-    ------
-    ValueError
-        If ``std`` is negative, in compiled code too.
-
-    See Also
-    --------
-    random.normal, randn, nn.init.normal_
-
-    Examples
-    --------
     >>> from agnesi.ops.random.random import normal
     >>> normal(5).shape
     (5,)
@@ -204,36 +167,14 @@ def bernoulli(p: Any, shape: ShapeLike | None = None, *, dtype: DTypeLike = None
               generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Ones with probability ``p``, else zeros.
 
-    Parameters
-    ----------
-    p : float or Tensor
-        The probabilities.
-    shape : int or tuple of int, optional
-        By default that of ``p``.
-    dtype : dtype, optional
-        By default that of ``p``.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param p: The probabilities.
+    :type p: float or Tensor
+    :param shape: By default that of ``p``.
+    :param dtype: By default that of ``p``.
+    :returns: Of that shape.
+    :raises ValueError: If ``p`` is not in [0, 1], in compiled code too.
+    :see: random.binomial, random.dropout_mask, random.uniform
 
-    Returns
-    -------
-    Tensor
-        Of that shape.
-
-    Raises
-    ------
-    ValueError
-        If ``p`` is not in [0, 1], in compiled code too.
-
-    See Also
-    --------
-    random.binomial, random.dropout_mask, random.uniform
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.bernoulli(1.0, 3)
     tensor([1., 1., 1.])
     """
@@ -249,36 +190,14 @@ def dropout_mask(shape: ShapeLike, p: Any, *, dtype: DTypeLike = None,
                  generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Zeros with probability ``p``, else ``1 / (1 - p)``: the factor of dropout.
 
-    Parameters
-    ----------
-    shape : int or tuple of int
-        Shape of the result.
-    p : float or Tensor
-        Chance of a zero.
-    dtype : dtype, optional
-        A float type; ``config.default_float`` by default.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param shape: Shape of the result.
+    :param p: Chance of a zero.
+    :type p: float or Tensor
+    :param dtype: A float type; ``config.default_float`` by default.
+    :returns: Of that shape; its mean is 1.
+    :raises ValueError: If ``p`` is not in [0, 1].
+    :see: nn.functional.dropout, random.bernoulli
 
-    Returns
-    -------
-    Tensor
-        Of that shape; its mean is 1.
-
-    Raises
-    ------
-    ValueError
-        If ``p`` is not in [0, 1].
-
-    See Also
-    --------
-    nn.functional.dropout, random.bernoulli
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> sorted(set(ag.random.dropout_mask(99, 0.5).tolist()))
     [0.0, 2.0]
     """
@@ -307,36 +226,14 @@ def dropout(x: TensorLike, p: float = 0.5, training: bool = True, *,
             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """``x`` with a share ``p`` of its elements zero and the others divided by ``1 - p``.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    p : float or Tensor
-        Chance of an element to become zero.
-    training : bool
-        Otherwise ``x`` is given back as it is.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param p: Chance of an element to become zero.
+    :type p: float or Tensor
+    :param training: Otherwise ``x`` is given back as it is.
+    :returns: Of the shape and dtype of ``x``.
+    :raises ValueError: If ``p`` is not in [0, 1].
+    :see: nn.Dropout, nn.functional.dropout2d, random.dropout_mask
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    ValueError
-        If ``p`` is not in [0, 1].
-
-    See Also
-    --------
-    nn.Dropout, nn.functional.dropout2d, random.dropout_mask
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nn.functional.dropout(ag.ones(2), 0.9, training=False)
     tensor([1., 1.])
     """
@@ -352,40 +249,16 @@ def randint(low: Any, high: Any = None, shape: ShapeLike = (), *, dtype: DTypeLi
             generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Integers in [low, high), or in [0, low).
 
-    Parameters
-    ----------
-    low, high : int
-        At most 2**32 - 1 apart.  A number's chance is off by less than 2**-32.
-    shape : int or tuple of int
-        Shape of the result.
-    dtype : dtype
-        An integer type.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param low, high: At most 2**32 - 1 apart.  A number's chance is off by less than 2**-32.
+    :type low, high: int
+    :param shape: Shape of the result.
+    :param dtype: An integer type.
+    :returns: Of that shape and dtype.
+    :raises ValueError: If there is no integer in the range, or it has more than 2**32 - 1.
+    :raises DTypeError: If ``dtype`` is no integer type.
+    :raises TypeError: If a bound is no integer.
+    :see: random.integers, rand, random.choice
 
-    Returns
-    -------
-    Tensor
-        Of that shape and dtype.
-
-    Raises
-    ------
-    ValueError
-        If there is no integer in the range, or it has more than 2**32 - 1.
-    DTypeError
-        If ``dtype`` is no integer type.
-    TypeError
-        If a bound is no integer.
-
-    See Also
-    --------
-    random.integers, rand, random.choice
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> set(ag.random.randint(3, shape=99).tolist()) == {0, 1, 2}
     True
     """
@@ -415,32 +288,12 @@ def permutation(x: TensorLike, *, generator: Generator | None = None, out: Tenso
                 ) -> Tensor:
     """The numbers below ``x`` in random order, or a tensor with its first axis in random order.
 
-    Parameters
-    ----------
-    x : int, Dim or array_like
-        How many numbers, or what to put into random order.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: How many numbers, or what to put into random order.
+    :type x: int, Dim or array_like
+    :returns: int64 of shape (x,), or a copy of the shape and dtype of ``x``.
+    :raises ShapeError: If ``x`` is a tensor without axes.
+    :see: random.shuffle, random.permuted, random.choice
 
-    Returns
-    -------
-    Tensor
-        int64 of shape (x,), or a copy of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    ShapeError
-        If ``x`` is a tensor without axes.
-
-    See Also
-    --------
-    random.shuffle, random.permuted, random.choice
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> sorted(ag.random.permutation(4).tolist())
     [0, 1, 2, 3]
     """
@@ -458,25 +311,10 @@ def permutation(x: TensorLike, *, generator: Generator | None = None, out: Tenso
 def shuffle(x: Tensor, *, generator: Generator | None = None) -> None:
     """Put the first axis of a tensor into random order, in place.
 
-    Parameters
-    ----------
-    x : Tensor
-        At least one axis; it is changed.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
+    :param x: At least one axis; it is changed.
+    :raises ShapeError: If ``x`` has no axis.
+    :see: random.permutation, random.permuted
 
-    Raises
-    ------
-    ShapeError
-        If ``x`` has no axis.
-
-    See Also
-    --------
-    random.permutation, random.permuted
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> x = ag.arange(4)
     >>> ag.random.shuffle(x)
     >>> sorted(x.tolist())
@@ -491,40 +329,17 @@ def choice(n: TensorLike, shape: ShapeLike = (), *, p: TensorLike | None = None,
            ) -> Tensor:
     """Numbers below ``n``, or elements of a vector, drawn with equal or given probabilities.
 
-    Parameters
-    ----------
-    n : int, Dim or array_like
-        How many numbers, or a tensor whose rows are drawn.
-    shape : int or tuple of int
-        Shape of the draw; also written ``size``.
-    p : array_like, optional
-        A probability for each number.
-    replace : bool
-        Whether the same may be drawn again.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n: How many numbers, or a tensor whose rows are drawn.
+    :type n: int, Dim or array_like
+    :param shape: Shape of the draw; also written ``size``.
+    :param p: A probability for each number.
+    :param replace: Whether the same may be drawn again.
+    :returns: int64 of that shape; or of the dtype of ``n``, with the shape of a row behind.
+    :raises ValueError: If the probabilities do not fit, or more are drawn without replacement than
+        there are.
+    :raises ShapeError: If ``p`` has another shape than there are numbers.
+    :see: random.integers, random.permutation, random.categorical
 
-    Returns
-    -------
-    Tensor
-        int64 of that shape; or of the dtype of ``n``, with the shape of a row behind.
-
-    Raises
-    ------
-    ValueError
-        If the probabilities do not fit, or more are drawn without replacement than there are.
-    ShapeError
-        If ``p`` has another shape than there are numbers.
-
-    See Also
-    --------
-    random.integers, random.permutation, random.categorical
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.random.choice(3, 4, p=[0.0, 1.0, 0.0])
     tensor([1, 1, 1, 1])
     """

@@ -40,38 +40,12 @@ def nansum(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, keep
            out: Tensor | None = None) -> Tensor:
     """Sum over axes without NaN; 0 where there is nothing else.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; without NaN in integers.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    dtype : dtype, optional
-        What to compute in and to give; by default integers narrower than 64 bits are accumulated
-        in 64 bits.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape; without NaN in integers.
+    :param dtype: What to compute in and to give; by default integers narrower than 64 bits are
+        accumulated in 64 bits.
+    :returns: The shape of ``x`` without the axes.
+    :see: sum, nanmean, nanprod
 
-    Returns
-    -------
-    Tensor
-        The shape of ``x`` without the axes.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    sum, nanmean, nanprod
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nansum(ag.tensor([1.0, ag.nan, 2.0]))
     tensor(3.)
     """
@@ -83,38 +57,12 @@ def nanprod(x: TensorLike, /, axis: Axis = None, *, dtype: DTypeLike = None, kee
             out: Tensor | None = None) -> Tensor:
     """Product over axes without NaN; 1 where there is nothing else.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; without NaN in integers.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    dtype : dtype, optional
-        What to compute in and to give; by default integers narrower than 64 bits are accumulated
-        in 64 bits.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape; without NaN in integers.
+    :param dtype: What to compute in and to give; by default integers narrower than 64 bits are
+        accumulated in 64 bits.
+    :returns: The shape of ``x`` without the axes.
+    :see: prod, nansum
 
-    Returns
-    -------
-    Tensor
-        The shape of ``x`` without the axes.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    prod, nansum
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nanprod(ag.tensor([3.0, ag.nan, 2.0]))
     tensor(6.)
     """
@@ -126,35 +74,11 @@ def nancumsum(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = N
               out: Tensor | None = None) -> Tensor:
     """Running sums along an axis (of the flat elements by default); NaN adds nothing.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    axis : int, optional
-        An axis, counted from the end where negative; by default the elements are taken flat. Also
-        written ``dim``.
-    dtype : dtype, optional
-        What to compute in and to give.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param dtype: What to compute in and to give.
+    :returns: Of the shape of ``x``; a vector without an axis.
+    :see: cumsum, nansum
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``; a vector without an axis.
-
-    Raises
-    ------
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    cumsum, nansum
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nancumsum(ag.tensor([1.0, ag.nan, 2.0]))
     tensor([1., 1., 3.])
     """
@@ -166,35 +90,11 @@ def nancumprod(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = 
                out: Tensor | None = None) -> Tensor:
     """Running products along an axis (of the flat elements by default); NaN counts as 1.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape.
-    axis : int, optional
-        An axis, counted from the end where negative; by default the elements are taken flat. Also
-        written ``dim``.
-    dtype : dtype, optional
-        What to compute in and to give.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape.
+    :param dtype: What to compute in and to give.
+    :returns: Of the shape of ``x``; a vector without an axis.
+    :see: cumprod, nanprod
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``; a vector without an axis.
-
-    Raises
-    ------
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    cumprod, nanprod
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nancumprod(ag.tensor([3.0, ag.nan, 2.0]))
     tensor([3., 3., 6.])
     """
@@ -214,35 +114,10 @@ def nanmax(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
     """Greatest element along axes without NaN; NaN where there is nothing else.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; without NaN in integers.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape; without NaN in integers.
+    :returns: The shape of ``x`` without the axes.
+    :see: max, nanmin, nanargmax
 
-    Returns
-    -------
-    Tensor
-        The shape of ``x`` without the axes.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    max, nanmin, nanargmax
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nanmax(ag.tensor([1.0, ag.nan, 2.0]))
     tensor(2.)
     """
@@ -254,35 +129,10 @@ def nanmin(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
     """Least element along axes without NaN; NaN where there is nothing else.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; without NaN in integers.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape; without NaN in integers.
+    :returns: The shape of ``x`` without the axes.
+    :see: min, nanmax, nanargmin
 
-    Returns
-    -------
-    Tensor
-        The shape of ``x`` without the axes.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    min, nanmax, nanargmin
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nanmin(ag.tensor([1.0, ag.nan, 2.0]))
     tensor(1.)
     """
@@ -303,37 +153,11 @@ def nanargmax(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = Fal
               out: Tensor | None = None) -> Tensor:
     """Index of the first greatest element that is not NaN.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers.
-    axis : int, optional
-        An axis, counted from the end where negative; by default the elements are taken flat. Also
-        written ``dim``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers.
+    :returns: int64, the shape of ``x`` without the axis.
+    :raises ValueError: Where there is nothing but NaN; in compiled code too.
+    :see: argmax, nanmax
 
-    Returns
-    -------
-    Tensor
-        int64, the shape of ``x`` without the axis.
-
-    Raises
-    ------
-    ValueError
-        Where there is nothing but NaN; in compiled code too.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    argmax, nanmax
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nanargmax(ag.tensor([1.0, ag.nan, 2.0]))
     tensor(2)
     """
@@ -345,37 +169,11 @@ def nanargmin(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = Fal
               out: Tensor | None = None) -> Tensor:
     """Index of the first least element that is not NaN.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers.
-    axis : int, optional
-        An axis, counted from the end where negative; by default the elements are taken flat. Also
-        written ``dim``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers.
+    :returns: int64, the shape of ``x`` without the axis.
+    :raises ValueError: Where there is nothing but NaN; in compiled code too.
+    :see: argmin, nanmin
 
-    Returns
-    -------
-    Tensor
-        int64, the shape of ``x`` without the axis.
-
-    Raises
-    ------
-    ValueError
-        Where there is nothing but NaN; in compiled code too.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    argmin, nanmin
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nanargmin(ag.tensor([3.0, ag.nan, 2.0]))
     tensor(2)
     """
@@ -393,35 +191,10 @@ def nanmean(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
             out: Tensor | None = None) -> Tensor:
     """Mean over axes without NaN; NaN where there is nothing else.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; without NaN in integers.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape; without NaN in integers.
+    :returns: The shape of ``x`` without the axes.
+    :see: mean, nansum, nanmedian
 
-    Returns
-    -------
-    Tensor
-        The shape of ``x`` without the axes.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    mean, nansum, nanmedian
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nanmean(ag.tensor([1.0, ag.nan, 2.0]))
     tensor(1.5)
     """
@@ -438,39 +211,13 @@ def nanvar(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0,
            ddof: float | None = None, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """Variance over axes without NaN, over ``n - correction`` (NumPy calls it ``ddof``).
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; without NaN in integers.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    correction : float
-        The squares are divided by ``n - correction``; NaN where that is not positive.
-    ddof : float, optional
-        NumPy's name for ``correction``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape; without NaN in integers.
+    :param correction: The squares are divided by ``n - correction``; NaN where that is not
+        positive.
+    :param ddof: NumPy's name for ``correction``.
+    :returns: The shape of ``x`` without the axes.
+    :see: var, nanstd
 
-    Returns
-    -------
-    Tensor
-        The shape of ``x`` without the axes.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    var, nanstd
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nanvar(ag.tensor([1.0, ag.nan, 3.0]))
     tensor(1.)
     """
@@ -491,39 +238,13 @@ def nanstd(x: TensorLike, /, axis: Axis = None, *, correction: float = 0.0,
            ddof: float | None = None, keepdims: bool = False, out: Tensor | None = None) -> Tensor:
     """Standard deviation over axes without NaN; its gradient is 0 where it is 0.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; without NaN in integers.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    correction : float
-        The squares are divided by ``n - correction``; NaN where that is not positive.
-    ddof : float, optional
-        NumPy's name for ``correction``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape; without NaN in integers.
+    :param correction: The squares are divided by ``n - correction``; NaN where that is not
+        positive.
+    :param ddof: NumPy's name for ``correction``.
+    :returns: The shape of ``x`` without the axes.
+    :see: std, nanvar
 
-    Returns
-    -------
-    Tensor
-        The shape of ``x`` without the axes.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    std, nanvar
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.nanstd(ag.tensor([1.0, ag.nan, 3.0]))
     tensor(1.)
     """

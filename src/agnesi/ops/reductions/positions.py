@@ -151,38 +151,12 @@ def argmax(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
     """Index of the first greatest element along an axis (of the flattened tensor by default).
 
-    Parameters
-    ----------
-    x : array_like
-        At least one element; of a dtype with an order.
-    axis : int, optional
-        An axis, counted from the end where negative; by default the elements are taken flat. Also
-        written ``dim``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: At least one element; of a dtype with an order.
+    :returns: int64, the shape of ``x`` without the axis: the first of several greatest elements;
+        the first NaN where there is one.
+    :raises ShapeError: If there are no elements.
+    :see: max, argmin, nanargmax, topk
 
-    Returns
-    -------
-    Tensor
-        int64, the shape of ``x`` without the axis: the first of several greatest elements; the
-        first NaN where there is one.
-
-    Raises
-    ------
-    ShapeError
-        If there are no elements.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    max, argmin, nanargmax, topk
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.argmax(ag.tensor([[1, 5], [7, 2]]), axis=1)
     tensor([1, 0])
     """
@@ -194,38 +168,12 @@ def argmin(x: TensorLike, /, axis: int | None = None, *, keepdims: bool = False,
            out: Tensor | None = None) -> Tensor:
     """Index of the first least element along an axis (of the flattened tensor by default).
 
-    Parameters
-    ----------
-    x : array_like
-        At least one element; of a dtype with an order.
-    axis : int, optional
-        An axis, counted from the end where negative; by default the elements are taken flat. Also
-        written ``dim``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: At least one element; of a dtype with an order.
+    :returns: int64, the shape of ``x`` without the axis: the first of several least elements; the
+        first NaN where there is one.
+    :raises ShapeError: If there are no elements.
+    :see: min, argmax, nanargmin
 
-    Returns
-    -------
-    Tensor
-        int64, the shape of ``x`` without the axis: the first of several least elements; the first
-        NaN where there is one.
-
-    Raises
-    ------
-    ShapeError
-        If there are no elements.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    min, argmax, nanargmin
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.argmin(ag.tensor([[1, 5], [7, 2]]), axis=1)
     tensor([0, 1])
     """

@@ -34,36 +34,12 @@ def cumsum(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = None
            out: Tensor | None = None) -> Tensor:
     """Running sums along an axis (of the flattened tensor by default).
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; NaN stays from where it is on.
-    axis : int, optional
-        An axis, counted from the end where negative; by default the elements are taken flat. Also
-        written ``dim``.
-    dtype : dtype, optional
-        What to compute in and to give; by default integers narrower than 64 bits and bool are
-        accumulated in int64 or uint64.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape; NaN stays from where it is on.
+    :param dtype: What to compute in and to give; by default integers narrower than 64 bits and bool
+        are accumulated in int64 or uint64.
+    :returns: Of the shape of ``x``; a vector without an axis.
+    :see: cumprod, sum, diff, cumulative_sum, nancumsum
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``; a vector without an axis.
-
-    Raises
-    ------
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    cumprod, sum, diff, cumulative_sum, nancumsum
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.cumsum(ag.tensor([1, 2, 3]))
     tensor([1, 3, 6])
     """
@@ -75,36 +51,12 @@ def cumprod(x: TensorLike, /, axis: int | None = None, *, dtype: DTypeLike = Non
             out: Tensor | None = None) -> Tensor:
     """Running products along an axis (of the flattened tensor by default).
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; NaN stays from where it is on.
-    axis : int, optional
-        An axis, counted from the end where negative; by default the elements are taken flat. Also
-        written ``dim``.
-    dtype : dtype, optional
-        What to compute in and to give; by default integers narrower than 64 bits and bool are
-        accumulated in int64 or uint64.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape; NaN stays from where it is on.
+    :param dtype: What to compute in and to give; by default integers narrower than 64 bits and bool
+        are accumulated in int64 or uint64.
+    :returns: Of the shape of ``x``; a vector without an axis.
+    :see: cumsum, prod, cumulative_prod, nancumprod
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``; a vector without an axis.
-
-    Raises
-    ------
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    cumsum, prod, cumulative_prod, nancumprod
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.cumprod(ag.tensor([1, 2, 3]))
     tensor([1, 2, 6])
     """
@@ -132,39 +84,16 @@ def cumulative_sum(x: TensorLike, /, *, axis: int | None = None, dtype: DTypeLik
                    include_initial: bool = False, out: Tensor | None = None) -> Tensor:
     """Running sums along an axis; ``include_initial`` puts the sum of nothing in front.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; NaN stays from where it is on.
-    axis : int, optional
-        An axis; left out only for vectors. Also written ``dim``.
-    dtype : dtype, optional
-        What to compute in and to give; by default integers narrower than 64 bits and bool are
-        accumulated in int64 or uint64.
-    include_initial : bool
-        Whether the result begins with that of nothing, and is longer by one.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape; NaN stays from where it is on.
+    :param axis: An axis; left out only for vectors. Also written ``dim``.
+    :param dtype: What to compute in and to give; by default integers narrower than 64 bits and bool
+        are accumulated in int64 or uint64.
+    :param include_initial: Whether the result begins with that of nothing, and is longer by one.
+    :returns: Of the shape of ``x``, or longer by one.
+    :raises IndexError: If the axis is out of range.
+    :raises ValueError: If ``x`` has several axes and none is named.
+    :see: cumsum, sum
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``, or longer by one.
-
-    Raises
-    ------
-    IndexError
-        If the axis is out of range.
-    ValueError
-        If ``x`` has several axes and none is named.
-
-    See Also
-    --------
-    cumsum, sum
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.cumulative_sum(ag.tensor([1, 2, 3]), include_initial=True)
     tensor([0, 1, 3, 6])
     """
@@ -176,39 +105,16 @@ def cumulative_prod(x: TensorLike, /, *, axis: int | None = None, dtype: DTypeLi
                     include_initial: bool = False, out: Tensor | None = None) -> Tensor:
     """Running products along an axis; ``include_initial`` puts the product of nothing in front.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; NaN stays from where it is on.
-    axis : int, optional
-        An axis; left out only for vectors. Also written ``dim``.
-    dtype : dtype, optional
-        What to compute in and to give; by default integers narrower than 64 bits and bool are
-        accumulated in int64 or uint64.
-    include_initial : bool
-        Whether the result begins with that of nothing, and is longer by one.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape; NaN stays from where it is on.
+    :param axis: An axis; left out only for vectors. Also written ``dim``.
+    :param dtype: What to compute in and to give; by default integers narrower than 64 bits and bool
+        are accumulated in int64 or uint64.
+    :param include_initial: Whether the result begins with that of nothing, and is longer by one.
+    :returns: Of the shape of ``x``, or longer by one.
+    :raises IndexError: If the axis is out of range.
+    :raises ValueError: If ``x`` has several axes and none is named.
+    :see: cumprod, prod
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``, or longer by one.
-
-    Raises
-    ------
-    IndexError
-        If the axis is out of range.
-    ValueError
-        If ``x`` has several axes and none is named.
-
-    See Also
-    --------
-    cumprod, prod
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.cumulative_prod(ag.tensor([1, 2, 3]), include_initial=True)
     tensor([1, 1, 2, 6])
     """

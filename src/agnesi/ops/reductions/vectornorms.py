@@ -22,42 +22,14 @@ def norm(x: TensorLike, /, ord: float = 2, axis: Axis = None, *, keepdims: bool 
     ``ord`` is a number, inf or -inf; 0 counts what is not 0.  The gradient at the zero vector
     is zero.
 
-    Parameters
-    ----------
-    x : array_like
-        Real or complex numbers; integers become the default float dtype.
-    ord : float
-        The order: a number, ``inf`` for the greatest absolute value, ``-inf`` for the least, 0
-        for how many are not 0.
-    axis : int or tuple of int, optional
-        Axes to reduce over, negative ones counted from the end; all by default. Also written
-        ``dim``.
-    keepdims : bool
-        Whether the reduced axes stay, with size 1; also written ``keepdim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real or complex numbers; integers become the default float dtype.
+    :param ord: The order: a number, ``inf`` for the greatest absolute value, ``-inf`` for the
+        least, 0 for how many are not 0.
+    :returns: Real, the shape of ``x`` without the axes; 0 for no elements.
+    :raises ValueError: If ``axis`` is an empty tuple.
+    :raises ShapeError: For ``inf`` and ``-inf`` of no elements.
+    :see: linalg.norm, linalg.vector_norm, dist, abs
 
-    Returns
-    -------
-    Tensor
-        Real, the shape of ``x`` without the axes; 0 for no elements.
-
-    Raises
-    ------
-    ValueError
-        If ``axis`` is an empty tuple.
-    ShapeError
-        For ``inf`` and ``-inf`` of no elements.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    linalg.norm, linalg.vector_norm, dist, abs
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.norm(ag.tensor([3.0, 4.0]))
     tensor(5.)
     """

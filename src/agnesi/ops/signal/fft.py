@@ -139,39 +139,17 @@ def fft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = None
         out: Tensor | None = None) -> Tensor:
     """Discrete Fourier transform along an axis.
 
-    Parameters
-    ----------
-    x : array_like
-        Real or complex; single precision stays single.
-    n : int, optional
-        Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
+    :param x: Real or complex; single precision stays single.
+    :param n: Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
         default.
-    axis : int
-        The axis of the transform; also written ``dim``.
-    norm : {"backward", "ortho", "forward"}, optional
-        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
-    out : Tensor, optional
-        Takes the result.
+    :type n: int, optional
+    :param axis: The axis of the transform; also written ``dim``.
+    :param out: Takes the result.
+    :returns: Complex, of shape ``x.shape`` with ``n`` along ``axis``.
+    :raises ValueError: For an empty axis, or an unknown norm.
+    :raises IndexError: If the axis is out of range.
+    :see: fft.ifft, fft.rfft, fft.fft2, fft.fftn, fft.fftfreq
 
-    Returns
-    -------
-    Tensor
-        Complex, of shape ``x.shape`` with ``n`` along ``axis``.
-
-    Raises
-    ------
-    ValueError
-        For an empty axis, or an unknown norm.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    fft.ifft, fft.rfft, fft.fft2, fft.fftn, fft.fftfreq
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fft.fft(ag.tensor([1.0, 0.0, -1.0, 0.0])).real
     tensor([0., 2., 0., 2.])
     """
@@ -183,39 +161,16 @@ def ifft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = Non
          out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`fft`, with the same parameters.
 
-    Parameters
-    ----------
-    x : array_like
-        Real or complex; single precision stays single.
-    n : int, optional
-        Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
+    :param x: Real or complex; single precision stays single.
+    :param n: Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
         default.
-    axis : int
-        The axis of the transform; also written ``dim``.
-    norm : {"backward", "ortho", "forward"}, optional
-        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :type n: int, optional
+    :param axis: The axis of the transform; also written ``dim``.
+    :returns: Complex, of the shape of ``x`` but for given sizes.
+    :raises ValueError: For an empty axis, or an unknown norm.
+    :raises IndexError: If the axis is out of range.
+    :see: fft.fft, fft.irfft, fft.ifftn
 
-    Returns
-    -------
-    Tensor
-        Complex, of the shape of ``x`` but for given sizes.
-
-    Raises
-    ------
-    ValueError
-        For an empty axis, or an unknown norm.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    fft.fft, fft.irfft, fft.ifftn
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fft.ifft(ag.tensor([4.0, 0.0, 0.0, 0.0])).real
     tensor([1., 1., 1., 1.])
     """
@@ -229,41 +184,17 @@ def rfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = Non
 
     Parameters are those of :func:`fft`; complex operands are an error.
 
-    Parameters
-    ----------
-    x : array_like
-        Real; single precision stays single.
-    n : int, optional
-        Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
+    :param x: Real; single precision stays single.
+    :param n: Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
         default.
-    axis : int
-        The axis of the transform; also written ``dim``.
-    norm : {"backward", "ortho", "forward"}, optional
-        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :type n: int, optional
+    :param axis: The axis of the transform; also written ``dim``.
+    :returns: Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
+    :raises ValueError: For an empty axis, or an unknown norm.
+    :raises IndexError: If the axis is out of range.
+    :raises DTypeError: For complex numbers.
+    :see: fft.irfft, fft.fft, fft.rfftn, fft.rfftfreq
 
-    Returns
-    -------
-    Tensor
-        Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
-
-    Raises
-    ------
-    ValueError
-        For an empty axis, or an unknown norm.
-    IndexError
-        If the axis is out of range.
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    fft.irfft, fft.fft, fft.rfftn, fft.rfftfreq
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fft.rfft(ag.tensor([1.0, 0.0, 0.0, 0.0])).real
     tensor([1., 1., 1.])
     """
@@ -275,41 +206,18 @@ def irfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = No
           out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`rfft`: ``n`` real numbers, ``2 * (m - 1)`` by default from ``m``.
 
-    Parameters
-    ----------
-    x : array_like
-        Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of the
-        last for even ``n``, do not count.
-    n : int, optional
-        Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
+    :param x: Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of
+        the last for even ``n``, do not count.
+    :param n: Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
         default.
-    axis : int
-        The axis of the transform; also written ``dim``.
-    norm : {"backward", "ortho", "forward"}, optional
-        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :type n: int, optional
+    :param axis: The axis of the transform; also written ``dim``.
+    :returns: Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)``
+        by default.
+    :raises ValueError: For an empty axis, or an unknown norm.
+    :raises IndexError: If the axis is out of range.
+    :see: fft.rfft, fft.ifft, fft.irfftn
 
-    Returns
-    -------
-    Tensor
-        Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)`` by
-        default.
-
-    Raises
-    ------
-    ValueError
-        For an empty axis, or an unknown norm.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    fft.rfft, fft.ifft, fft.irfftn
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fft.irfft(ag.tensor([3.0, 0.0]), 3)
     tensor([1., 1., 1.])
     """
@@ -321,39 +229,16 @@ def hfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = Non
          out: Tensor | None = None) -> Tensor:
     """Real spectrum of a signal that is its own mirrored conjugate, given by one half.
 
-    Parameters
-    ----------
-    x : array_like
-        Complex: the half from zero up.
-    n : int, optional
-        Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
+    :param x: Complex: the half from zero up.
+    :param n: Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
         default.
-    axis : int
-        The axis of the transform; also written ``dim``.
-    norm : {"backward", "ortho", "forward"}, optional
-        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :type n: int, optional
+    :param axis: The axis of the transform; also written ``dim``.
+    :returns: Real, of the shape of ``x``, but with ``n`` on the axis: ``2 * (m - 1)`` by default.
+    :raises ValueError: For an empty axis, or an unknown norm.
+    :raises IndexError: If the axis is out of range.
+    :see: fft.ihfft, fft.irfft
 
-    Returns
-    -------
-    Tensor
-        Real, of the shape of ``x``, but with ``n`` on the axis: ``2 * (m - 1)`` by default.
-
-    Raises
-    ------
-    ValueError
-        For an empty axis, or an unknown norm.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    fft.ihfft, fft.irfft
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fft.hfft(ag.tensor([1.0, 0.0, 0.0]))
     tensor([1., 1., 1., 1.])
     """
@@ -365,41 +250,17 @@ def ihfft(x: TensorLike, /, n: Any = None, axis: int = -1, norm: str | None = No
           out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`hfft`.
 
-    Parameters
-    ----------
-    x : array_like
-        Real; single precision stays single.
-    n : int, optional
-        Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
+    :param x: Real; single precision stays single.
+    :param n: Length of the transform: ``x`` is cut off, or zeros follow; the size of the axis by
         default.
-    axis : int
-        The axis of the transform; also written ``dim``.
-    norm : {"backward", "ortho", "forward"}, optional
-        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :type n: int, optional
+    :param axis: The axis of the transform; also written ``dim``.
+    :returns: Complex, of the shape of ``x``, but ``n // 2 + 1`` on the axis.
+    :raises ValueError: For an empty axis, or an unknown norm.
+    :raises IndexError: If the axis is out of range.
+    :raises DTypeError: For complex numbers.
+    :see: fft.hfft, fft.rfft
 
-    Returns
-    -------
-    Tensor
-        Complex, of the shape of ``x``, but ``n // 2 + 1`` on the axis.
-
-    Raises
-    ------
-    ValueError
-        For an empty axis, or an unknown norm.
-    IndexError
-        If the axis is out of range.
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    fft.hfft, fft.rfft
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fft.ihfft(ag.tensor([1.0, 1.0, 1.0, 1.0])).real
     tensor([1., 0., 0.])
     """
@@ -412,38 +273,17 @@ def fftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = N
          out: Tensor | None = None) -> Tensor:
     """Fourier transform over several axes.
 
-    Parameters
-    ----------
-    x : array_like
-        Real or complex; single precision stays single.
-    s : sequence of int, optional
-        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    axes : sequence of int, optional
-        All by default, or the last ``len(s)``.
-    norm : {"backward", "ortho", "forward"}, optional
-        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
-    out : Tensor, optional
-        Takes the result.
+    :param x: Real or complex; single precision stays single.
+    :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    :type s: sequence of int, optional
+    :param axes: All by default, or the last ``len(s)``.
+    :type axes: sequence of int, optional
+    :param out: Takes the result.
+    :returns: Complex, of the shape of ``x`` but for given sizes.
+    :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
+    :raises IndexError: If an axis is out of range.
+    :see: fft.ifftn, fft.fft, fft.rfftn
 
-    Returns
-    -------
-    Tensor
-        Complex, of the shape of ``x`` but for given sizes.
-
-    Raises
-    ------
-    ValueError
-        For an empty axis, an unknown norm, or not as many sizes as axes.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    fft.ifftn, fft.fft, fft.rfftn
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fft.fftn(ag.ones((2, 2))).real
     tensor([[4., 0.],
             [0., 0.]])
@@ -456,38 +296,16 @@ def ifftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = 
           out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`fftn`.
 
-    Parameters
-    ----------
-    x : array_like
-        Real or complex; single precision stays single.
-    s : sequence of int, optional
-        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    axes : sequence of int, optional
-        All by default, or the last ``len(s)``.
-    norm : {"backward", "ortho", "forward"}, optional
-        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real or complex; single precision stays single.
+    :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    :type s: sequence of int, optional
+    :param axes: All by default, or the last ``len(s)``.
+    :type axes: sequence of int, optional
+    :returns: Complex, of the shape of ``x`` but for given sizes.
+    :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
+    :raises IndexError: If an axis is out of range.
+    :see: fft.fftn, fft.ifft
 
-    Returns
-    -------
-    Tensor
-        Complex, of the shape of ``x`` but for given sizes.
-
-    Raises
-    ------
-    ValueError
-        For an empty axis, an unknown norm, or not as many sizes as axes.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    fft.fftn, fft.ifft
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fft.ifftn(ag.fft.fftn(ag.ones((1, 2)))).real
     tensor([[1., 1.]])
     """
@@ -499,40 +317,17 @@ def rfftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None = 
           out: Tensor | None = None) -> Tensor:
     """Fourier transform of real numbers over several axes; the last one is halved.
 
-    Parameters
-    ----------
-    x : array_like
-        Real; single precision stays single.
-    s : sequence of int, optional
-        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    axes : sequence of int, optional
-        All by default, or the last ``len(s)``.
-    norm : {"backward", "ortho", "forward"}, optional
-        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real; single precision stays single.
+    :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    :type s: sequence of int, optional
+    :param axes: All by default, or the last ``len(s)``.
+    :type axes: sequence of int, optional
+    :returns: Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
+    :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
+    :raises IndexError: If an axis is out of range.
+    :raises DTypeError: For complex numbers.
+    :see: fft.irfftn, fft.rfft, fft.fftn
 
-    Returns
-    -------
-    Tensor
-        Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
-
-    Raises
-    ------
-    ValueError
-        For an empty axis, an unknown norm, or not as many sizes as axes.
-    IndexError
-        If an axis is out of range.
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    fft.irfftn, fft.rfft, fft.fftn
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fft.rfftn(ag.ones((2, 3))).shape
     (2, 2)
     """
@@ -544,40 +339,18 @@ def irfftn(x: TensorLike, /, s: Any = None, axes: Any = None, norm: str | None =
            out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`rfftn`.
 
-    Parameters
-    ----------
-    x : array_like
-        Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of the
-        last for even ``n``, do not count.
-    s : sequence of int, optional
-        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    axes : sequence of int, optional
-        All by default, or the last ``len(s)``.
-    norm : {"backward", "ortho", "forward"}, optional
-        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of
+        the last for even ``n``, do not count.
+    :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    :type s: sequence of int, optional
+    :param axes: All by default, or the last ``len(s)``.
+    :type axes: sequence of int, optional
+    :returns: Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)``
+        by default.
+    :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
+    :raises IndexError: If an axis is out of range.
+    :see: fft.rfftn, fft.irfft
 
-    Returns
-    -------
-    Tensor
-        Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)`` by
-        default.
-
-    Raises
-    ------
-    ValueError
-        For an empty axis, an unknown norm, or not as many sizes as axes.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    fft.rfftn, fft.irfft
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fft.irfftn(ag.tensor([[4.0, 0.0], [0.0, 0.0]]))
     tensor([[1., 1.],
             [1., 1.]])
@@ -590,38 +363,16 @@ def fft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | None
          out: Tensor | None = None) -> Tensor:
     """:func:`fftn` over the last two axes.
 
-    Parameters
-    ----------
-    x : array_like
-        Real or complex; single precision stays single.
-    s : sequence of int, optional
-        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    axes : sequence of int
-        The axes of the transform.
-    norm : {"backward", "ortho", "forward"}, optional
-        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real or complex; single precision stays single.
+    :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    :type s: sequence of int, optional
+    :param axes: The axes of the transform.
+    :type axes: sequence of int
+    :returns: Complex, of the shape of ``x`` but for given sizes.
+    :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
+    :raises IndexError: If an axis is out of range.
+    :see: fft.ifft2, fft.fftn, fft.rfft2
 
-    Returns
-    -------
-    Tensor
-        Complex, of the shape of ``x`` but for given sizes.
-
-    Raises
-    ------
-    ValueError
-        For an empty axis, an unknown norm, or not as many sizes as axes.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    fft.ifft2, fft.fftn, fft.rfft2
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fft.fft2(ag.ones((3, 2, 2))).shape
     (3, 2, 2)
     """
@@ -633,38 +384,16 @@ def ifft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | Non
           out: Tensor | None = None) -> Tensor:
     """:func:`ifftn` over the last two axes.
 
-    Parameters
-    ----------
-    x : array_like
-        Real or complex; single precision stays single.
-    s : sequence of int, optional
-        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    axes : sequence of int
-        The axes of the transform.
-    norm : {"backward", "ortho", "forward"}, optional
-        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real or complex; single precision stays single.
+    :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    :type s: sequence of int, optional
+    :param axes: The axes of the transform.
+    :type axes: sequence of int
+    :returns: Complex, of the shape of ``x`` but for given sizes.
+    :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
+    :raises IndexError: If an axis is out of range.
+    :see: fft.fft2, fft.ifftn
 
-    Returns
-    -------
-    Tensor
-        Complex, of the shape of ``x`` but for given sizes.
-
-    Raises
-    ------
-    ValueError
-        For an empty axis, an unknown norm, or not as many sizes as axes.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    fft.fft2, fft.ifftn
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fft.ifft2(ag.ones((3, 2, 2))).shape
     (3, 2, 2)
     """
@@ -676,40 +405,17 @@ def rfft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | Non
           out: Tensor | None = None) -> Tensor:
     """:func:`rfftn` over the last two axes.
 
-    Parameters
-    ----------
-    x : array_like
-        Real; single precision stays single.
-    s : sequence of int, optional
-        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    axes : sequence of int
-        The axes of the transform.
-    norm : {"backward", "ortho", "forward"}, optional
-        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real; single precision stays single.
+    :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    :type s: sequence of int, optional
+    :param axes: The axes of the transform.
+    :type axes: sequence of int
+    :returns: Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
+    :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
+    :raises IndexError: If an axis is out of range.
+    :raises DTypeError: For complex numbers.
+    :see: fft.irfft2, fft.rfftn
 
-    Returns
-    -------
-    Tensor
-        Complex, of the shape of ``x``, but ``n // 2 + 1`` on the last of the axes.
-
-    Raises
-    ------
-    ValueError
-        For an empty axis, an unknown norm, or not as many sizes as axes.
-    IndexError
-        If an axis is out of range.
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    fft.irfft2, fft.rfftn
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fft.rfft2(ag.ones((3, 2, 4))).shape
     (3, 2, 3)
     """
@@ -721,40 +427,18 @@ def irfft2(x: TensorLike, /, s: Any = None, axes: Any = (-2, -1), norm: str | No
            out: Tensor | None = None) -> Tensor:
     """:func:`irfftn` over the last two axes.
 
-    Parameters
-    ----------
-    x : array_like
-        Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of the
-        last for even ``n``, do not count.
-    s : sequence of int, optional
-        Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
-    axes : sequence of int
-        The axes of the transform.
-    norm : {"backward", "ortho", "forward"}, optional
-        Which transform is scaled: by 1/n that back (default) or this one, or each by its root.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Complex, or real: the frequencies from zero up. Imaginary parts of the first, and of
+        the last for even ``n``, do not count.
+    :param s: Sizes along ``axes``: ``x`` is cut off, or zeros follow; -1 leaves one as it is.
+    :type s: sequence of int, optional
+    :param axes: The axes of the transform.
+    :type axes: sequence of int
+    :returns: Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)``
+        by default.
+    :raises ValueError: For an empty axis, an unknown norm, or not as many sizes as axes.
+    :raises IndexError: If an axis is out of range.
+    :see: fft.rfft2, fft.irfftn
 
-    Returns
-    -------
-    Tensor
-        Real, of the shape of ``x``, but with ``n`` on the last of the axes: ``2 * (m - 1)`` by
-        default.
-
-    Raises
-    ------
-    ValueError
-        For an empty axis, an unknown norm, or not as many sizes as axes.
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    fft.rfft2, fft.irfftn
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fft.irfft2(ag.ones((3, 2, 3))).shape
     (3, 2, 4)
     """

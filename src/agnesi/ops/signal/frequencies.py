@@ -40,36 +40,14 @@ def fftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike = None, device: str |
             ) -> Tensor:
     """Frequencies of :func:`agnesi.fft.fft` of ``n`` numbers that are ``d`` apart.
 
-    Parameters
-    ----------
-    n : int
-        How many numbers; positive.
-    d : float
-        Their distance.
-    dtype : dtype, optional
-        A float type; ``config.default_float`` by default.
-    device : str, optional
-        Only "cpu", which is the default.
+    :param n: How many numbers; positive.
+    :param d: Their distance.
+    :param dtype: A float type; ``config.default_float`` by default.
+    :returns: ``n`` cycles per unit of ``d``: zero, the positive ones, then the negative ones.
+    :raises ValueError: If ``n`` is not positive, or the device is not "cpu".
+    :raises DTypeError: If ``dtype`` is no float type.
+    :see: fft.rfftfreq, fft.fft, fft.fftshift
 
-    Returns
-    -------
-    Tensor
-        ``n`` cycles per unit of ``d``: zero, the positive ones, then the negative ones.
-
-    Raises
-    ------
-    ValueError
-        If ``n`` is not positive, or the device is not "cpu".
-    DTypeError
-        If ``dtype`` is no float type.
-
-    See Also
-    --------
-    fft.rfftfreq, fft.fft, fft.fftshift
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fft.fftfreq(4)
     tensor([ 0.  ,  0.25, -0.5 , -0.25])
     """
@@ -83,36 +61,14 @@ def rfftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike = None, device: str 
              ) -> Tensor:
     """Frequencies of :func:`agnesi.fft.rfft` of ``n`` numbers that are ``d`` apart.
 
-    Parameters
-    ----------
-    n : int
-        How many numbers; positive.
-    d : float
-        Their distance.
-    dtype : dtype, optional
-        A float type; ``config.default_float`` by default.
-    device : str, optional
-        Only "cpu", which is the default.
+    :param n: How many numbers; positive.
+    :param d: Their distance.
+    :param dtype: A float type; ``config.default_float`` by default.
+    :returns: ``n // 2 + 1`` cycles per unit of ``d``, from zero up.
+    :raises ValueError: If ``n`` is not positive, or the device is not "cpu".
+    :raises DTypeError: If ``dtype`` is no float type.
+    :see: fft.fftfreq, fft.rfft
 
-    Returns
-    -------
-    Tensor
-        ``n // 2 + 1`` cycles per unit of ``d``, from zero up.
-
-    Raises
-    ------
-    ValueError
-        If ``n`` is not positive, or the device is not "cpu".
-    DTypeError
-        If ``dtype`` is no float type.
-
-    See Also
-    --------
-    fft.fftfreq, fft.rfft
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fft.rfftfreq(4)
     tensor([0.  , 0.25, 0.5 ])
     """
@@ -134,32 +90,13 @@ def _rolled(x: Any, axes: Any, back: bool) -> Tensor:
 def fftshift(x: TensorLike, /, axes: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Zero frequency moved to the middle, along all axes or those given.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape and dtype.
-    axes : int or sequence of int, optional
-        All by default.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape and dtype.
+    :param axes: All by default.
+    :type axes: int or sequence of int, optional
+    :returns: A copy, of the shape and dtype of ``x``.
+    :raises IndexError: If an axis is out of range.
+    :see: fft.ifftshift, fft.fftfreq, roll
 
-    Returns
-    -------
-    Tensor
-        A copy, of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    fft.ifftshift, fft.fftfreq, roll
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fft.fftshift(ag.fft.fftfreq(4))
     tensor([-0.5 , -0.25,  0.  ,  0.25])
     """
@@ -170,32 +107,13 @@ def fftshift(x: TensorLike, /, axes: Any = None, *, out: Tensor | None = None) -
 def ifftshift(x: TensorLike, /, axes: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Inverse of :func:`fftshift`.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape and dtype.
-    axes : int or sequence of int, optional
-        All by default.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Of any shape and dtype.
+    :param axes: All by default.
+    :type axes: int or sequence of int, optional
+    :returns: A copy, of the shape and dtype of ``x``.
+    :raises IndexError: If an axis is out of range.
+    :see: fft.fftshift
 
-    Returns
-    -------
-    Tensor
-        A copy, of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    IndexError
-        If an axis is out of range.
-
-    See Also
-    --------
-    fft.fftshift
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.fft.ifftshift(ag.tensor([-1, 0, 1]))
     tensor([ 0,  1, -1])
     """

@@ -26,25 +26,10 @@ def _weights(function: Callable[..., np.ndarray], n: int, *parameters: float) ->
 def bartlett(n: int, *, out: Tensor | None = None) -> Tensor:
     """A triangle with zeros at both ends.
 
-    Parameters
-    ----------
-    n : int
-        How many weights; none where it is not positive.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n: How many weights; none where it is not positive.
+    :returns: A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.
+    :see: blackman, hamming, hanning, kaiser
 
-    Returns
-    -------
-    Tensor
-        A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.
-
-    See Also
-    --------
-    blackman, hamming, hanning, kaiser
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.bartlett(5)
     tensor([0. , 0.5, 1. , 0.5, 0. ])
     """
@@ -55,25 +40,10 @@ def bartlett(n: int, *, out: Tensor | None = None) -> Tensor:
 def blackman(n: int, *, out: Tensor | None = None) -> Tensor:
     """A sum of three cosines, nearly zero at both ends.
 
-    Parameters
-    ----------
-    n : int
-        How many weights; none where it is not positive.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n: How many weights; none where it is not positive.
+    :returns: A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.
+    :see: bartlett, hamming, hanning, kaiser
 
-    Returns
-    -------
-    Tensor
-        A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.
-
-    See Also
-    --------
-    bartlett, hamming, hanning, kaiser
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.blackman(3).round(3)
     tensor([-0.,  1., -0.])
     """
@@ -84,25 +54,10 @@ def blackman(n: int, *, out: Tensor | None = None) -> Tensor:
 def hamming(n: int, *, out: Tensor | None = None) -> Tensor:
     """A cosine on a step of 0.08.
 
-    Parameters
-    ----------
-    n : int
-        How many weights; none where it is not positive.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n: How many weights; none where it is not positive.
+    :returns: A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.
+    :see: bartlett, blackman, hanning, kaiser
 
-    Returns
-    -------
-    Tensor
-        A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.
-
-    See Also
-    --------
-    bartlett, blackman, hanning, kaiser
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.hamming(3)
     tensor([0.08, 1.  , 0.08])
     """
@@ -113,25 +68,10 @@ def hamming(n: int, *, out: Tensor | None = None) -> Tensor:
 def hanning(n: int, *, out: Tensor | None = None) -> Tensor:
     """A cosine with zeros at both ends (von Hann's).
 
-    Parameters
-    ----------
-    n : int
-        How many weights; none where it is not positive.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n: How many weights; none where it is not positive.
+    :returns: A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.
+    :see: bartlett, blackman, hamming, kaiser
 
-    Returns
-    -------
-    Tensor
-        A vector of ``n`` numbers of the default float dtype, symmetric, 1 in the middle.
-
-    See Also
-    --------
-    bartlett, blackman, hamming, kaiser
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.hanning(3)
     tensor([0., 1., 0.])
     """
@@ -142,27 +82,12 @@ def hanning(n: int, *, out: Tensor | None = None) -> Tensor:
 def kaiser(n: int, beta: Any, *, out: Tensor | None = None) -> Tensor:
     """Kaiser's window; ``beta`` 0 is a rectangle, 14 falls to nearly nothing.
 
-    Parameters
-    ----------
-    n : int
-        How many weights; none where it is not positive.
-    beta : float or Tensor
-        How steeply it falls; gradients flow to a tensor.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n: How many weights; none where it is not positive.
+    :param beta: How steeply it falls; gradients flow to a tensor.
+    :type beta: float or Tensor
+    :returns: A vector of ``n`` numbers of the default float dtype, symmetric.
+    :see: hanning, hamming, blackman, i0
 
-    Returns
-    -------
-    Tensor
-        A vector of ``n`` numbers of the default float dtype, symmetric.
-
-    See Also
-    --------
-    hanning, hamming, blackman, i0
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.kaiser(3, 0.0)
     tensor([1., 1., 1.])
     """

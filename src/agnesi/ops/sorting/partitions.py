@@ -31,36 +31,16 @@ def partition(x: TensorLike, kth: Any, axis: int | None = -1, *, out: Tensor | N
               ) -> Tensor:
     """The element that order puts at ``kth`` is there, smaller ones before, greater ones behind.
 
-    Parameters
-    ----------
-    x : array_like
-        At least one axis.
-    kth : int or sequence of int
-        Places in the order.
-    axis : int or None
-        The axis; None takes the flat elements. Also written ``dim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: At least one axis.
+    :param kth: Places in the order.
+    :type kth: int or sequence of int
+    :param axis: The axis; None takes the flat elements. Also written ``dim``.
+    :type axis: int or None
+    :returns: All elements are in order: native sorts are as fast.
+    :raises ValueError: If a place is out of range.
+    :raises IndexError: If the axis is out of range.
+    :see: argpartition, sort, kthvalue
 
-    Returns
-    -------
-    Tensor
-        All elements are in order: native sorts are as fast.
-
-    Raises
-    ------
-    ValueError
-        If a place is out of range.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    argpartition, sort, kthvalue
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.partition(ag.tensor([3, 1, 2]), 0)[0]
     tensor(1)
     """
@@ -72,36 +52,16 @@ def argpartition(x: TensorLike, kth: Any, axis: int | None = -1, *, out: Tensor 
                  ) -> Tensor:
     """The indices of :func:`partition`.
 
-    Parameters
-    ----------
-    x : array_like
-        At least one axis.
-    kth : int or sequence of int
-        Places in the order.
-    axis : int or None
-        The axis; None takes the flat elements. Also written ``dim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: At least one axis.
+    :param kth: Places in the order.
+    :type kth: int or sequence of int
+    :param axis: The axis; None takes the flat elements. Also written ``dim``.
+    :type axis: int or None
+    :returns: int64, of the shape of ``x``; all elements are in order.
+    :raises ValueError: If a place is out of range.
+    :raises IndexError: If the axis is out of range.
+    :see: partition, argsort, topk
 
-    Returns
-    -------
-    Tensor
-        int64, of the shape of ``x``; all elements are in order.
-
-    Raises
-    ------
-    ValueError
-        If a place is out of range.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    partition, argsort, topk
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.argpartition(ag.tensor([3, 1, 2]), 0)[0]
     tensor(1)
     """
@@ -112,34 +72,14 @@ def argpartition(x: TensorLike, kth: Any, axis: int | None = -1, *, out: Tensor 
 def lexsort(keys: Any, axis: int = -1, *, out: Tensor | None = None) -> Tensor:
     """Indices that put the last key in order, equal ones by the key before it, and so on.
 
-    Parameters
-    ----------
-    keys : sequence of array_like
-        Of one shape; the last one decides first.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param keys: Of one shape; the last one decides first.
+    :type keys: sequence of array_like
+    :param axis: An axis, counted from the end where negative; also written ``dim``.
+    :returns: int64, of the shape of a key.
+    :raises TypeError: If there are no keys.
+    :raises ShapeError: If the shapes differ.
+    :see: argsort, sort
 
-    Returns
-    -------
-    Tensor
-        int64, of the shape of a key.
-
-    Raises
-    ------
-    TypeError
-        If there are no keys.
-    ShapeError
-        If the shapes differ.
-
-    See Also
-    --------
-    argsort, sort
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.lexsort(([3, 1, 2], [0, 0, -1]))
     tensor([2, 1, 0])
     """

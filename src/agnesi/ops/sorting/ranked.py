@@ -107,33 +107,11 @@ def cummax(x: TensorLike, axis: int | None = None) -> Ordered:
 
     The values alone are ``ag.maximum.accumulate(x, axis)``.  Gradients go to the latest.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; of a dtype with an order.
-    axis : int, optional
-        An axis, counted from the end where negative; by default the elements are taken flat. Also
-        written ``dim``.
+    :param x: Of any shape; of a dtype with an order.
+    :returns values, indices: Of the shape of ``x``; the indices are int64.
+    :raises DTypeError: For complex numbers.
+    :see: cummin, cumsum, max, maximum
 
-    Returns
-    -------
-    values, indices : Tensor
-        Of the shape of ``x``; the indices are int64.
-
-    Raises
-    ------
-    IndexError
-        If the axis is out of range.
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    cummin, cumsum, max, maximum
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.cummax(ag.tensor([1, 3, 2]))
     Ordered(values=tensor([1, 3, 3]), indices=tensor([0, 1, 1]))
     """
@@ -146,33 +124,11 @@ def cummin(x: TensorLike, axis: int | None = None) -> Ordered:
 
     The values alone are ``ag.minimum.accumulate(x, axis)``.  Gradients go to the latest.
 
-    Parameters
-    ----------
-    x : array_like
-        Of any shape; of a dtype with an order.
-    axis : int, optional
-        An axis, counted from the end where negative; by default the elements are taken flat. Also
-        written ``dim``.
+    :param x: Of any shape; of a dtype with an order.
+    :returns values, indices: Of the shape of ``x``; the indices are int64.
+    :raises DTypeError: For complex numbers.
+    :see: cummax, cumsum, min, minimum
 
-    Returns
-    -------
-    values, indices : Tensor
-        Of the shape of ``x``; the indices are int64.
-
-    Raises
-    ------
-    IndexError
-        If the axis is out of range.
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    cummax, cumsum, min, minimum
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.cummin(ag.tensor([3, 1, 2])).values
     tensor([3, 1, 1])
     """
@@ -183,36 +139,15 @@ def cummin(x: TensorLike, axis: int | None = None) -> Ordered:
 def kthvalue(x: TensorLike, k: int, axis: int = -1, *, keepdims: bool = False) -> Ordered:
     """The ``k``-th least element of an axis, counted from 1, and where it is.
 
-    Parameters
-    ----------
-    x : array_like
-        At least one axis; NaN is the greatest.
-    k : int
-        From 1 to the length of the axis.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
-    keepdims : bool
-        Whether the axis stays, with size 1.
+    :param x: At least one axis; NaN is the greatest.
+    :param k: From 1 to the length of the axis.
+    :param axis: An axis, counted from the end where negative; also written ``dim``.
+    :param keepdims: Whether the axis stays, with size 1.
+    :returns values, indices: As ``x`` without the axis; the indices are int64.
+    :raises ValueError: If there are less than ``k`` elements.
+    :raises ShapeError: If ``x`` has no axis.
+    :see: topk, median, sort, quantile
 
-    Returns
-    -------
-    values, indices : Tensor
-        As ``x`` without the axis; the indices are int64.
-
-    Raises
-    ------
-    ValueError
-        If there are less than ``k`` elements.
-    ShapeError
-        If ``x`` has no axis.
-
-    See Also
-    --------
-    topk, median, sort, quantile
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.kthvalue(ag.tensor([5, 1, 3]), 2)
     Ordered(values=tensor(3), indices=tensor(2))
     """
@@ -227,34 +162,12 @@ def kthvalue(x: TensorLike, k: int, axis: int = -1, *, keepdims: bool = False) -
 def mode(x: TensorLike, axis: int = -1, *, keepdims: bool = False) -> Ordered:
     """The most frequent element of an axis, the least of several, and where it is last.
 
-    Parameters
-    ----------
-    x : array_like
-        At least one axis and element.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
-    keepdims : bool
-        Whether the axis stays, with size 1.
+    :param x: At least one axis and element.
+    :param keepdims: Whether the axis stays, with size 1.
+    :returns values, indices: As ``x`` without the axis; the indices are int64.
+    :raises ShapeError: If there are no elements.
+    :see: median, unique_counts, bincount
 
-    Returns
-    -------
-    values, indices : Tensor
-        As ``x`` without the axis; the indices are int64.
-
-    Raises
-    ------
-    ShapeError
-        If there are no elements.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    median, unique_counts, bincount
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.mode(ag.tensor([3, 1, 3, 2])).values
     tensor(3)
     """

@@ -251,38 +251,17 @@ def argsort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False
             stable: bool = True, out: Tensor | None = None) -> Tensor:
     """Indices that put an axis in order.
 
-    Parameters
-    ----------
-    x : array_like
-        At least one axis; complex numbers are ordered by their real parts, then imaginary ones.
-    axis : int or None
-        The axis to put in order; None sorts the flat elements. Also written ``dim``.
-    descending : bool
-        Whether the greatest come first; NaN comes last in any case.
-    stable : bool
-        The order of equal elements is kept in any case.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: At least one axis; complex numbers are ordered by their real parts, then imaginary
+        ones.
+    :param axis: The axis to put in order; None sorts the flat elements. Also written ``dim``.
+    :type axis: int or None
+    :param descending: Whether the greatest come first; NaN comes last in any case.
+    :param stable: The order of equal elements is kept in any case.
+    :returns: int64, of the shape of ``x``.
+    :raises ShapeError: For a number, which has no axis.
+    :raises IndexError: If the axis is out of range.
+    :see: sort, argpartition, lexsort, take_along_axis
 
-    Returns
-    -------
-    Tensor
-        int64, of the shape of ``x``.
-
-    Raises
-    ------
-    ShapeError
-        For a number, which has no axis.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    sort, argpartition, lexsort, take_along_axis
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.argsort(ag.tensor([3, 1, 2]))
     tensor([1, 2, 0])
     """
@@ -295,38 +274,18 @@ def sort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False, s
          out: Tensor | None = None) -> Tensor:
     """The elements of an axis in order; NaN comes last.
 
-    Parameters
-    ----------
-    x : array_like
-        At least one axis; complex numbers are ordered by their real parts, then imaginary ones.
-    axis : int or None
-        The axis to put in order; None sorts the flat elements. Also written ``dim``.
-    descending : bool
-        Whether the greatest come first; NaN comes last in any case.
-    stable : bool
-        The order of equal elements is kept in any case.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: At least one axis; complex numbers are ordered by their real parts, then imaginary
+        ones.
+    :param axis: The axis to put in order; None sorts the flat elements. Also written ``dim``.
+    :type axis: int or None
+    :param descending: Whether the greatest come first; NaN comes last in any case.
+    :param stable: The order of equal elements is kept in any case.
+    :returns: Of the shape and dtype of ``x``; gradients go back to the places that elements came
+        from.
+    :raises ShapeError: For a number, which has no axis.
+    :raises IndexError: If the axis is out of range.
+    :see: argsort, topk, partition, unique_values, searchsorted
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``; gradients go back to the places that elements came from.
-
-    Raises
-    ------
-    ShapeError
-        For a number, which has no axis.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    argsort, topk, partition, unique_values, searchsorted
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sort(ag.tensor([3, 1, 2]), descending=True)
     tensor([3, 2, 1])
     """
@@ -338,36 +297,14 @@ def sort(x: TensorLike, /, axis: int | None = -1, *, descending: bool = False, s
 def topk(x: TensorLike, k: int, axis: int = -1, *, largest: bool = True) -> Ordered:
     """The ``k`` greatest elements of an axis, in order, and their indices.
 
-    Parameters
-    ----------
-    x : array_like
-        At least one axis; of a dtype with an order.
-    k : int
-        How many; at most as many as the axis is long.
-    axis : int
-        An axis, counted from the end where negative; also written ``dim``.
-    largest : bool
-        False gives the least.
+    :param x: At least one axis; of a dtype with an order.
+    :param k: How many; at most as many as the axis is long.
+    :param largest: False gives the least.
+    :returns values, indices: Elements in order, and int64 positions; as ``x``, but with ``k`` on
+        the axis.
+    :raises ShapeError: If the axis has fewer than ``k`` elements, or for a number.
+    :see: sort, kthvalue, max, argpartition
 
-    Returns
-    -------
-    values, indices : Tensor
-        Elements in order, and int64 positions; as ``x``, but with ``k`` on the axis.
-
-    Raises
-    ------
-    ShapeError
-        If the axis has fewer than ``k`` elements, or for a number.
-    IndexError
-        If the axis is out of range.
-
-    See Also
-    --------
-    sort, kthvalue, max, argpartition
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.topk(ag.tensor([3, 1, 2]), 2).values
     tensor([3, 2])
     """
@@ -383,38 +320,17 @@ def searchsorted(x1: TensorLike, x2: TensorLike, /, side: str = "left",
                  sorter: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
     """Where values would have to be put in to keep a sorted vector in order.
 
-    Parameters
-    ----------
-    x1 : array_like
-        The vector, in order; or in any, if ``sorter`` puts it in order.
-    x2 : array_like
-        The values.
-    side : {"left", "right"}
-        Before or behind elements that are equal.
-    sorter : array_like of int, optional
-        As from ``argsort``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x1: The vector, in order; or in any, if ``sorter`` puts it in order.
+    :param x2: The values.
+    :param side: Before or behind elements that are equal.
+    :type side: {"left", "right"}
+    :param sorter: As from ``argsort``.
+    :type sorter: array_like of int, optional
+    :returns: int64, of the shape of ``x2``.
+    :raises ValueError: If ``side`` is another.
+    :raises ShapeError: If ``x1`` is no vector.
+    :see: sort, digitize, argsort
 
-    Returns
-    -------
-    Tensor
-        int64, of the shape of ``x2``.
-
-    Raises
-    ------
-    ValueError
-        If ``side`` is another.
-    ShapeError
-        If ``x1`` is no vector.
-
-    See Also
-    --------
-    sort, digitize, argsort
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.searchsorted(ag.tensor([1, 3, 5]), ag.tensor([3, 4]))
     tensor([1, 2])
     """

@@ -436,24 +436,11 @@ class COO:
     def matmul(self, other: Any) -> Tensor:
         """The product of a sparse matrix with a dense vector or matrix (dense).
 
-        Parameters
-        ----------
-        other : array_like
-            A vector or matrix.
+        :param other: A vector or matrix.
+        :type other: array_like
+        :returns: Of the promoted dtype.
+        :raises ShapeError: If the inner sizes differ, or one is no matrix.
 
-        Returns
-        -------
-        Tensor
-            Of the promoted dtype.
-
-        Raises
-        ------
-        ShapeError
-            If the inner sizes differ, or one is no matrix.
-
-        Examples
-        --------
-        >>> import agnesi as ag
         >>> ag.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2)).matmul(ag.eye(2))
         tensor([[0., 2.],
                 [3., 0.]])

@@ -60,34 +60,13 @@ kn: Function = _documented(
 def hankel1(v: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Hankel function of the first kind, ``jv(v, x) + 1j * yv(v, x)``, of real numbers.
 
-    Parameters
-    ----------
-    v : array_like
-        The order.
-    x : array_like
-        Where; both broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param v: The order.
+    :param x: Where; both broadcast.
+    :returns: Complex, of the broadcast shape; NaN for negative ``x``.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.hankel1e, special.hankel2, special.jv, special.yv
 
-    Returns
-    -------
-    Tensor
-        Complex, of the broadcast shape; NaN for negative ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.hankel1e, special.hankel2, special.jv, special.yv
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.hankel1(0.5, ag.tensor([1.0])).real
     tensor([0.67139673])
     """
@@ -98,34 +77,13 @@ def hankel1(v: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Te
 def hankel2(v: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Hankel function of the second kind, ``jv(v, x) - 1j * yv(v, x)``, of real numbers.
 
-    Parameters
-    ----------
-    v : array_like
-        The order.
-    x : array_like
-        Where; both broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param v: The order.
+    :param x: Where; both broadcast.
+    :returns: Complex, of the broadcast shape; NaN for negative ``x``.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.hankel2e, special.hankel1, special.jv, special.yv
 
-    Returns
-    -------
-    Tensor
-        Complex, of the broadcast shape; NaN for negative ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.hankel2e, special.hankel1, special.jv, special.yv
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.hankel2(0.5, ag.tensor([1.0])).real
     tensor([0.67139673])
     """
@@ -136,34 +94,13 @@ def hankel2(v: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Te
 def hankel1e(v: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``hankel1(v, x) * exp(-1j * x)``.
 
-    Parameters
-    ----------
-    v : array_like
-        The order.
-    x : array_like
-        Where; both broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param v: The order.
+    :param x: Where; both broadcast.
+    :returns: Complex, of the broadcast shape; NaN for negative ``x``.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.hankel1, special.hankel2e
 
-    Returns
-    -------
-    Tensor
-        Complex, of the broadcast shape; NaN for negative ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.hankel1, special.hankel2e
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.hankel1e(0.5, ag.tensor([1.0])).imag
     tensor([-0.7978845])
     """
@@ -174,34 +111,13 @@ def hankel1e(v: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> T
 def hankel2e(v: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``hankel2(v, x) * exp(1j * x)``.
 
-    Parameters
-    ----------
-    v : array_like
-        The order.
-    x : array_like
-        Where; both broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param v: The order.
+    :param x: Where; both broadcast.
+    :returns: Complex, of the broadcast shape; NaN for negative ``x``.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.hankel2, special.hankel1e
 
-    Returns
-    -------
-    Tensor
-        Complex, of the broadcast shape; NaN for negative ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.hankel2, special.hankel1e
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.hankel2e(0.5, ag.tensor([1.0])).imag
     tensor([0.7978845])
     """
@@ -283,28 +199,11 @@ _bipe: Function = _row("airye", lambda g, x, y: g * (x * _bie(x) - sqrt(maximum(
 def airy(x: TensorLike, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Airy functions of real numbers: Ai, its derivative, Bi, its derivative.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
+    :param x: Real numbers; integers become the default float dtype.
+    :returns Ai, Ai', Bi, Bi': Of the shape of ``x``.
+    :raises DTypeError: For complex numbers.
+    :see: special.airye, special.itairy, special.ai_zeros
 
-    Returns
-    -------
-    Ai, Ai', Bi, Bi' : Tensor
-        Of the shape of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    special.airye, special.itairy, special.ai_zeros
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.airy(ag.tensor([0.0]))[0]
     tensor([0.35502806])
     """
@@ -316,28 +215,11 @@ def airye(x: TensorLike, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Airy functions without their growth: the first two times ``exp(2/3 * x**1.5)`` (NaN below 0),
     the others times ``exp(-2/3 * max(x, 0)**1.5)``.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
+    :param x: Real numbers; integers become the default float dtype.
+    :returns eAi, eAi', eBi, eBi': Of the shape of ``x``.
+    :raises DTypeError: For complex numbers.
+    :see: special.airy
 
-    Returns
-    -------
-    eAi, eAi', eBi, eBi' : Tensor
-        Of the shape of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    special.airy
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.airye(ag.tensor([1.0]))[0]
     tensor([0.26351365])
     """
@@ -377,28 +259,11 @@ keip: Function = _documented("keip", "Derivative of :func:`kei`.", "[1.0]", "[0.
 def kelvin(x: TensorLike, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Kelvin functions as complex numbers, ``ber + 1j * bei`` and ``ker + 1j * kei``; derivatives.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
+    :param x: Real numbers; integers become the default float dtype.
+    :returns Be, Ke, Be', Ke': Complex, of the shape of ``x``.
+    :raises DTypeError: For complex numbers.
+    :see: special.ber, special.bei, special.ker, special.kei, special.kelvin_zeros
 
-    Returns
-    -------
-    Be, Ke, Be', Ke' : Tensor
-        Complex, of the shape of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    special.ber, special.bei, special.ker, special.kei, special.kelvin_zeros
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.kelvin(ag.tensor([0.0]))[0].real
     tensor([1.])
     """

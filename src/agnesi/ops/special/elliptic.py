@@ -141,32 +141,13 @@ _am: Function = _part(3, lambda g, a, b: g * _dn(a, b), lambda g, a, b: g * _tur
 def ellipj(u: TensorLike, m: TensorLike, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Jacobi's elliptic functions sn, cn, dn of parameter ``m``, and the amplitude.
 
-    Parameters
-    ----------
-    u : array_like
-        The argument.
-    m : array_like
-        The parameter, in [0, 1]; both broadcast.
+    :param u: The argument.
+    :param m: The parameter, in [0, 1]; both broadcast.
+    :returns sn, cn, dn, ph: Of the broadcast shape, floating.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.ellipk, special.ellipkinc
 
-    Returns
-    -------
-    sn, cn, dn, ph : Tensor
-        Of the broadcast shape, floating.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.ellipk, special.ellipkinc
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.ellipj(ag.tensor([0.0]), 0.5)[1]
     tensor([1.])
     """

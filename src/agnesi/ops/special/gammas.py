@@ -173,34 +173,13 @@ def zeta(x: TensorLike, q: TensorLike | None = None, /, *, out: Tensor | None = 
 
     Riemann's is continued below 1 (DLMF 25.2); Hurwitz' is NaN there.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers.
-    q : array_like, optional
-        Positive; 1 by default. Both broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers.
+    :param q: Positive; 1 by default. Both broadcast.
+    :returns: Of the broadcast shape, floating; infinite at 1.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.zetac, polygamma
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, floating; infinite at 1.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.zetac, polygamma
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.sqrt(ag.special.zeta(ag.tensor([2.0])) * 6)
     tensor([3.1415925])
     """
@@ -211,30 +190,11 @@ def zeta(x: TensorLike, q: TensorLike | None = None, /, *, out: Tensor | None = 
 def loggamma(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """The principal logarithm of gamma: of real numbers, NaN below zero.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers; integers become the default float dtype.
+    :returns: Of the shape of ``x``.
+    :raises DTypeError: For complex numbers.
+    :see: lgamma, special.gamma, special.multigammaln
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    lgamma, special.gamma, special.multigammaln
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.loggamma(ag.tensor([1.0, -1.5]))
     tensor([ 0., nan])
     """
@@ -246,32 +206,12 @@ def loggamma(x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
 def multigammaln(a: TensorLike, d: int, /, *, out: Tensor | None = None) -> Tensor:
     """Logarithm of the multivariate gamma function of dimension ``d``.
 
-    Parameters
-    ----------
-    a : array_like
-        Above ``(d - 1) / 2``.
-    d : int
-        The dimension; positive.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a: Above ``(d - 1) / 2``.
+    :param d: The dimension; positive.
+    :returns: Of the shape of ``a``.
+    :raises ValueError: If ``d`` is not positive.
+    :see: lgamma, special.loggamma
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``a``.
-
-    Raises
-    ------
-    ValueError
-        If ``d`` is not positive.
-
-    See Also
-    --------
-    lgamma, special.loggamma
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.multigammaln(ag.tensor([2.0]), 1)
     tensor([0.])
     """
@@ -288,30 +228,11 @@ def multigammaln(a: TensorLike, d: int, /, *, out: Tensor | None = None) -> Tens
 def factorial(n: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """``gamma(n + 1)``, and 0 for negative numbers.
 
-    Parameters
-    ----------
-    n : array_like
-        Of any shape, not only whole; integers become the default float dtype.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n: Of any shape, not only whole; integers become the default float dtype.
+    :returns: Of the shape of ``n``; infinite beyond the dtype's range.
+    :raises DTypeError: For complex numbers.
+    :see: special.gamma, special.factorial2, special.comb
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``n``; infinite beyond the dtype's range.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    special.gamma, special.factorial2, special.comb
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.factorial(ag.tensor([0, 3, -1]))
     tensor([1., 6., 0.])
     """

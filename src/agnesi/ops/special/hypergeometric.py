@@ -90,28 +90,11 @@ _fresnel_c = _documented("fresnel", "", "", "", lambda g, x: g * cos(square(x) *
 def shichi(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     """Hyperbolic sine and cosine integrals.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
+    :param x: Real numbers; integers become the default float dtype.
+    :returns Shi, Chi: Of the shape of ``x``.
+    :raises DTypeError: For complex numbers.
+    :see: special.sici, special.expi
 
-    Returns
-    -------
-    Shi, Chi : Tensor
-        Of the shape of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    special.sici, special.expi
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.shichi(ag.tensor([0.0]))
     (tensor([0.]), tensor([-inf]))
     """
@@ -122,28 +105,11 @@ def shichi(x: TensorLike, /) -> tuple[Tensor, Tensor]:
 def fresnel(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     """Fresnel integrals S and C of real numbers.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
+    :param x: Real numbers; integers become the default float dtype.
+    :returns S, C: Of the shape of ``x``.
+    :raises DTypeError: For complex numbers.
+    :see: special.modfresnelp, special.fresnel_zeros, special.sici
 
-    Returns
-    -------
-    S, C : Tensor
-        Of the shape of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    special.modfresnelp, special.fresnel_zeros, special.sici
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.fresnel(ag.tensor([0.0]))
     (tensor([0.]), tensor([0.]))
     """
@@ -154,28 +120,11 @@ def fresnel(x: TensorLike, /) -> tuple[Tensor, Tensor]:
 def modfresnelp(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     """Modified Fresnel integrals F+ and K+ of real numbers, as complex numbers (DLMF 7.2).
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
+    :param x: Real numbers; integers become the default float dtype.
+    :returns F, K: Complex, of the shape of ``x``.
+    :raises DTypeError: For complex numbers.
+    :see: special.modfresnelm, special.fresnel
 
-    Returns
-    -------
-    F, K : Tensor
-        Complex, of the shape of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    special.modfresnelm, special.fresnel
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.modfresnelp(ag.tensor([0.0]))[0].real
     tensor([0.62665707])
     """
@@ -186,28 +135,11 @@ def modfresnelp(x: TensorLike, /) -> tuple[Tensor, Tensor]:
 def modfresnelm(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     """Modified Fresnel integrals F- and K- of real numbers, as complex numbers.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
+    :param x: Real numbers; integers become the default float dtype.
+    :returns F, K: Complex, of the shape of ``x``.
+    :raises DTypeError: For complex numbers.
+    :see: special.modfresnelp, special.fresnel
 
-    Returns
-    -------
-    F, K : Tensor
-        Complex, of the shape of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    special.modfresnelp, special.fresnel
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.modfresnelm(ag.tensor([0.0]))[0].imag
     tensor([-0.62665707])
     """
@@ -234,25 +166,10 @@ _wofz = scipys("wofz", (lambda g, x, y: g * (2j / _ROOT_PI - 2 * x * y),), __nam
 def wofz(z: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Faddeeva's function, ``exp(-z**2) * erfc(-1j * z)``, of complex numbers.
 
-    Parameters
-    ----------
-    z : array_like
-        Complex numbers; real ones are taken as complex.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param z: Complex numbers; real ones are taken as complex.
+    :returns: Complex, of the shape of ``z``.
+    :see: special.erfcx, special.dawsn, special.voigt_profile
 
-    Returns
-    -------
-    Tensor
-        Complex, of the shape of ``z``.
-
-    See Also
-    --------
-    special.erfcx, special.dawsn, special.voigt_profile
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.wofz(ag.tensor([0.0])).real
     tensor([1.])
     """

@@ -365,34 +365,13 @@ gammaincinv: Function = binary(
 def betainc(a: TensorLike, b: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Regularised incomplete beta function at ``x`` in [0, 1], with all three derivatives.
 
-    Parameters
-    ----------
-    a, b : array_like
-        Shapes; positive.
-    x : array_like
-        In [0, 1]; all three broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a, b: Shapes; positive.
+    :param x: In [0, 1]; all three broadcast.
+    :returns: Of the broadcast shape, floating; NaN out of these ranges.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.betaincc, special.betaincinv, special.beta, random.beta
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, floating; NaN out of these ranges.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.betaincc, special.betaincinv, special.beta, random.beta
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.betainc(1.0, 1.0, ag.tensor([0.25]))
     tensor([0.25])
     """
@@ -404,34 +383,13 @@ def betainc_da(a: TensorLike, b: TensorLike, x: TensorLike, /, *, out: Tensor | 
                ) -> Tensor:
     """Derivative of :func:`betainc` to its first shape.
 
-    Parameters
-    ----------
-    a, b : array_like
-        Shapes; positive.
-    x : array_like
-        In [0, 1]; all three broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a, b: Shapes; positive.
+    :param x: In [0, 1]; all three broadcast.
+    :returns: Of the broadcast shape, floating; NaN out of these ranges.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.betainc, special.betainc_db
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, floating; NaN out of these ranges.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.betainc, special.betainc_db
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.betainc_da(1.0, 1.0, ag.tensor([1.0]))
     tensor([0.])
     """
@@ -443,34 +401,13 @@ def betainc_db(a: TensorLike, b: TensorLike, x: TensorLike, /, *, out: Tensor | 
                ) -> Tensor:
     """Derivative of :func:`betainc` to its second shape.
 
-    Parameters
-    ----------
-    a, b : array_like
-        Shapes; positive.
-    x : array_like
-        In [0, 1]; all three broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a, b: Shapes; positive.
+    :param x: In [0, 1]; all three broadcast.
+    :returns: Of the broadcast shape, floating; NaN out of these ranges.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.betainc, special.betainc_da
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, floating; NaN out of these ranges.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.betainc, special.betainc_da
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.betainc_db(1.0, 1.0, ag.tensor([1.0]))
     tensor([0.])
     """
@@ -482,34 +419,13 @@ def betaincinv(a: TensorLike, b: TensorLike, p: TensorLike, /, *, out: Tensor | 
                ) -> Tensor:
     """Where :func:`betainc` is ``p``.
 
-    Parameters
-    ----------
-    a, b : array_like
-        Shapes; positive.
-    p : array_like
-        In [0, 1]; all three broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a, b: Shapes; positive.
+    :param p: In [0, 1]; all three broadcast.
+    :returns: Of the broadcast shape, floating; NaN out of these ranges.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.betainc, special.betainccinv
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, floating; NaN out of these ranges.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.betainc, special.betainccinv
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.betaincinv(1.0, 1.0, ag.tensor([0.25]))
     tensor([0.25])
     """

@@ -148,28 +148,11 @@ _principal, _low = unary(LAMBERTW), unary(LAMBERTW_LOW)
 def sici(x: TensorLike, /) -> tuple[Tensor, Tensor]:
     """Sine and cosine integrals.
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
+    :param x: Real numbers; integers become the default float dtype.
+    :returns Si, Ci: Of the shape of ``x``; Ci of negative numbers is that of their absolute values.
+    :raises DTypeError: For complex numbers.
+    :see: special.shichi, special.fresnel, special.expi
 
-    Returns
-    -------
-    Si, Ci : Tensor
-        Of the shape of ``x``; Ci of negative numbers is that of their absolute values.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    special.shichi, special.fresnel, special.expi
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.sici(ag.tensor([0.0]))
     (tensor([0.]), tensor([-inf]))
     """
@@ -180,34 +163,13 @@ def sici(x: TensorLike, /) -> tuple[Tensor, Tensor]:
 def lambertw(x: TensorLike, k: int = 0, /, *, out: Tensor | None = None) -> Tensor:
     """Real solution of ``w * exp(w) = x``: branch 0, or -1 for x in [-1/e, 0).
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
-    k : int
-        Which branch.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Real numbers; integers become the default float dtype.
+    :param k: Which branch.
+    :returns: Of the shape of ``x``; NaN below -1/e, and on branch -1 above 0.
+    :raises ValueError: For another branch.
+    :raises DTypeError: For complex numbers.
+    :see: special.wrightomega, exp
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``; NaN below -1/e, and on branch -1 above 0.
-
-    Raises
-    ------
-    ValueError
-        For another branch.
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    special.wrightomega, exp
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.lambertw(ag.tensor([0.0, ag.e]))
     tensor([0., 1.])
     """

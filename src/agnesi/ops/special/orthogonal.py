@@ -109,32 +109,12 @@ def assoc_laguerre(x: TensorLike, n: TensorLike, k: TensorLike = 0.0, *, out: Te
                    ) -> Tensor:
     """Generalized Laguerre polynomial of degree ``n`` and parameter ``k``.
 
-    Parameters
-    ----------
-    x : array_like
-        Where.
-    n, k : array_like
-        Degree and parameter; all three broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Where.
+    :param n, k: Degree and parameter; all three broadcast.
+    :returns: Of the broadcast shape, floating.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.eval_genlaguerre, special.eval_laguerre
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, floating.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.eval_genlaguerre, special.eval_laguerre
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.assoc_laguerre(ag.tensor([0.5]), 2)
     tensor([0.125])
     """
@@ -157,32 +137,12 @@ def _on_sphere(n: Any, m: Any, theta: Any) -> Tensor:
 def legendre_p(n: TensorLike, x: TensorLike, /, *, out: Tensor | None = None) -> Tensor:
     """Legendre polynomial of degree ``n``, behind an axis for derivatives, as in SciPy.
 
-    Parameters
-    ----------
-    n : array_like
-        The degree.
-    x : array_like
-        Where; both broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n: The degree.
+    :param x: Where; both broadcast.
+    :returns: Of the broadcast shape, with an axis of size 1 in front.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.eval_legendre, special.assoc_legendre_p
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, with an axis of size 1 in front.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.eval_legendre, special.assoc_legendre_p
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.legendre_p(2, ag.tensor([0.5]))
     tensor([[-0.125]])
     """
@@ -197,34 +157,14 @@ def assoc_legendre_p(n: TensorLike, m: TensorLike, x: TensorLike, /, *, norm: bo
 
     With ``norm``, the integral of its square is 1; orders must not exceed degrees then.
 
-    Parameters
-    ----------
-    n, m : array_like of int
-        Degree and order.
-    x : array_like
-        In [-1, 1]; all three broadcast.
-    norm : bool
-        Whether the function is normalised.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n, m: Degree and order.
+    :type n, m: array_like of int
+    :param x: In [-1, 1]; all three broadcast.
+    :param norm: Whether the function is normalised.
+    :returns: Of the broadcast shape, with an axis of size 1 in front.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.legendre_p, special.sph_legendre_p, special.lpmv
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, with an axis of size 1 in front.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.legendre_p, special.sph_legendre_p, special.lpmv
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.assoc_legendre_p(2, 1, ag.tensor([0.5]))
     tensor([[-1.299038]])
     """
@@ -237,32 +177,13 @@ def sph_legendre_p(n: TensorLike, m: TensorLike, theta: TensorLike, /, *, out: T
     """Spherical Legendre function of degree ``n`` and order ``m`` at a polar angle, as in SciPy
     behind an axis for derivatives.
 
-    Parameters
-    ----------
-    n, m : array_like of int
-        Degree and order.
-    theta : array_like
-        Angle from the pole, in [0, pi]; all three broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n, m: Degree and order.
+    :type n, m: array_like of int
+    :param theta: Angle from the pole, in [0, pi]; all three broadcast.
+    :returns: Of the broadcast shape, with an axis of size 1 in front.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.sph_harm_y, special.assoc_legendre_p
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, with an axis of size 1 in front.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.sph_harm_y, special.assoc_legendre_p
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.sph_legendre_p(2, 1, ag.tensor([0.5]))
     tensor([[-0.32503858]])
     """
@@ -274,34 +195,14 @@ def sph_harm_y(n: TensorLike, m: TensorLike, theta: TensorLike, phi: TensorLike,
                out: Tensor | None = None) -> Tensor:
     """Spherical harmonic of degree ``n`` and order ``m`` at a polar and an azimuthal angle.
 
-    Parameters
-    ----------
-    n, m : array_like of int
-        Degree and order.
-    theta : array_like
-        Angle from the pole, in [0, pi].
-    phi : array_like
-        Angle around it; all four broadcast.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n, m: Degree and order.
+    :type n, m: array_like of int
+    :param theta: Angle from the pole, in [0, pi].
+    :param phi: Angle around it; all four broadcast.
+    :returns: Complex, of the broadcast shape.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.sph_legendre_p, special.lpmv
 
-    Returns
-    -------
-    Tensor
-        Complex, of the broadcast shape.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.sph_legendre_p, special.lpmv
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.sph_harm_y(2, 1, ag.tensor([0.5]), 0.5).real
     tensor([-0.2852482])
     """

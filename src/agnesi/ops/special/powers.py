@@ -166,34 +166,13 @@ def comb(N: TensorLike, k: TensorLike, *, exact: bool = False, repetition: bool 
 
     ``exact`` rounds to whole numbers.
 
-    Parameters
-    ----------
-    N, k : array_like
-        They broadcast; integers are taken as float64.
-    exact : bool
-        Whether to round to whole numbers.
-    repetition : bool
-        Whether the same may be chosen again.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param N, k: They broadcast; integers are taken as float64.
+    :param exact: Whether to round to whole numbers.
+    :param repetition: Whether the same may be chosen again.
+    :returns: Of the broadcast shape, floating.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.perm, special.binom, special.factorial
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, floating.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.perm, special.binom, special.factorial
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.comb(ag.tensor([5.0]), 2)
     tensor([10.])
     """
@@ -210,32 +189,12 @@ def perm(N: TensorLike, k: TensorLike, *, exact: bool = False, out: Tensor | Non
 
     ``exact`` rounds to whole numbers.
 
-    Parameters
-    ----------
-    N, k : array_like
-        They broadcast; integers are taken as float64.
-    exact : bool
-        Whether to round to whole numbers.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param N, k: They broadcast; integers are taken as float64.
+    :param exact: Whether to round to whole numbers.
+    :returns: Of the broadcast shape, floating.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.comb, special.poch, special.factorial
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, floating.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.comb, special.poch, special.factorial
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.perm(ag.tensor([5.0]), 2)
     tensor([20.])
     """
@@ -256,25 +215,10 @@ def _pair(n: Any, k: Any) -> tuple[Tensor, Tensor]:
 def factorial2(n: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Double factorial ``n * (n - 2) * ...`` of whole numbers; 0 for negative ones.
 
-    Parameters
-    ----------
-    n : array_like
-        Of any shape; integers are taken as float64.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n: Of any shape; integers are taken as float64.
+    :returns: Of the shape of ``n``, floating.
+    :see: special.factorial, special.factorialk
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``n``, floating.
-
-    See Also
-    --------
-    special.factorial, special.factorialk
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.factorial2(ag.tensor([7.0]))
     tensor([105.])
     """
@@ -285,32 +229,12 @@ def factorial2(n: TensorLike, *, out: Tensor | None = None) -> Tensor:
 def factorialk(n: TensorLike, k: int, *, out: Tensor | None = None) -> Tensor:
     """Factorial of steps ``k``, ``n * (n - k) * ...``, of whole numbers; 0 for negative ones.
 
-    Parameters
-    ----------
-    n : array_like
-        Of any shape; integers are taken as float64.
-    k : int
-        The step; positive.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n: Of any shape; integers are taken as float64.
+    :param k: The step; positive.
+    :returns: Of the shape of ``n``, floating.
+    :raises ValueError: If ``k`` is not positive.
+    :see: special.factorial, special.factorial2
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``n``, floating.
-
-    Raises
-    ------
-    ValueError
-        If ``k`` is not positive.
-
-    See Also
-    --------
-    special.factorial, special.factorial2
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.factorialk(ag.tensor([7.0]), 3)
     tensor([28.])
     """
@@ -329,27 +253,11 @@ def factorialk(n: TensorLike, k: int, *, out: Tensor | None = None) -> Tensor:
 def diric(x: TensorLike, n: int, *, out: Tensor | None = None) -> Tensor:
     """Periodic sinc function, ``sin(n * x / 2) / (n * sin(x / 2))``.
 
-    Parameters
-    ----------
-    x : array_like
-        Angles in radians.
-    n : int
-        How many periods; positive.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: Angles in radians.
+    :param n: How many periods; positive.
+    :returns: Of the shape of ``x``.
+    :see: sinc
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``x``.
-
-    See Also
-    --------
-    sinc
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.diric(ag.tensor([0.0]), 4)
     tensor([1.])
     """

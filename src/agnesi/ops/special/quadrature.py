@@ -181,28 +181,11 @@ fresnels_zeros = _zeros("fresnels_zeros", "complex zeros of the Fresnel integral
 def bernoulli(n: int, /) -> Tensor:
     """Bernoulli's numbers B0 to Bn.
 
-    Parameters
-    ----------
-    n : int
-        The last index; not negative.
+    :param n: The last index; not negative.
+    :returns: A vector of n + 1 numbers.
+    :raises TypeError: If ``n`` is no integer.
+    :see: special.euler, special.zeta
 
-    Returns
-    -------
-    Tensor
-        A vector of n + 1 numbers.
-
-    Raises
-    ------
-    TypeError
-        If ``n`` is no integer.
-
-    See Also
-    --------
-    special.euler, special.zeta
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.bernoulli(2).shape
     (3,)
     """
@@ -213,28 +196,11 @@ def bernoulli(n: int, /) -> Tensor:
 def euler(n: int, /) -> Tensor:
     """Euler's numbers E0 to En.
 
-    Parameters
-    ----------
-    n : int
-        The last index; not negative.
+    :param n: The last index; not negative.
+    :returns: A vector of n + 1 numbers.
+    :raises TypeError: If ``n`` is no integer.
+    :see: special.bernoulli
 
-    Returns
-    -------
-    Tensor
-        A vector of n + 1 numbers.
-
-    Raises
-    ------
-    TypeError
-        If ``n`` is no integer.
-
-    See Also
-    --------
-    special.bernoulli
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.euler(4)
     tensor([ 1.,  0., -1.,  0.,  5.])
     """

@@ -38,36 +38,15 @@ def spherical_jn(n: TensorLike, x: TensorLike, /, derivative: bool = False, *,
                  out: Tensor | None = None) -> Tensor:
     """Spherical Bessel function of whole order ``n``, or its derivative.
 
-    Parameters
-    ----------
-    n : array_like of int
-        The order; not negative.
-    x : array_like
-        Real numbers; both broadcast.
-    derivative : bool
-        Whether to give the derivative to ``x``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n: The order; not negative.
+    :type n: array_like of int
+    :param x: Real numbers; both broadcast.
+    :param derivative: Whether to give the derivative to ``x``.
+    :returns: Of the broadcast shape, floating.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.spherical_yn, special.spherical_in, special.jv
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, floating.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.spherical_yn, special.spherical_in, special.jv
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.spherical_jn(0, ag.tensor([0.0]))
     tensor([1.])
     """
@@ -79,36 +58,15 @@ def spherical_yn(n: TensorLike, x: TensorLike, /, derivative: bool = False, *,
                  out: Tensor | None = None) -> Tensor:
     """Spherical Bessel function of the second kind of whole order ``n``, or its derivative.
 
-    Parameters
-    ----------
-    n : array_like of int
-        The order; not negative.
-    x : array_like
-        Real numbers; both broadcast.
-    derivative : bool
-        Whether to give the derivative to ``x``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n: The order; not negative.
+    :type n: array_like of int
+    :param x: Real numbers; both broadcast.
+    :param derivative: Whether to give the derivative to ``x``.
+    :returns: Of the broadcast shape, floating.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.spherical_jn, special.yv
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, floating.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.spherical_jn, special.yv
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.spherical_yn(0, ag.tensor([0.0]))
     tensor([-inf])
     """
@@ -120,36 +78,15 @@ def spherical_in(n: TensorLike, x: TensorLike, /, derivative: bool = False, *,
                  out: Tensor | None = None) -> Tensor:
     """Modified spherical Bessel function of whole order ``n``, or its derivative.
 
-    Parameters
-    ----------
-    n : array_like of int
-        The order; not negative.
-    x : array_like
-        Real numbers; both broadcast.
-    derivative : bool
-        Whether to give the derivative to ``x``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n: The order; not negative.
+    :type n: array_like of int
+    :param x: Real numbers; both broadcast.
+    :param derivative: Whether to give the derivative to ``x``.
+    :returns: Of the broadcast shape, floating.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.spherical_kn, special.spherical_jn, special.iv
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, floating.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.spherical_kn, special.spherical_jn, special.iv
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.spherical_in(0, ag.tensor([0.0]))
     tensor([1.])
     """
@@ -161,36 +98,15 @@ def spherical_kn(n: TensorLike, x: TensorLike, /, derivative: bool = False, *,
                  out: Tensor | None = None) -> Tensor:
     """Modified spherical Bessel function of the second kind, or its derivative.
 
-    Parameters
-    ----------
-    n : array_like of int
-        The order; not negative.
-    x : array_like
-        Real numbers; both broadcast.
-    derivative : bool
-        Whether to give the derivative to ``x``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param n: The order; not negative.
+    :type n: array_like of int
+    :param x: Real numbers; both broadcast.
+    :param derivative: Whether to give the derivative to ``x``.
+    :returns: Of the broadcast shape, floating.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: special.spherical_in, special.kv
 
-    Returns
-    -------
-    Tensor
-        Of the broadcast shape, floating.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    special.spherical_in, special.kv
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.special.spherical_kn(0, ag.tensor([0.0]))
     tensor([inf])
     """

@@ -181,39 +181,17 @@ def solve_banded(l_and_u: tuple[int, int], ab: TensorLike, b: TensorLike, *,
                  out: Tensor | None = None) -> Tensor:
     """The solution of ``a @ x = b``, where ``a`` has few diagonals.
 
-    Parameters
-    ----------
-    l_and_u : (int, int)
-        Diagonals below that of ``a``, and above.
-    ab : array_like
-        Of shape (..., l + u + 1, n): the diagonals from the highest, ``ab[u + i - j, j]`` is
+    :param l_and_u: Diagonals below that of ``a``, and above.
+    :type l_and_u: (int, int)
+    :param ab: Of shape (..., l + u + 1, n): the diagonals from the highest, ``ab[u + i - j, j]`` is
         ``a[i, j]``.  What lies outside of the matrix is not read, and has gradient 0.
-    b : array_like
-        Of shape (n,) or (..., n, k).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param b: Of shape (n,) or (..., n, k).
+    :returns: Of the shape of ``b``.
+    :raises numpy.linalg.LinAlgError: For singular matrices.
+    :raises ValueError: If a number of diagonals is negative.
+    :raises ShapeError: If the sizes do not fit.
+    :see: linalg.solveh_banded, linalg.solve, linalg.solve_toeplitz
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``b``.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        For singular matrices.
-    ValueError
-        If a number of diagonals is negative.
-    ShapeError
-        If the sizes do not fit.
-
-    See Also
-    --------
-    linalg.solveh_banded, linalg.solve, linalg.solve_toeplitz
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bands = ag.tensor([[0.0, 1.0], [2.0, 2.0], [0.0, 0.0]])
     >>> ag.linalg.solve_banded((1, 1), bands, ag.tensor([3.0, 2.0]))
     tensor([1., 1.])
@@ -232,37 +210,15 @@ def solveh_banded(ab: TensorLike, b: TensorLike, lower: bool = False, *, out: Te
                   ) -> Tensor:
     """The solution of ``a @ x = b``, where ``a`` is Hermitian and has few diagonals.
 
-    Parameters
-    ----------
-    ab : array_like
-        Of shape (..., u + 1, n): the diagonals from the highest to that of ``a``, as in
+    :param ab: Of shape (..., u + 1, n): the diagonals from the highest to that of ``a``, as in
         :func:`solve_banded`; or from that of ``a`` to the lowest.
-    b : array_like
-        Of shape (n,) or (..., n, k).
-    lower : bool
-        Which of them ``ab`` has.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param b: Of shape (n,) or (..., n, k).
+    :param lower: Which of them ``ab`` has.
+    :returns: Of the shape of ``b``.
+    :raises LinAlgError: For singular matrices.
+    :raises ShapeError: If the sizes do not fit.
+    :see: linalg.solve_banded, linalg.cho_solve
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``b``.
-
-    Raises
-    ------
-    LinAlgError
-        For singular matrices.
-    ShapeError
-        If the sizes do not fit.
-
-    See Also
-    --------
-    linalg.solve_banded, linalg.cho_solve
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> bands = ag.tensor([[0.0, 1.0], [2.0, 2.0]])
     >>> ag.linalg.solveh_banded(bands, ag.tensor([3.0, 3.0]))
     tensor([1., 1.])

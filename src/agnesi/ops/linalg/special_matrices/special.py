@@ -33,32 +33,13 @@ def _vector(x: Any) -> Tensor:
 def block_diag(*arrays: Any, out: Tensor | None = None) -> Tensor:
     """Matrices along the diagonal of one matrix, and zeros elsewhere.
 
-    Parameters
-    ----------
-    *arrays : array_like
-        Matrices; a vector is one row, a number one element.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param *arrays: Matrices; a vector is one row, a number one element.
+    :type *arrays: array_like
+    :returns: A matrix of the promoted dtype.
+    :raises ValueError: If there are no arrays.
+    :raises ShapeError: If one has more than 2 axes.
+    :see: block, diag, linalg.kron
 
-    Returns
-    -------
-    Tensor
-        A matrix of the promoted dtype.
-
-    Raises
-    ------
-    ValueError
-        If there are no arrays.
-    ShapeError
-        If one has more than 2 axes.
-
-    See Also
-    --------
-    block, diag, linalg.kron
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.block_diag(ag.tensor([[1, 2]]), 3)
     tensor([[1, 2, 0],
             [0, 0, 3]])
@@ -85,32 +66,12 @@ def block_diag(*arrays: Any, out: Tensor | None = None) -> Tensor:
 def toeplitz(c: TensorLike, r: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
     """The matrix with first column ``c`` and first row ``r`` that is constant along diagonals.
 
-    Parameters
-    ----------
-    c : array_like
-        A vector.
-    r : array_like, optional
-        A vector, whose first element does not count; the conjugate of ``c`` by default.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param c: A vector.
+    :param r: A vector, whose first element does not count; the conjugate of ``c`` by default.
+    :returns: Of shape (len(c), len(r)).
+    :raises ShapeError: If one is no vector.
+    :see: linalg.hankel, linalg.circulant, linalg.matmul_toeplitz
 
-    Returns
-    -------
-    Tensor
-        Of shape (len(c), len(r)).
-
-    Raises
-    ------
-    ShapeError
-        If one is no vector.
-
-    See Also
-    --------
-    linalg.hankel, linalg.circulant, linalg.matmul_toeplitz
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.toeplitz([1, 2], [1, 5, 6])
     tensor([[1, 5, 6],
             [2, 1, 5]])
@@ -126,32 +87,12 @@ def toeplitz(c: TensorLike, r: TensorLike | None = None, *, out: Tensor | None =
 def hankel(c: TensorLike, r: TensorLike | None = None, *, out: Tensor | None = None) -> Tensor:
     """The matrix with first column ``c`` and last row ``r``, constant along antidiagonals.
 
-    Parameters
-    ----------
-    c : array_like
-        A vector.
-    r : array_like, optional
-        A vector, whose first element does not count; zeros by default.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param c: A vector.
+    :param r: A vector, whose first element does not count; zeros by default.
+    :returns: Of shape (len(c), len(r)).
+    :raises ShapeError: If one is no vector.
+    :see: linalg.toeplitz, linalg.circulant
 
-    Returns
-    -------
-    Tensor
-        Of shape (len(c), len(r)).
-
-    Raises
-    ------
-    ShapeError
-        If one is no vector.
-
-    See Also
-    --------
-    linalg.toeplitz, linalg.circulant
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.hankel([1, 2], [9, 5, 6])
     tensor([[1, 2, 5],
             [2, 5, 6]])
@@ -166,30 +107,11 @@ def hankel(c: TensorLike, r: TensorLike | None = None, *, out: Tensor | None = N
 def circulant(c: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The square matrix with first column ``c`` whose columns are turned by one each.
 
-    Parameters
-    ----------
-    c : array_like
-        A vector of n elements.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param c: A vector of n elements.
+    :returns: Of shape (n, n).
+    :raises ShapeError: If ``c`` is no vector.
+    :see: linalg.toeplitz, linalg.hankel, linalg.solve_circulant
 
-    Returns
-    -------
-    Tensor
-        Of shape (n, n).
-
-    Raises
-    ------
-    ShapeError
-        If ``c`` is no vector.
-
-    See Also
-    --------
-    linalg.toeplitz, linalg.hankel, linalg.solve_circulant
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.circulant([1, 2, 3])
     tensor([[1, 3, 2],
             [2, 1, 3],
@@ -205,30 +127,11 @@ def circulant(c: TensorLike, *, out: Tensor | None = None) -> Tensor:
 def companion(a: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The matrix whose eigenvalues are the roots of the polynomial with coefficients ``a``.
 
-    Parameters
-    ----------
-    a : array_like
-        A vector of at least two coefficients, the highest power first.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a: A vector of at least two coefficients, the highest power first.
+    :returns: Of shape (n - 1, n - 1).
+    :raises ShapeError: If ``a`` is no vector of two elements or more.
+    :see: roots, poly
 
-    Returns
-    -------
-    Tensor
-        Of shape (n - 1, n - 1).
-
-    Raises
-    ------
-    ShapeError
-        If ``a`` is no vector of two elements or more.
-
-    See Also
-    --------
-    roots, poly
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.companion([1.0, -3.0, 2.0])
     tensor([[ 3., -2.],
             [ 1.,  0.]])
@@ -245,23 +148,10 @@ def companion(a: TensorLike, *, out: Tensor | None = None) -> Tensor:
 def hilbert(n: int) -> Tensor:
     """Hilbert's matrix: ``1 / (i + j + 1)``.
 
-    Parameters
-    ----------
-    n : int
-        Size of both axes.
+    :param n: Size of both axes.
+    :returns: Of shape (n, n).
+    :see: linalg.invhilbert
 
-    Returns
-    -------
-    Tensor
-        Of shape (n, n).
-
-    See Also
-    --------
-    linalg.invhilbert
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.hilbert(2)
     tensor([[1.        , 0.5       ],
             [0.5       , 0.33333334]])
@@ -275,30 +165,11 @@ def hilbert(n: int) -> Tensor:
 def khatri_rao(a: TensorLike, b: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Kronecker's product of each column of ``a`` with the same column of ``b``.
 
-    Parameters
-    ----------
-    a, b : array_like
-        Matrices of shapes (m, k) and (n, k).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a, b: Matrices of shapes (m, k) and (n, k).
+    :returns: Of shape (m * n, k).
+    :raises ShapeError: If one is no matrix, or the numbers of columns differ.
+    :see: linalg.kron
 
-    Returns
-    -------
-    Tensor
-        Of shape (m * n, k).
-
-    Raises
-    ------
-    ShapeError
-        If one is no matrix, or the numbers of columns differ.
-
-    See Also
-    --------
-    linalg.kron
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.khatri_rao([[1, 2]], [[3, 4], [5, 6]])
     tensor([[ 3,  8],
             [ 5, 12]])
@@ -322,30 +193,12 @@ def _rank(x: Tensor, s: Tensor, rcond: float | None) -> int:
 def orth(a: TensorLike, rcond: float | None = None) -> Tensor:
     """An orthonormal basis of what the columns of a matrix span.
 
-    Parameters
-    ----------
-    a : array_like
-        Of shape (m, n).
-    rcond : float, optional
-        Singular values up to this share of the greatest are taken for 0.
+    :param a: Of shape (m, n).
+    :param rcond: Singular values up to this share of the greatest are taken for 0.
+    :returns: Of shape (m, rank).
+    :raises TraceError: While a graph is written: the rank decides the shape.
+    :see: linalg.null_space, linalg.qr
 
-    Returns
-    -------
-    Tensor
-        Of shape (m, rank).
-
-    Raises
-    ------
-    TraceError
-        While a graph is written: the rank decides the shape.
-
-    See Also
-    --------
-    linalg.null_space, linalg.qr
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.orth(ag.ones((4, 3))).shape
     (4, 1)
     """
@@ -358,30 +211,12 @@ def orth(a: TensorLike, rcond: float | None = None) -> Tensor:
 def null_space(a: TensorLike, rcond: float | None = None) -> Tensor:
     """An orthonormal basis of the vectors that a matrix takes to 0.
 
-    Parameters
-    ----------
-    a : array_like
-        Of shape (m, n).
-    rcond : float, optional
-        Singular values up to this share of the greatest are taken for 0.
+    :param a: Of shape (m, n).
+    :param rcond: Singular values up to this share of the greatest are taken for 0.
+    :returns: Of shape (n, n - rank).
+    :raises TraceError: While a graph is written: the rank decides the shape.
+    :see: linalg.orth, linalg.svd
 
-    Returns
-    -------
-    Tensor
-        Of shape (n, n - rank).
-
-    Raises
-    ------
-    TraceError
-        While a graph is written: the rank decides the shape.
-
-    See Also
-    --------
-    linalg.orth, linalg.svd
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.null_space(ag.ones((4, 3))).shape
     (3, 2)
     """

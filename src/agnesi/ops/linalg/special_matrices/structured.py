@@ -33,31 +33,14 @@ from agnesi.ops.signal.fft import fft, ifft
 def rq(a: TensorLike, mode: Literal["full", "economic", "r"] = "full") -> Any:
     """Factors ``R``, upper triangular, and ``Q`` with orthonormal rows: ``a = R @ Q``.
 
-    Parameters
-    ----------
-    a : array_like
-        Of shape (..., m, n).
-    mode : {"full", "economic", "r"}
-        Give n rows in ``Q``; or min(m, n); or ``R`` alone, of the first kind.
+    :param a: Of shape (..., m, n).
+    :param mode: Give n rows in ``Q``; or min(m, n); or ``R`` alone, of the first kind.
+    :type mode: {"full", "economic", "r"}
+    :returns R, Q: Of shapes (..., m, n) and (..., n, n), or (..., m, k) and (..., k, n), where k =
+        min(m, n).
+    :raises ValueError: If there is no such mode.
+    :see: linalg.qr
 
-    Returns
-    -------
-    R, Q : Tensor
-        Of shapes (..., m, n) and (..., n, n), or (..., m, k) and (..., k, n), where k = min(m,
-        n).
-
-    Raises
-    ------
-    ValueError
-        If there is no such mode.
-
-    See Also
-    --------
-    linalg.qr
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> r, q = ag.linalg.rq(ag.tensor([[3.0, 1.0], [4.0, 2.0]]))
     >>> ag.round(r @ q, decimals=4)
     tensor([[3., 1.],
@@ -75,34 +58,15 @@ def rq(a: TensorLike, mode: Literal["full", "economic", "r"] = "full") -> Any:
 def qr_multiply(a: TensorLike, c: TensorLike, mode: Literal["left", "right"] = "right") -> QRResult:
     """``c @ Q`` (or ``Q @ c`` for "left") and ``R`` of the reduced factors of ``a``.
 
-    Parameters
-    ----------
-    a : array_like
-        Of shape (..., m, n).
-    c : array_like
-        What ``Q`` is multiplied with.
-    mode : {"left", "right"}
-        "right" gives ``c @ Q``, "left" gives ``Q @ c``.
+    :param a: Of shape (..., m, n).
+    :param c: What ``Q`` is multiplied with.
+    :param mode: "right" gives ``c @ Q``, "left" gives ``Q @ c``.
+    :type mode: {"left", "right"}
+    :returns product, R: The product, and the upper triangular factor.
+    :raises ValueError: If ``mode`` is another.
+    :raises ShapeError: If the sizes do not fit.
+    :see: linalg.qr, linalg.rq
 
-    Returns
-    -------
-    product, R : Tensor
-        The product, and the upper triangular factor.
-
-    Raises
-    ------
-    ValueError
-        If ``mode`` is another.
-    ShapeError
-        If the sizes do not fit.
-
-    See Also
-    --------
-    linalg.qr, linalg.rq
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.qr_multiply(ag.eye(2), ag.eye(2)).R.shape
     (2, 2)
     """
@@ -118,33 +82,13 @@ def pinvh(a: TensorLike, atol: float | None = None, rtol: float | None = None, *
           out: Tensor | None = None) -> Tensor:
     """Pseudo-inverses of Hermitian matrices, or of the Hermitian parts of others.
 
-    Parameters
-    ----------
-    a : array_like
-        Of shape (..., n, n).
-    atol, rtol : float, optional
-        Eigenvalues up to ``atol + rtol`` times the greatest are taken for 0; by default ``n``
-        times the dtype's eps for ``rtol``.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a: Of shape (..., n, n).
+    :param atol, rtol: Eigenvalues up to ``atol + rtol`` times the greatest are taken for 0; by
+        default ``n`` times the dtype's eps for ``rtol``.
+    :returns: Of the shape of ``a``.
+    :raises ShapeError: If the matrices are not square.
+    :see: linalg.pinv, linalg.eigh
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``a``.
-
-    Raises
-    ------
-    ShapeError
-        If the matrices are not square.
-
-    See Also
-    --------
-    linalg.pinv, linalg.eigh
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.pinvh(ag.tensor([[2.0, 0.0], [0.0, 0.0]]))
     tensor([[0.5, 0. ],
             [0. , 0. ]])
@@ -167,31 +111,13 @@ def _close_to(a: Tensor, b: Tensor, atol: Any, rtol: Any) -> Tensor:
 def issymmetric(a: TensorLike, atol: float | None = None, rtol: float | None = None) -> Tensor:
     """Return whether a matrix is equal to its transpose, exactly or within tolerances.
 
-    Parameters
-    ----------
-    a : array_like
-        Of shape (..., n, n).
-    atol, rtol : float, optional
-        Tolerances: absolute, and relative to the elements; without both the elements must be
-        equal.
+    :param a: Of shape (..., n, n).
+    :param atol, rtol: Tolerances: absolute, and relative to the elements; without both the elements
+        must be equal.
+    :returns: One bool; True where every element agrees.
+    :raises ShapeError: If the matrices are not square.
+    :see: linalg.ishermitian
 
-    Returns
-    -------
-    Tensor
-        One bool; True where every element agrees.
-
-    Raises
-    ------
-    ShapeError
-        If the matrices are not square.
-
-    See Also
-    --------
-    linalg.ishermitian
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.issymmetric(ag.tensor([[1.0, 2.0], [2.0, 1.0]])).item()
     True
     """
@@ -203,31 +129,13 @@ def issymmetric(a: TensorLike, atol: float | None = None, rtol: float | None = N
 def ishermitian(a: TensorLike, atol: float | None = None, rtol: float | None = None) -> Tensor:
     """Return whether a matrix is equal to its adjoint, exactly or within tolerances.
 
-    Parameters
-    ----------
-    a : array_like
-        Of shape (..., n, n).
-    atol, rtol : float, optional
-        Tolerances: absolute, and relative to the elements; without both the elements must be
-        equal.
+    :param a: Of shape (..., n, n).
+    :param atol, rtol: Tolerances: absolute, and relative to the elements; without both the elements
+        must be equal.
+    :returns: One bool; True where every element agrees.
+    :raises ShapeError: If the matrices are not square.
+    :see: linalg.issymmetric, linalg.eigh
 
-    Returns
-    -------
-    Tensor
-        One bool; True where every element agrees.
-
-    Raises
-    ------
-    ShapeError
-        If the matrices are not square.
-
-    See Also
-    --------
-    linalg.issymmetric, linalg.eigh
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.ishermitian(ag.tensor([[1.0, 2j], [-2j, 1.0]])).item()
     True
     """
@@ -239,30 +147,11 @@ def ishermitian(a: TensorLike, atol: float | None = None, rtol: float | None = N
 def subspace_angles(a: TensorLike, b: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Angles between the spaces of columns of two matrices, the greatest first.
 
-    Parameters
-    ----------
-    a, b : array_like
-        Matrices with as many rows.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a, b: Matrices with as many rows.
+    :returns: A vector of angles in radians, in [0, pi/2].
+    :raises TraceError: While a graph is written: ranks decide shapes.
+    :see: linalg.orth, linalg.svd
 
-    Returns
-    -------
-    Tensor
-        A vector of angles in radians, in [0, pi/2].
-
-    Raises
-    ------
-    TraceError
-        While a graph is written: ranks decide shapes.
-
-    See Also
-    --------
-    linalg.orth, linalg.svd
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.subspace_angles(ag.tensor([[1.0], [0.0]]), ag.tensor([[0.0], [1.0]]))
     tensor([1.5707964])
     """
@@ -284,32 +173,12 @@ def subspace_angles(a: TensorLike, b: TensorLike, *, out: Tensor | None = None) 
 def solve_circulant(c: TensorLike, b: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The solution of ``circulant(c) @ x = b``, by Fourier transforms.
 
-    Parameters
-    ----------
-    c : array_like
-        Of shape (n,).
-    b : array_like
-        Of shape (n,) or (n, k).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param c: Of shape (n,).
+    :param b: Of shape (n,) or (n, k).
+    :returns: Of the shape of ``b``; infinite or NaN for singular matrices.
+    :raises ShapeError: If the sizes do not fit.
+    :see: linalg.circulant, linalg.solve_toeplitz
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``b``; infinite or NaN for singular matrices.
-
-    Raises
-    ------
-    ShapeError
-        If the sizes do not fit.
-
-    See Also
-    --------
-    linalg.circulant, linalg.solve_toeplitz
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.solve_circulant(ag.tensor([2.0, 0.0]), ag.tensor([4.0, 6.0]))
     tensor([2., 3.])
     """
@@ -329,34 +198,14 @@ def _toeplitz(c_or_cr: Any) -> Tensor:
 def solve_toeplitz(c_or_cr: TensorLike, b: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """The solution of ``toeplitz(c, r) @ x = b``.
 
-    Parameters
-    ----------
-    c_or_cr : array_like or tuple of array_like
-        The first column, or that and the first row.
-    b : array_like
-        Of shape (n,) or (n, k).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param c_or_cr: The first column, or that and the first row.
+    :type c_or_cr: array_like or tuple of array_like
+    :param b: Of shape (n,) or (n, k).
+    :returns: Of the shape of ``b``.
+    :raises LinAlgError: If the matrix is singular.
+    :raises ShapeError: If the sizes do not fit.
+    :see: linalg.toeplitz, linalg.matmul_toeplitz, linalg.solve
 
-    Returns
-    -------
-    Tensor
-        Of the shape of ``b``.
-
-    Raises
-    ------
-    LinAlgError
-        If the matrix is singular.
-    ShapeError
-        If the sizes do not fit.
-
-    See Also
-    --------
-    linalg.toeplitz, linalg.matmul_toeplitz, linalg.solve
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.solve_toeplitz(ag.tensor([2.0, 0.0]), ag.tensor([4.0, 6.0]))
     tensor([2., 3.])
     """
@@ -367,33 +216,14 @@ def solve_toeplitz(c_or_cr: TensorLike, b: TensorLike, *, out: Tensor | None = N
 def matmul_toeplitz(c_or_cr: TensorLike, x: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """``toeplitz(c, r) @ x``, by Fourier transforms.
 
-    Parameters
-    ----------
-    c_or_cr : array_like or tuple of array_like
-        The first column, of m elements, or that and the first row, of n; without one it is the
-        conjugate of the column.
-    x : array_like
-        Of shape (n,) or (n, k).
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param c_or_cr: The first column, of m elements, or that and the first row, of n; without one it
+        is the conjugate of the column.
+    :type c_or_cr: array_like or tuple of array_like
+    :param x: Of shape (n,) or (n, k).
+    :returns: Of shape (m,) or (m, k).
+    :raises ShapeError: If the sizes do not fit.
+    :see: linalg.toeplitz, linalg.solve_toeplitz
 
-    Returns
-    -------
-    Tensor
-        Of shape (m,) or (m, k).
-
-    Raises
-    ------
-    ShapeError
-        If the sizes do not fit.
-
-    See Also
-    --------
-    linalg.toeplitz, linalg.solve_toeplitz
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.round(ag.linalg.matmul_toeplitz(ag.tensor([2.0, 1.0]), ag.tensor([1.0, 0.0])))
     tensor([2., 1.])
     """

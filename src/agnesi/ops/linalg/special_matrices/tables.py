@@ -42,30 +42,13 @@ def _vector(x: Any) -> Tensor:
 def dft(n: int, scale: Literal["sqrtn", "n"] | None = None) -> Tensor:
     """The matrix of the discrete Fourier transform, divided by ``n`` or its root.
 
-    Parameters
-    ----------
-    n : int
-        Size of both axes.
-    scale : {"sqrtn", "n"}, optional
-        Divided by: nothing, the root of ``n``, or ``n``.
+    :param n: Size of both axes.
+    :param scale: Divided by: nothing, the root of ``n``, or ``n``.
+    :type scale: {"sqrtn", "n"}, optional
+    :returns: Complex, of shape (n, n).
+    :raises ValueError: If there is no such scale.
+    :see: fft.fft
 
-    Returns
-    -------
-    Tensor
-        Complex, of shape (n, n).
-
-    Raises
-    ------
-    ValueError
-        If there is no such scale.
-
-    See Also
-    --------
-    fft.fft
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.dft(2).real
     tensor([[ 1.,  1.],
             [ 1., -1.]])
@@ -81,30 +64,12 @@ def dft(n: int, scale: Literal["sqrtn", "n"] | None = None) -> Tensor:
 def hadamard(n: int, dtype: DTypeLike = "int64") -> Tensor:
     """Hadamard's matrix of size ``n``, a power of 2.
 
-    Parameters
-    ----------
-    n : int
-        A power of 2.
-    dtype : dtype
-        Type of the elements.
+    :param n: A power of 2.
+    :param dtype: Type of the elements.
+    :returns: Of shape (n, n): 1 and -1.
+    :raises ValueError: If ``n`` is no power of 2.
+    :see: linalg.helmert, linalg.dft
 
-    Returns
-    -------
-    Tensor
-        Of shape (n, n): 1 and -1.
-
-    Raises
-    ------
-    ValueError
-        If ``n`` is no power of 2.
-
-    See Also
-    --------
-    linalg.helmert, linalg.dft
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.hadamard(2)
     tensor([[ 1,  1],
             [ 1, -1]])
@@ -120,25 +85,11 @@ def hadamard(n: int, dtype: DTypeLike = "int64") -> Tensor:
 def helmert(n: int, full: bool = False) -> Tensor:
     """Helmert's matrix of orthonormal rows, without its first one unless ``full``.
 
-    Parameters
-    ----------
-    n : int
-        Size of the matrix.
-    full : bool
-        Whether to give the constant row, too.
+    :param n: Size of the matrix.
+    :param full: Whether to give the constant row, too.
+    :returns: Of shape (n - 1, n), or (n, n).
+    :see: linalg.hadamard
 
-    Returns
-    -------
-    Tensor
-        Of shape (n - 1, n), or (n, n).
-
-    See Also
-    --------
-    linalg.hadamard
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.round(ag.linalg.helmert(2), decimals=4)
     tensor([[ 0.7071, -0.7071]])
     """
@@ -158,30 +109,13 @@ def _pascal(n: int) -> list[list[int]]:
 def pascal(n: int, kind: Kind = "symmetric") -> Tensor:
     """Pascal's matrix of binomial coefficients, as float64 where int64 does not hold them.
 
-    Parameters
-    ----------
-    n : int
-        Size of both axes.
-    kind : {"symmetric", "lower", "upper"}
-        The whole matrix, or one of its triangular factors.
+    :param n: Size of both axes.
+    :param kind: The whole matrix, or one of its triangular factors.
+    :type kind: {"symmetric", "lower", "upper"}
+    :returns: Of shape (n, n); int64, or float64 where that does not hold the numbers.
+    :raises ValueError: If there is no such kind.
+    :see: linalg.invpascal, special.binom
 
-    Returns
-    -------
-    Tensor
-        Of shape (n, n); int64, or float64 where that does not hold the numbers.
-
-    Raises
-    ------
-    ValueError
-        If there is no such kind.
-
-    See Also
-    --------
-    linalg.invpascal, special.binom
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.pascal(3)
     tensor([[1, 1, 1],
             [1, 2, 3],
@@ -194,30 +128,13 @@ def pascal(n: int, kind: Kind = "symmetric") -> Tensor:
 def invpascal(n: int, kind: Kind = "symmetric") -> Tensor:
     """The inverse of Pascal's matrix.
 
-    Parameters
-    ----------
-    n : int
-        Size of both axes.
-    kind : {"symmetric", "lower", "upper"}
-        The whole matrix, or one of its triangular factors.
+    :param n: Size of both axes.
+    :param kind: The whole matrix, or one of its triangular factors.
+    :type kind: {"symmetric", "lower", "upper"}
+    :returns: Of shape (n, n); int64, or float64 where that does not hold the numbers.
+    :raises ValueError: If there is no such kind.
+    :see: linalg.pascal
 
-    Returns
-    -------
-    Tensor
-        Of shape (n, n); int64, or float64 where that does not hold the numbers.
-
-    Raises
-    ------
-    ValueError
-        If there is no such kind.
-
-    See Also
-    --------
-    linalg.pascal
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.invpascal(2)
     tensor([[ 2, -1],
             [-1,  1]])
@@ -250,23 +167,10 @@ def _whole(x: list[list[int]]) -> Tensor:
 def invhilbert(n: int) -> Tensor:
     """The inverse of Hilbert's matrix, whose elements are whole numbers.
 
-    Parameters
-    ----------
-    n : int
-        Size of both axes.
+    :param n: Size of both axes.
+    :returns: Of shape (n, n).
+    :see: linalg.hilbert, linalg.invpascal
 
-    Returns
-    -------
-    Tensor
-        Of shape (n, n).
-
-    See Also
-    --------
-    linalg.hilbert, linalg.invpascal
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.invhilbert(2)
     tensor([[ 4., -6.],
             [-6., 12.]])
@@ -283,28 +187,11 @@ def invhilbert(n: int) -> Tensor:
 def leslie(f: TensorLike, s: TensorLike) -> Tensor:
     """Leslie's matrix of birth rates ``f`` and rates of survival ``s``, which are one less.
 
-    Parameters
-    ----------
-    f, s : array_like
-        Vectors of n and n - 1 elements.
+    :param f, s: Vectors of n and n - 1 elements.
+    :returns: Of shape (n, n).
+    :raises ShapeError: If one is no vector, or ``s`` has not one element less.
+    :see: linalg.companion
 
-    Returns
-    -------
-    Tensor
-        Of shape (n, n).
-
-    Raises
-    ------
-    ShapeError
-        If one is no vector, or ``s`` has not one element less.
-
-    See Also
-    --------
-    linalg.companion
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.leslie([1.0, 2.0], [0.5])
     tensor([[1. , 2. ],
             [0.5, 0. ]])
@@ -321,30 +208,11 @@ def leslie(f: TensorLike, s: TensorLike) -> Tensor:
 def fiedler(a: TensorLike, *, out: Tensor | None = None) -> Tensor:
     """Fiedler's matrix: ``abs(a[i] - a[j])``.
 
-    Parameters
-    ----------
-    a : array_like
-        A vector of n elements.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a: A vector of n elements.
+    :returns: Of shape (n, n).
+    :raises ShapeError: If ``a`` is no vector.
+    :see: linalg.toeplitz, linalg.circulant
 
-    Returns
-    -------
-    Tensor
-        Of shape (n, n).
-
-    Raises
-    ------
-    ShapeError
-        If ``a`` is no vector.
-
-    See Also
-    --------
-    linalg.toeplitz, linalg.circulant
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.fiedler(ag.tensor([1.0, 3.0]))
     tensor([[0., 2.],
             [2., 0.]])
@@ -358,36 +226,15 @@ def convolution_matrix(a: TensorLike, n: int, mode: Literal["full", "same", "val
                        out: Tensor | None = None) -> Tensor:
     """The matrix whose product with ``n`` numbers is their convolution with ``a``.
 
-    Parameters
-    ----------
-    a : array_like
-        A vector of m elements.
-    n : int
-        How many numbers the matrix takes.
-    mode : {"full", "same", "valid"}
-        Which elements of the convolution it gives, as :func:`agnesi.convolve`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param a: A vector of m elements.
+    :param n: How many numbers the matrix takes.
+    :param mode: Which elements of the convolution it gives, as :func:`agnesi.convolve`.
+    :type mode: {"full", "same", "valid"}
+    :returns: With ``n`` columns; ``m + n - 1`` rows for "full", ``max(m, n)`` for "same".
+    :raises ValueError: If ``a`` is empty, ``n`` not positive, or there is no such mode.
+    :raises ShapeError: If ``a`` is no vector.
+    :see: convolve, linalg.toeplitz
 
-    Returns
-    -------
-    Tensor
-        With ``n`` columns; ``m + n - 1`` rows for "full", ``max(m, n)`` for "same".
-
-    Raises
-    ------
-    ValueError
-        If ``a`` is empty, ``n`` not positive, or there is no such mode.
-    ShapeError
-        If ``a`` is no vector.
-
-    See Also
-    --------
-    convolve, linalg.toeplitz
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.convolution_matrix(ag.tensor([1.0, 2.0]), 2)
     tensor([[1., 0.],
             [2., 1.],
@@ -414,32 +261,12 @@ def convolution_matrix(a: TensorLike, n: int, mode: Literal["full", "same", "val
 def diagsvd(s: TensorLike, M: int, N: int, *, out: Tensor | None = None) -> Tensor:
     """Singular values on the diagonal of a matrix of ``M`` by ``N`` elements.
 
-    Parameters
-    ----------
-    s : array_like
-        A vector of ``min(M, N)`` values.
-    M, N : int
-        Numbers of rows and of columns.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param s: A vector of ``min(M, N)`` values.
+    :param M, N: Numbers of rows and of columns.
+    :returns: Of shape (M, N).
+    :raises ShapeError: If there are not so many values, or ``s`` is no vector.
+    :see: linalg.svd, diag
 
-    Returns
-    -------
-    Tensor
-        Of shape (M, N).
-
-    Raises
-    ------
-    ShapeError
-        If there are not so many values, or ``s`` is no vector.
-
-    See Also
-    --------
-    linalg.svd, diag
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> ag.linalg.diagsvd(ag.tensor([2.0, 1.0]), 2, 3)
     tensor([[2., 0., 0.],
             [0., 1., 0.]])

@@ -1,0 +1,151 @@
+"""Docstrings of public functions: fields in the source, numpydoc where they are read.
+
+The source says what the signature does not; ``public`` writes the rest::
+
+    def nansum(x: TensorLike, /, axis: Axis = None, *, keepdims: bool = False,
+               out: Tensor | None = None) -> Tensor:
+        '''Sum over axes without NaN; 0 where there is nothing else.
+
+        :param x: Of any shape; without NaN in integers.
+        :returns: The shape of ``x`` without the axes.
+        :see: sum, nanmean, nanprod
+
+        >>> ag.nansum(ag.tensor([1.0, ag.nan, 2.0]))
+        tensor(3.)
+        '''
+
+A type is what the annotation says, unless a field ``:type x:`` or ``:rtype:`` follows.  A parameter
+that is in ``SHARED`` and has no field has the text that stands there, and its error.  Docstrings
+that are written in numpydoc stay as they are.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Shared(NamedTuple):
+    """What is said of a parameter that means the same in many functions, and the error that it
+    can raise."""
+
+    text: str
+    error: str = ""
+    kind: str = ""
+
+
+#: By name and annotation.
+SHARED = {
+    ("out", "Tensor | None"): Shared(
+        "Takes the result: a tensor of its shape, of a dtype that holds it."),
+    ("axis", "Axis"): Shared(
+        "Axes to reduce over, negative ones counted from the end; all by default. Also written\n"
+        "``dim``.", "IndexError: If an axis is out of range."),
+    ("axis", "int | None"): Shared(
+        "An axis, counted from the end where negative; by default the elements are taken flat. "
+        "Also\nwritten ``dim``.", "IndexError: If the axis is out of range."),
+    ("axis", "int"): Shared(
+        "An axis, counted from the end where negative; also written ``dim``.",
+        "IndexError: If the axis is out of range."),
+    ("keepdims", "bool"): Shared(
+        "Whether the reduced axes stay, with size 1; also written ``keepdim``."),
+    ("where", "TensorLike | None"): Shared(
+        "Which elements count; broadcast to the shape of ``x``.",
+        kind="array_like of bool, optional"),
+    ("device", "str | None"): Shared('Only "cpu", which is the default.'),
+    ("requires_grad", "bool"): Shared(
+        "Whether gradients are computed for it; of float and complex dtypes only."),
+    ("generator", "Generator | None"): Shared(
+        "Where the random numbers come from; by default :func:`agnesi.random.default_generator`."),
+    ("norm", "str | None"): Shared(
+        "Which transform is scaled: by 1/n that back (default) or this one, or each by its root.",
+        kind='{"backward", "ortho", "forward"}, optional'),
+}
+#: How annotations are written.
+_KINDS = {
+    "TensorLike": "array_like", "DTypeLike": "dtype", "Sequence[Any]": "sequence of array_like",
+    "Axis": "int or tuple of int", "PerAxis": "int or tuple of int",
+    "ShapeLike": "int or tuple of int", "tuple[Tensor, ...]": "tuple of Tensor",
+    "list[Tensor]": "list of Tensor",
+}
+_STARS = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+_FIELD = re.compile(
+    r"\n( *):(param|type|returns|rtype|raises|see)(?: ([^:\n]+))?: ?(.*(?:\n\1 +.*)*)")
+_TITLES = (("param", "Parameters"), ("returns", "Returns"), ("raises", "Raises"),
+           ("see", "See Also"))
+
+
+def numpydoc(function: Callable[..., Any]) -> None:
+    """Write a function's docstring of fields in numpydoc's form."""
+    text = function.__doc__
+    if text is not None and (first := _FIELD.search(text)) is not None:
+        function.__doc__ = _written(text, first, function)
+
+
+def _written(text: str, first: re.Match[str], function: Any) -> str:
+    indent = first[1]
+    fields = list(_FIELD.finditer(text, first.start()))
+    entries: dict[str, dict[str, list[str]]] = {kind: {} for kind, _ in _TITLES}
+    last: list[str] = []
+    for field in fields:
+        kind, name, words = field.group(2, 3, 4)
+        if kind in entries:
+            last = entries[kind][name or ""] = ["", words]
+        else:
+            last[0] = words  # the type of the field before
+    _complete(entries, function, indent)
+    parts = [text[: first.start()].rstrip()]
+    for kind, title in _TITLES:
+        if entries[kind]:
+            rows = [_entry(name, *entry, indent) for name, entry in entries[kind].items()]
+            parts.append(_section(title, "\n".join(rows), indent))
+    if example := text[fields[-1].end():].strip():
+        if example.startswith(">>> ") and not example.startswith((">>> import ", ">>> from ")):
+            example = f">>> import agnesi as ag\n{indent}{example}"
+        parts.append(_section("Examples", indent + example, indent))
+    return "\n\n".join(parts) + f"\n{indent}"
+
+
+def _complete(entries: dict[str, dict[str, list[str]]], function: Any, indent: str) -> None:
+    """Add types by annotations, and what is said of shared parameters, in the signature's order."""
+    written = {one: name for name in entries["param"] for one in name.split(", ")}
+    found: dict[str, list[str]] = {}
+    signature = inspect.signature(function)
+    for parameter in signature.parameters.values():
+        name = _STARS.get(parameter.kind, "") + parameter.name
+        entry = entries["param"].get(key := written.get(name, name))
+        shared = SHARED.get((name, parameter.annotation))
+        if entry is None and shared is not None:
+            entry = [shared.kind, shared.text.replace("\n", f"\n{indent}    ")]
+            error, _, reason = shared.error.partition(": ")
+            if error:
+                entries["raises"].setdefault(error, ["", reason])
+        if entry is not None and key not in found:
+            entry[0] = entry[0] or kind_of(parameter)
+            found[key] = entry
+    entries["param"] = found
+    for name, entry in entries["returns"].items():
+        entry[0] = entry[0] or ("Tensor" if name else _kind(signature.return_annotation))
+
+
+def kind_of(parameter: inspect.Parameter) -> str:
+    """A parameter's type in words, by its annotation."""
+    return _kind(parameter.annotation) + ", optional" * (parameter.default is None)
+
+
+def _kind(annotation: Any) -> str:
+    base = annotation.removesuffix(" | None") if isinstance(annotation, str) else ""
+    return _KINDS.get(base, base)
+
+
+def _entry(name: str, kind: str, words: str, indent: str) -> str:
+    head = f"{name} : {kind}" if name and kind else name or kind
+    if not head:  # of See Also
+        return indent + words
+    return f"{indent}{head}\n{indent}    {words}" if words else indent + head
+
+
+def _section(title: str, body: str, indent: str) -> str:
+    return f"{indent}{title}\n{indent}{'-' * len(title)}\n{body}"

@@ -1,0 +1,125 @@
+"""Docstrings of fields are numpydoc where they are read."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from agnesi.core.support.docstrings import SHARED, numpydoc
+from tests.docstrings.numpydoc import parse
+from tests.docstrings.public import PUBLIC
+
+
+def shown(function: Any) -> str:
+    numpydoc(function)
+    return inspect.getdoc(function) or ""
+
+
+def test_fields_become_sections_in_the_order_of_the_signature():
+    def f(x: TensorLike, *rest: Any, axis: Axis = None, order: int | None = None,  # noqa: F821
+          out: Tensor | None = None) -> list[Tensor]:  # noqa: F821
+        """First line.
+
+        More.
+
+        :param *rest: Others, of which
+            there may be none.
+        :type *rest: number or str
+        :param x: Any.
+        :param order: Of what.
+        :returns: Parts.
+        :raises ValueError: If not.
+        :see: g, h
+
+        >>> ag.f(1)
+        2
+        """
+
+    assert shown(f).rstrip() == """First line.
+
+More.
+
+Parameters
+----------
+x : array_like
+    Any.
+*rest : number or str
+    Others, of which
+    there may be none.
+axis : int or tuple of int, optional
+    Axes to reduce over, negative ones counted from the end; all by default. Also written
+    ``dim``.
+order : int, optional
+    Of what.
+out : Tensor, optional
+    Takes the result: a tensor of its shape, of a dtype that holds it.
+
+Returns
+-------
+list of Tensor
+    Parts.
+
+Raises
+------
+ValueError
+    If not.
+IndexError
+    If an axis is out of range.
+
+See Also
+--------
+g, h
+
+Examples
+--------
+>>> import agnesi as ag
+>>> ag.f(1)
+2"""
+
+
+def test_what_is_written_goes_before_what_is_shared():
+    def f(a, b, axis: int = 0) -> tuple[Tensor, Tensor]:  # noqa: F821
+        """Two.
+
+        :param a, b: Both.
+        :type a, b: array_like
+        :returns values: One.
+        :returns count:
+        :rtype: int
+        :raises IndexError: Seldom.
+
+        >>> from agnesi import f
+        """
+
+    doc = parse(shown(f))
+    assert [(e.names, e.kind) for e in doc.entries("Parameters")] == [
+        (["a", "b"], "array_like"), (["axis"], "int")]
+    assert [(e.names, e.kind, e.text) for e in doc.entries("Returns")] == [
+        (["values"], "Tensor", "One."), (["count"], "int", "")]
+    assert [e.text for e in doc.entries("Raises")] == ["Seldom."]
+    assert doc.sections["Examples"] == [">>> from agnesi import f"]
+
+
+@pytest.mark.parametrize("text", [None, "A line.", "A line.\n\n    Returns\n    -------\n    int"])
+def test_other_docstrings_stay(text: str | None):
+    def f() -> int:
+        return 1
+
+    f.__doc__ = text
+    numpydoc(f)
+    assert f.__doc__ == text
+
+
+def test_no_field_is_left_in_what_users_read():
+    fields = (":param", ":type", ":returns", ":rtype", ":raises", ":see")
+    left = [name for name, f in PUBLIC.items()
+            if any(line.startswith(fields) for line in (inspect.getdoc(f) or "").splitlines())]
+    assert left == []
+
+
+def test_each_shared_text_is_read_somewhere():
+    texts = " ".join(" ".join((inspect.getdoc(f) or "").split()) for f in PUBLIC.values())
+    assert [key for key, shared in SHARED.items()
+            if " ".join(shared.text.split()) not in texts] == []
