@@ -37,104 +37,60 @@ from agnesi.ops.neural.likelihoods import rel_entr as rel_entr
 from agnesi.ops.neural.likelihoods import softmax as softmax
 from agnesi.ops.neural.likelihoods import xlog1py as xlog1py
 from agnesi.ops.special import (
+    bessel,
     bessel_related,
     cumulative,
     elliptic,
+    gammas,
     hypergeometric,
+    incomplete,
+    integrals,
     mathieu,
+    normal,
     orthogonal,
     powers,
     quadrature,
+    special,
+    spherical,
 )
-from agnesi.ops.special.bessel import i0 as i0
-from agnesi.ops.special.bessel import i0e as i0e
-from agnesi.ops.special.bessel import i1 as i1
-from agnesi.ops.special.bessel import i1e as i1e
-from agnesi.ops.special.bessel import iv as iv
-from agnesi.ops.special.bessel import ive as ive
-from agnesi.ops.special.bessel import j0 as j0
-from agnesi.ops.special.bessel import j1 as j1
-from agnesi.ops.special.bessel import jn as jn
-from agnesi.ops.special.bessel import jv as jv
-from agnesi.ops.special.bessel import k0 as k0
-from agnesi.ops.special.bessel import k0e as k0e
-from agnesi.ops.special.bessel import k1 as k1
-from agnesi.ops.special.bessel import k1e as k1e
-from agnesi.ops.special.bessel import kv as kv
-from agnesi.ops.special.bessel import kve as kve
-from agnesi.ops.special.bessel import y0 as y0
-from agnesi.ops.special.bessel import y1 as y1
-from agnesi.ops.special.bessel import yv as yv
+from agnesi.ops.special.bessel import *  # noqa: F403
 from agnesi.ops.special.bessel_related import *  # noqa: F403
 from agnesi.ops.special.cumulative import *  # noqa: F403
 from agnesi.ops.special.elliptic import *  # noqa: F403
-from agnesi.ops.special.gammas import beta as beta
-from agnesi.ops.special.gammas import betaln as betaln
-from agnesi.ops.special.gammas import binom as binom
-from agnesi.ops.special.gammas import factorial as factorial
-from agnesi.ops.special.gammas import gamma as gamma
-from agnesi.ops.special.gammas import loggamma as loggamma
-from agnesi.ops.special.gammas import multigammaln as multigammaln
-from agnesi.ops.special.gammas import poch as poch
-from agnesi.ops.special.gammas import rgamma as rgamma
-from agnesi.ops.special.gammas import zeta as zeta
+from agnesi.ops.special.gammas import *  # noqa: F403
 from agnesi.ops.special.hypergeometric import *  # noqa: F403
-from agnesi.ops.special.incomplete import betainc as betainc
-from agnesi.ops.special.incomplete import betainc_da as betainc_da
-from agnesi.ops.special.incomplete import betainc_db as betainc_db
-from agnesi.ops.special.incomplete import betaincinv as betaincinv
-from agnesi.ops.special.incomplete import gammainc as gammainc
-from agnesi.ops.special.incomplete import gammainc_da as gammainc_da
-from agnesi.ops.special.incomplete import gammaincc as gammaincc
-from agnesi.ops.special.incomplete import gammaincinv as gammaincinv
-from agnesi.ops.special.integrals import ellipe as ellipe
-from agnesi.ops.special.integrals import ellipk as ellipk
-from agnesi.ops.special.integrals import exp1 as exp1
-from agnesi.ops.special.integrals import expi as expi
-from agnesi.ops.special.integrals import lambertw as lambertw
-from agnesi.ops.special.integrals import owens_t as owens_t
-from agnesi.ops.special.integrals import sici as sici
+from agnesi.ops.special.incomplete import *  # noqa: F403
+from agnesi.ops.special.integrals import *  # noqa: F403
 from agnesi.ops.special.mathieu import *  # noqa: F403
-from agnesi.ops.special.normal import erfcinv as erfcinv
-from agnesi.ops.special.normal import erfcx as erfcx
-from agnesi.ops.special.normal import log_ndtr as log_ndtr
-from agnesi.ops.special.normal import ndtr as ndtr
-from agnesi.ops.special.normal import ndtri as ndtri
+from agnesi.ops.special.normal import *  # noqa: F403
 from agnesi.ops.special.orthogonal import *  # noqa: F403
 from agnesi.ops.special.powers import *  # noqa: F403
 from agnesi.ops.special.quadrature import *  # noqa: F403
-from agnesi.ops.special.special import digamma as digamma
+from agnesi.ops.special.special import *  # noqa: F403
 from agnesi.ops.special.special import digamma as psi
-from agnesi.ops.special.special import erf as erf
-from agnesi.ops.special.special import erfc as erfc
-from agnesi.ops.special.special import erfinv as erfinv
 from agnesi.ops.special.special import lgamma as gammaln
-from agnesi.ops.special.special import polygamma as polygamma
-from agnesi.ops.special.special import trigamma as trigamma
-from agnesi.ops.special.spherical import spherical_in as spherical_in
-from agnesi.ops.special.spherical import spherical_jn as spherical_jn
-from agnesi.ops.special.spherical import spherical_kn as spherical_kn
-from agnesi.ops.special.spherical import spherical_yn as spherical_yn
+from agnesi.ops.special.spherical import *  # noqa: F403
 
 __all__ = [
-    "beta", "betainc", "betainc_da", "betainc_db", "betaincinv", "betaln", "binom", "cbrt",
-    "digamma", "ellipe", "ellipk", "entr", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp1",
-    "exp2", "expi", "expit", "expm1", "exprel", "factorial", "gamma", "gammainc", "gammainc_da",
-    "gammaincc", "gammaincinv", "gammaln", "huber", "i0", "i0e", "i1", "i1e", "iv", "ive", "j0",
-    "j1", "jn", "jv", "k0", "k0e", "k1", "k1e", "kl_div", "kv", "kve", "lambertw", "log1p",
-    "log_expit", "log_ndtr", "log_softmax", "loggamma", "logit", "logsumexp", "multigammaln",
-    "ndtr", "ndtri", "owens_t", "poch", "polygamma", "pseudo_huber", "psi", "rel_entr",
-    "rgamma", "round", "sici", "sinc", "softmax", "softplus", "spherical_in", "spherical_jn",
-    "spherical_kn", "spherical_yn", "trigamma", "xlog1py", "xlogy", "y0", "y1", "yv", "zeta",
+    "cbrt", "entr", "exp2", "expit", "expm1", "exprel", "gammaln", "huber", "kl_div", "log1p",
+    "log_expit", "log_softmax", "logit", "logsumexp", "pseudo_huber", "psi", "rel_entr", "round",
+    "sinc", "softmax", "softplus", "xlog1py", "xlogy",
 ]
+__all__ += bessel.__all__
+__all__ += bessel_related.__all__
+__all__ += cumulative.__all__
+__all__ += elliptic.__all__
+__all__ += gammas.__all__
+__all__ += hypergeometric.__all__
+__all__ += incomplete.__all__
+__all__ += integrals.__all__
+__all__ += mathieu.__all__
+__all__ += normal.__all__
+__all__ += orthogonal.__all__
 __all__ += powers.__all__
 __all__ += quadrature.__all__
-__all__ += cumulative.__all__
-__all__ += bessel_related.__all__
-__all__ += elliptic.__all__
-__all__ += hypergeometric.__all__
-__all__ += orthogonal.__all__
-__all__ += mathieu.__all__
+__all__ += special.__all__
+__all__ += spherical.__all__
 
 
 def __dir__() -> list[str]:

@@ -34,6 +34,7 @@ from agnesi.core.public import apply_to
 from agnesi.core.support import dtypes, memory
 from agnesi.core.support.aside import aside
 from agnesi.core.support.config import LENT, MODE, TRACES
+from agnesi.core.support.docstrings import numpydoc
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.at_once import node_at_once
@@ -520,6 +521,8 @@ def documented(function: Any, op: Elementwise, summary: str, args: str, result: 
     if summary:
         names = ["x"] if op.arity == 1 else [f"x{i + 1}" for i in range(op.arity)]
         function.__doc__ = docstring(
-            op.name, names, op.kinds, op.result, op.whole, summary, args, result)
+            op.name, names, op.kinds, op.result, op.whole, function.__module__, summary, args,
+            result)
+        numpydoc(function)
     return function
 

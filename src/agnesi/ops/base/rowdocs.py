@@ -145,25 +145,6 @@ _FAMILIES = """
     zetac zeta
     trigamma ag.digamma polygamma
 """
-_DOC = """{summary}
-
-Parameters
-----------
-{operands}
-out : Tensor, optional
-    Takes the result: a tensor of its shape, of a dtype that holds it.
-
-Returns
--------
-Tensor
-    {shape}, {dtype}.
-{raises}{kin}
-Examples
---------
->>> import agnesi as ag
->>> ag.{name}({args})
-tensor({result})
-"""
 #: What dtypes a row takes, by their kinds, and what it does with others.
 _TAKES = {
     "biufc": "of any dtype", "iufc": "numbers, not bool", "biuf": "real numbers or bool",
@@ -182,44 +163,39 @@ _FAMILIES_OF: dict[str, list[str]] = {}
 for _line in _FAMILIES.splitlines():
     for _name in _line.split():
         _FAMILIES_OF.setdefault(_name, []).append(_line)
+#: Functions that were documented so far, by the file that declares them.
+_OF_FILE: dict[str, list[str]] = {}
+_FEW_KIN = 4
 
 
-def kin_of(name: str) -> list[str]:
-    """The others of a function's families, each once."""
-    others = " ".join(_FAMILIES_OF.get(name, ())).split()
+def kin_of(name: str, home: str) -> list[str]:
+    """The others of a function's families, each once; without one, those before it in its file."""
+    before = _OF_FILE.setdefault(home, [])
+    others = " ".join(_FAMILIES_OF.get(name, ())).split() or before[-_FEW_KIN:]
+    before.append(name)
     return list(dict.fromkeys(n.removeprefix("ag.") for n in others if n != name))
 
 
-def operands(names: list[str], kinds: str, whole: int) -> str:
-    """The entries of a row's operands, of which the first ``whole`` ones are integers."""
-    entries = []
-    if whole:
-        entries.append(f"{', '.join(names[:whole])} : array_like of int\n"
-                       "    Broadcast with the other operands.")
-    takes = f"    {_TAKES[kinds][0].upper()}{_TAKES[kinds][1:]}."
-    if len(names) > 1:
-        takes = f"    They broadcast, and dtypes are promoted.\n{takes}"
-    entries.append(f"{', '.join(names[whole:])} : array_like\n{takes}")
-    return "\n".join(entries)
-
-
-def docstring(name: str, names: list[str], kinds: str, kind: str, whole: int, summary: str,
-              args: str, result: str) -> str:
-    """The docstring of a row: its name, those of its operands, the dtypes that it takes, the
-    kind of its result, and what is said and shown of it."""
-    errors = []
-    if kinds in _REFUSES:
-        errors.append(f"DTypeError\n    For {_REFUSES[kinds]}.")
-    if len(names) > 1:
-        errors.append("ShapeError\n    If the shapes do not broadcast.")
-    kin = kin_of(name)
+def docstring(name: str, names: list[str], kinds: str, kind: str, whole: int, home: str,
+              summary: str, args: str, result: str) -> str:
+    """The docstring of a row, as fields: of its name, those of its operands, of which the first
+    ``whole`` are integers, the dtypes that it takes, the kind of its result, the file that declares
+    it, and what is said and shown of it."""
+    several = len(names) > 1
+    takes = f"{_TAKES[kinds][0].upper()}{_TAKES[kinds][1:]}."
+    orders, rest = ", ".join(names[:whole]), ", ".join(names[whole:])
     dtype = ("bool" if kind == "bool" else "real" if kind == "real" else
              "floating" if kinds == "f" else "floating or complex" if kinds == "fc" else
-             "of the promoted dtype" if len(names) > 1 else "of its dtype")
-    return _DOC.format(
-        summary=summary, operands=operands(names, kinds, whole), name=name, args=args,
-        result=result, dtype=dtype,
-        shape="Of the broadcast shape" if len(names) > 1 else "Of the shape of ``x``",
-        raises=f"\nRaises\n------\n{chr(10).join(errors)}\n" if errors else "",
-        kin=f"\nSee Also\n--------\n{', '.join(kin)}\n" if kin else "",
-    )
+             "of the promoted dtype" if several else "of its dtype")
+    fields = [
+        f":param {orders}: Broadcast with the other operands.\n:type {orders}: array_like of int"
+        if whole else "",
+        f":param {rest}: They broadcast, and dtypes are promoted.\n    {takes}" if several
+        else f":param {rest}: {takes}",
+        f":returns: {'Of the broadcast shape' if several else 'Of the shape of ``x``'}, {dtype}.",
+        f":raises DTypeError: For {_REFUSES[kinds]}." if kinds in _REFUSES else "",
+        ":raises ShapeError: If the shapes do not broadcast." if several else "",
+        f":see: {', '.join(kin)}" if (kin := kin_of(name, home)) else "",
+    ]
+    rows = "\n".join(filter(None, fields))
+    return f"{summary}\n\n{rows}\n\n>>> ag.{name}({args})\ntensor({result})\n"

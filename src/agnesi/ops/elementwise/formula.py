@@ -301,8 +301,8 @@ def several(op: Elementwise, summary: str = "", args: str = "", result: str = ""
              out: Tensor | None = None) -> Tensor:
         return call(op, (x1, x2, x3, x4), out)
 
-    def five(x1: Any, x2: Any, x3: Any, x4: Any, x5: Any, /, *, out: Tensor | None = None
-             ) -> Tensor:
+    def five(x1: TensorLike, x2: TensorLike, x3: TensorLike, x4: TensorLike, x5: TensorLike, /, *,
+             out: Tensor | None = None) -> Tensor:
         return call(op, (x1, x2, x3, x4, x5), out)
 
     function = (two, three, four, five)[op.arity - 2]

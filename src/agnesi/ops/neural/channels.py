@@ -18,38 +18,14 @@ from agnesi.ops.random.random import growth, survivors
 #: The text of each, indented as that of others.
 _DOC = """A share ``p`` of the channels of images zero, the others divided by ``1 - p``.
 
-    Parameters
-    ----------
-    x : array_like
-        (batch, channels{size}), or one image without a batch; matrices with a warning.
-    p : float
-        Chance of a channel to become zero.
-    training : bool
-        Otherwise ``x`` stays as it is.
-    generator : Generator, optional
-        Where the random numbers come from; by default :func:`agnesi.random.default_generator`.
-    out : Tensor, optional
-        Takes the result: a tensor of its shape, of a dtype that holds it.
+    :param x: (batch, channels{size}), or one image without a batch; matrices with a warning.
+    :param p: Chance of a channel to become zero.
+    :param training: Otherwise ``x`` stays as it is.
+    :returns: Of the shape and dtype of ``x``.
+    :raises ValueError: If ``p`` is not in [0, 1].
+    :raises ShapeError: If ``x`` has another number of axes.
+    :see: dropout, agnesi.nn.{layer}
 
-    Returns
-    -------
-    Tensor
-        Of the shape and dtype of ``x``.
-
-    Raises
-    ------
-    ValueError
-        If ``p`` is not in [0, 1].
-    ShapeError
-        If ``x`` has another number of axes.
-
-    See Also
-    --------
-    dropout, agnesi.nn.{layer}
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> y = ag.nn.functional.{name}(ag.ones((8, 4{ones})), 0.75)
     >>> bool(((y == 0) | (y == 4)).all())
     True

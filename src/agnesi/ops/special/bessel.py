@@ -17,6 +17,11 @@ from agnesi.ops.base.elementwise import Function
 from agnesi.ops.base.select import where
 from agnesi.ops.elementwise.formula import chebyshev, no_slope, row, scipy_rows, unary
 
+__all__ = [
+    "i0", "i0e", "i1", "i1e", "iv", "ive", "j0", "j1", "jn", "jv", "k0", "k0e", "k1", "k1e", "kv",
+    "kve", "y0", "y1", "yv",
+]
+
 #: exp(-x) I0(x) on [0, 8] in x / 4 - 1; sqrt(x) exp(-x) I0(x) from there in 16 / x - 1.
 _I0_NEAR = (
     0.33839763720473803, -0.3046826723431984, 0.17162090152220877, -0.09490109704804764,

@@ -286,28 +286,11 @@ def _integrals(name: str, own: str, rules: tuple[Rule, ...], text: str) -> Calla
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""{text}
 
-    Parameters
-    ----------
-    x : array_like
-        Real numbers; integers become the default float dtype.
+    :param x: Real numbers; integers become the default float dtype.
+    :returns: {len(rules)}, in this order, of the shape of ``x``.
+    :raises DTypeError: For complex numbers.
+    :see: {_KIN[name]}
 
-    Returns
-    -------
-    tuple of Tensor
-        {len(rules)}, in this order, of the shape of ``x``.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-
-    See Also
-    --------
-    {_KIN[name]}
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> len(ag.special.{name}(ag.tensor([1.0])))
     {len(rules)}
     """
@@ -366,30 +349,12 @@ def _cylinder(name: str, curve: Callable[..., Tensor], text: str) -> Callable[..
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""{text}, and its derivative.
 
-    Parameters
-    ----------
-    v, x : array_like
-        Real numbers; both broadcast.
+    :param v, x: Real numbers; both broadcast.
+    :returns value, derivative: Of the broadcast shape, floating.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: {", ".join(n for n in ("pbdv", "pbvv", "pbwa") if n != name)}
 
-    Returns
-    -------
-    value, derivative : Tensor
-        Of the broadcast shape, floating.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    {", ".join(n for n in ("pbdv", "pbvv", "pbwa") if n != name)}
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> len(ag.special.{name}(1.0, ag.tensor([0.5])))
     2
     """

@@ -28,6 +28,11 @@ from agnesi.ops.elementwise.formula import (
 from agnesi.ops.elementwise.trig import cos
 from agnesi.ops.special.special import POLYGAMMA, digamma, lgamma
 
+__all__ = [
+    "beta", "betaln", "binom", "factorial", "gamma", "loggamma", "multigammaln", "poch", "rgamma",
+    "zeta",
+]
+
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 #: z log(gamma(z) e^z z^(1/2 - z) / sqrt(2 pi)) in 1/z^2 (Abramowitz and Stegun, 6.1.41).
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)

@@ -31,6 +31,11 @@ from agnesi.ops.special.special import digamma, lgamma, trigamma
 from agnesi.ops.special.taylor import Jet, fraction, summed
 from agnesi.ops.special.temme import LARGE_SHAPE, MAX_RATIO_DISTANCE, large_shape
 
+__all__ = [
+    "betainc", "betainc_da", "betainc_db", "betaincinv", "gammainc", "gammainc_da", "gammaincc",
+    "gammaincinv",
+]
+
 #: No element takes more terms of a series or fraction.
 _MAX_TERMS = 100_000
 #: Coefficients of ``z**2 * (digamma(z) - log(z)) + z / 2`` in ``1 / z**2``.

@@ -22,6 +22,8 @@ from agnesi.ops.elementwise.numeric import sinc
 from agnesi.ops.elementwise.trig import cos
 from agnesi.ops.special.special import erf
 
+__all__ = ["ellipe", "ellipk", "exp1", "expi", "lambertw", "owens_t", "sici"]
+
 
 # -- elliptic integrals (Abramowitz and Stegun, 17.6) -------------------------------------------
 def _means(m: Any, x: Any) -> tuple[Any, Any]:

@@ -52,34 +52,15 @@ obl_cv = _characteristic(
 Pair = Callable[..., tuple[Tensor, Tensor]]
 _SHOWN = """{text}, and its derivative to ``x``.
 
-    Parameters
-    ----------
     {entries}
+    :returns value, derivative: Of the broadcast shape, floating.
+    :raises DTypeError: For complex numbers.
+    :raises ShapeError: If the shapes do not broadcast.
+    :see: {kin}
 
-    Returns
-    -------
-    value, derivative : Tensor
-        Of the broadcast shape, floating.
-
-    Raises
-    ------
-    DTypeError
-        For complex numbers.
-    ShapeError
-        If the shapes do not broadcast.
-
-    See Also
-    --------
-    {kin}
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> len(ag.special.{name}({args}))
     2
     """
-
-
 _MATHIEU = {"m": "The order: a whole number.", "q": "The parameter.",
             "x": "The argument; angles in degrees for ``cem`` and ``sem``. All three broadcast."}
 _SPHEROIDAL = {
@@ -105,7 +86,7 @@ def _named(function: Any, name: str, text: str, args: str) -> Any:
     function.__name__ = function.__qualname__ = name
     places = function.__code__.co_varnames[: function.__code__.co_argcount]
     of = _MATHIEU if name.startswith("mathieu") else _SPHEROIDAL
-    entries = "\n    ".join(f"{n} : array_like\n        {of[n]}" for n in places)
+    entries = "\n    ".join(f":param {n}: {of[n]}" for n in places)
     kin = next(k for start, k in _KIN.items() if name.startswith(start))
     function.__doc__ = _SHOWN.format(text=text, name=name, args=args, entries=entries, kin=kin)
     return public(function)

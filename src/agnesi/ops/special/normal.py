@@ -12,6 +12,8 @@ from agnesi.ops.base.elementwise import Function
 from agnesi.ops.elementwise.explog import exp
 from agnesi.ops.elementwise.formula import horner, row, unary
 
+__all__ = ["erfcinv", "erfcx", "log_ndtr", "ndtr", "ndtri"]
+
 _ROOT_PI, _ROOT_TWO = math.sqrt(math.pi), math.sqrt(2)
 #: Numerators and denominators of Wichura's algorithm AS 241 (Applied Statistics 37, 1988).
 _CENTRE = (

@@ -45,28 +45,12 @@ def _made(x: Any) -> Tensor:
 
 _DOC = """{summary}
 
-    Parameters
-    ----------
-    {parameters}
+    :param {parameters}
+    :returns{returns}
+    :raises TypeError: If a number that counts is no integer.
+    :raises ValueError: If it is too small.
+    :see: {kin}
 
-    Returns
-    -------
-    {returns}
-
-    Raises
-    ------
-    TypeError
-        If a number that counts is no integer.
-    ValueError
-        If it is too small.
-
-    See Also
-    --------
-    {kin}
-
-    Examples
-    --------
-    >>> import agnesi as ag
     >>> {example}
     {result}
     """
@@ -90,9 +74,9 @@ def _rule(name: str, polynomials: str, parameters: str, numbers: str = "") -> Ca
     return _named(
         rule, name,
         summary=f"Points and weights of the rule by the roots of {polynomials}.",
-        parameters="n : int\n        The degree; positive.\n    *more : float\n        "
+        parameters="n: The degree; positive.\n    :param *more: "
                    + (more[0].upper() + more[1:] if numbers else none),
-        returns="x, w : Tensor\n        Points and weights, ``n`` of each.",
+        returns=" x, w: Points and weights, ``n`` of each.",
         kin=name.replace("roots_", "eval_"), example=f"ag.special.{name}({given}).x.shape",
         result="(3,)",
     )
@@ -132,9 +116,9 @@ def _zeros(name: str, of: str, order: bool = False, several: bool = False) -> Ca
     length = _LENGTHS.get(name, "4")
     return _named(
         zeros, name, summary=f"The first {of}.",
-        parameters=f"*numbers : int\n        {first}; at least one.",
-        returns=f"tuple of Tensor\n        {length} vectors, in this order." if several
-        else "Tensor\n        A vector.",
+        parameters=f"*numbers: {first}; at least one.",
+        returns=f": {length} vectors, in this order.\n    :rtype: tuple of Tensor" if several
+        else ": A vector.\n    :rtype: Tensor",
         kin=_KIN[name], example=f"len({call})" if several else f"{call}.shape",
         result=length if several else "(2,)")
 

@@ -19,6 +19,8 @@ from agnesi.ops.elementwise.explog import exp
 from agnesi.ops.elementwise.formula import each, horner, no_slope, or_scipy, row, spread_alike
 from agnesi.ops.elementwise.formula import unary as special_unary
 
+__all__ = ["digamma", "erf", "erfc", "erfinv", "polygamma", "trigamma"]
+
 
 def _lgamma(x: float) -> float:
     if x <= 0 and x % 1 == 0:

@@ -11,6 +11,8 @@ from agnesi.ops.base.arith import safe_divide, square
 from agnesi.ops.base.convert import cast
 from agnesi.ops.elementwise.formula import scipys
 
+__all__ = ["spherical_in", "spherical_jn", "spherical_kn", "spherical_yn"]
+
 
 def _pair(name: str, sign: int) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
     """A function and its derivative; ``sign`` of the solution in their differential equation.
