@@ -36,6 +36,20 @@ class Shared(NamedTuple):
     kind: str = ""
 
 
+class Entry:
+    """What a section says of one name."""
+
+    def __init__(self, words: str, kind: str = "") -> None:
+        self.words, self.kind = words, kind
+
+    def shown(self, name: str, indent: str) -> str:
+        head = f"{name} : {self.kind}" if name and self.kind else name or self.kind
+        if not head:  # of See Also
+            return indent + self.words
+        rest = f"\n{indent}    {self.words}" if self.words else ""
+        return indent + head + rest
+
+
 #: By name and annotation.
 SHARED = {
     ("out", "Tensor | None"): Shared(
@@ -70,7 +84,7 @@ _KINDS = {
     "ShapeLike": "int or tuple of int", "tuple[Tensor, ...]": "tuple of Tensor",
     "list[Tensor]": "list of Tensor",
 }
-_STARS = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+_STARS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 _FIELD = re.compile(
     r"\n( *):(param|type|returns|rtype|raises|see)(?: ([^:\n]+))?: ?(.*(?:\n\1 +.*)*)")
 _TITLES = (("param", "Parameters"), ("returns", "Returns"), ("raises", "Raises"),
@@ -87,19 +101,19 @@ def numpydoc(function: Callable[..., Any]) -> None:
 def _written(text: str, first: re.Match[str], function: Any) -> str:
     indent = first[1]
     fields = list(_FIELD.finditer(text, first.start()))
-    entries: dict[str, dict[str, list[str]]] = {kind: {} for kind, _ in _TITLES}
-    last: list[str] = []
+    entries: dict[str, dict[str, Entry]] = {kind: {} for kind, _ in _TITLES}
+    last = Entry("")
     for field in fields:
         kind, name, words = field.group(2, 3, 4)
         if kind in entries:
-            last = entries[kind][name or ""] = ["", words]
+            last = entries[kind][name or ""] = Entry(words)
         else:
-            last[0] = words  # the type of the field before
+            last.kind = words  # the type of the field before
     _complete(entries, function, indent)
     parts = [text[: first.start()].rstrip()]
     for kind, title in _TITLES:
         if entries[kind]:
-            rows = [_entry(name, *entry, indent) for name, entry in entries[kind].items()]
+            rows = [entry.shown(name, indent) for name, entry in entries[kind].items()]
             parts.append(_section(title, "\n".join(rows), indent))
     if example := text[fields[-1].end():].strip():
         if example.startswith(">>> ") and not example.startswith((">>> import ", ">>> from ")):
@@ -108,26 +122,27 @@ def _written(text: str, first: re.Match[str], function: Any) -> str:
     return "\n\n".join(parts) + f"\n{indent}"
 
 
-def _complete(entries: dict[str, dict[str, list[str]]], function: Any, indent: str) -> None:
+def _complete(entries: dict[str, dict[str, Entry]], function: Any, indent: str) -> None:
     """Add types by annotations, and what is said of shared parameters, in the signature's order."""
     written = {one: name for name in entries["param"] for one in name.split(", ")}
-    found: dict[str, list[str]] = {}
+    found: dict[str, Entry] = {}
     signature = inspect.signature(function)
     for parameter in signature.parameters.values():
         name = _STARS.get(parameter.kind, "") + parameter.name
         entry = entries["param"].get(key := written.get(name, name))
         shared = SHARED.get((name, parameter.annotation))
         if entry is None and shared is not None:
-            entry = [shared.kind, shared.text.replace("\n", f"\n{indent}    ")]
+            entry = Entry(shared.text.replace("\n", f"\n{indent}    "), shared.kind)
             error, _, reason = shared.error.partition(": ")
             if error:
-                entries["raises"].setdefault(error, ["", reason])
+                entries["raises"].setdefault(error, Entry(reason))
         if entry is not None and key not in found:
-            entry[0] = entry[0] or kind_of(parameter)
+            entry.kind = entry.kind or kind_of(parameter)
             found[key] = entry
     entries["param"] = found
     for name, entry in entries["returns"].items():
-        entry[0] = entry[0] or ("Tensor" if name else _kind(signature.return_annotation))
+        entry.kind = entry.kind or (
+            "Tensor" if name else _kind(signature.return_annotation))
 
 
 def kind_of(parameter: inspect.Parameter) -> str:
@@ -138,13 +153,6 @@ def kind_of(parameter: inspect.Parameter) -> str:
 def _kind(annotation: Any) -> str:
     base = annotation.removesuffix(" | None") if isinstance(annotation, str) else ""
     return _KINDS.get(base, base)
-
-
-def _entry(name: str, kind: str, words: str, indent: str) -> str:
-    head = f"{name} : {kind}" if name and kind else name or kind
-    if not head:  # of See Also
-        return indent + words
-    return f"{indent}{head}\n{indent}    {words}" if words else indent + head
 
 
 def _section(title: str, body: str, indent: str) -> str:
