@@ -84,7 +84,9 @@ _KINDS = {
     "ShapeLike": "int or tuple of int", "tuple[Tensor, ...]": "tuple of Tensor",
     "list[Tensor]": "list of Tensor",
 }
-_STARS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+_STARS: dict[Any, str] = {
+    inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**",
+}
 _FIELD = re.compile(
     r"\n( *):(param|type|returns|rtype|raises|see)(?: ([^:\n]+))?: ?(.*(?:\n\1 +.*)*)")
 _TITLES = (("param", "Parameters"), ("returns", "Returns"), ("raises", "Raises"),
