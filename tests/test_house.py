@@ -251,6 +251,14 @@ def test_texts_name_files_that_exist():
     assert missing == []
 
 
+def test_folders_are_small():
+    """But for the top, where the public modules must lie."""
+    top = ROOT / "src/agnesi"
+    many = {str(folder.relative_to(top)): count for folder in top.rglob("*") if folder.is_dir()
+            if (count := sum(p.name != "__pycache__" for p in folder.iterdir())) > 25}
+    assert many == {}
+
+
 def test_pictures_are_of_what_runs_now():
     """In a process of its own: what other tests have loaded or compiled draws other calls."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("AGNESI_")}

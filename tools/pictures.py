@@ -38,7 +38,7 @@ class Calls:
 
     Parameters
     ----------
-    place : maps a path such as ``ops/base/elements.py`` to the name that is drawn.
+    place : maps a path such as ``ops/base/gather/elements.py`` to the name that is drawn.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ import sys
 import numpy as np
 import agnesi as ag
 from agnesi import distributed as dist
-from agnesi.distributed import mpi
+from agnesi.distributed.processes import mpi
 from tests.distributed import beside as beside_, programs, sharded, training
 
 near = sys.argv[2] == "near"
@@ -120,7 +120,7 @@ FAILING = """
 import os, signal, sys, time
 import agnesi as ag
 from agnesi import distributed as dist
-from agnesi.distributed import mpi
+from agnesi.distributed.processes import mpi
 
 _, how, where = sys.argv
 if where == "far":

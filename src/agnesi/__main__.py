@@ -53,7 +53,7 @@ def _add_launch(parser: argparse.ArgumentParser) -> None:
 
 
 def _launch(given: Any) -> None:
-    launch = import_module("agnesi.distributed.launch").launch
+    launch = import_module("agnesi.distributed.processes.launch").launch
     program = ["-m", given.program] if given.module else [given.program]
 
     def stop(number: int, frame: object) -> None:

@@ -6,7 +6,7 @@ import agnesi as ag
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.ops.base.convert import Size
 from agnesi.ops.base.creation import spread_constant
-from agnesi.ops.base.gather_scatter import ScatterAdd, spread
+from agnesi.ops.base.gather.gather_scatter import ScatterAdd, spread
 from agnesi.ops.base.slices import Unslice
 from agnesi.ops.convolution.pooled import PoolTaps, TapSpread
 from agnesi.ops.convolution.windows import Windows

@@ -12,7 +12,7 @@ from agnesi import nn
 from agnesi import symbolic as T
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.ops.base.complex_order import OrderKey
-from agnesi.ops.base.elements import Picked, Stretch
+from agnesi.ops.base.gather.elements import Picked, Stretch
 from agnesi.ops.control.loop import FirstRows, RowsBefore
 from agnesi.ops.elementwise.complexes import PutPairs, PutPart
 from agnesi.ops.implicit import gamma_path

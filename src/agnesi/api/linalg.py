@@ -18,10 +18,6 @@ from agnesi.ops.linalg.cholesky import cho_solve as cho_solve
 from agnesi.ops.linalg.cholesky import cholesky as cholesky
 from agnesi.ops.linalg.det import det as det
 from agnesi.ops.linalg.det import slogdet as slogdet
-from agnesi.ops.linalg.eig import eig as eig
-from agnesi.ops.linalg.eig import eigvals as eigvals
-from agnesi.ops.linalg.eigh import eigh as eigh
-from agnesi.ops.linalg.eigh import eigvalsh as eigvalsh
 from agnesi.ops.linalg.expm import expm as expm
 from agnesi.ops.linalg.functions import coshm as coshm
 from agnesi.ops.linalg.functions import cosm as cosm
@@ -45,19 +41,10 @@ from agnesi.ops.linalg.norms import cond as cond
 from agnesi.ops.linalg.norms import matrix_norm as matrix_norm
 from agnesi.ops.linalg.norms import norm as norm
 from agnesi.ops.linalg.norms import vector_norm as vector_norm
-from agnesi.ops.linalg.pinv import lstsq as lstsq
-from agnesi.ops.linalg.pinv import matrix_rank as matrix_rank
-from agnesi.ops.linalg.pinv import pinv as pinv
-from agnesi.ops.linalg.polar import orthogonal_procrustes as orthogonal_procrustes
-from agnesi.ops.linalg.polar import polar as polar
 from agnesi.ops.linalg.products import kron as kron
 from agnesi.ops.linalg.products import matrix_power as matrix_power
 from agnesi.ops.linalg.products import multi_dot as multi_dot
 from agnesi.ops.linalg.qr import qr as qr
-from agnesi.ops.linalg.schur import schur as schur
-from agnesi.ops.linalg.schur import solve_continuous_lyapunov as solve_continuous_lyapunov
-from agnesi.ops.linalg.schur import solve_discrete_lyapunov as solve_discrete_lyapunov
-from agnesi.ops.linalg.schur import solve_sylvester as solve_sylvester
 from agnesi.ops.linalg.solve import inv as inv
 from agnesi.ops.linalg.solve import solve as solve
 from agnesi.ops.linalg.solve import tensorinv as tensorinv
@@ -92,8 +79,21 @@ from agnesi.ops.linalg.special_matrices.tables import invhilbert as invhilbert
 from agnesi.ops.linalg.special_matrices.tables import invpascal as invpascal
 from agnesi.ops.linalg.special_matrices.tables import leslie as leslie
 from agnesi.ops.linalg.special_matrices.tables import pascal as pascal
-from agnesi.ops.linalg.svd import svd as svd
-from agnesi.ops.linalg.svd import svdvals as svdvals
+from agnesi.ops.linalg.spectral.eig import eig as eig
+from agnesi.ops.linalg.spectral.eig import eigvals as eigvals
+from agnesi.ops.linalg.spectral.eigh import eigh as eigh
+from agnesi.ops.linalg.spectral.eigh import eigvalsh as eigvalsh
+from agnesi.ops.linalg.spectral.pinv import lstsq as lstsq
+from agnesi.ops.linalg.spectral.pinv import matrix_rank as matrix_rank
+from agnesi.ops.linalg.spectral.pinv import pinv as pinv
+from agnesi.ops.linalg.spectral.polar import orthogonal_procrustes as orthogonal_procrustes
+from agnesi.ops.linalg.spectral.polar import polar as polar
+from agnesi.ops.linalg.spectral.schur import schur as schur
+from agnesi.ops.linalg.spectral.schur import solve_continuous_lyapunov as solve_continuous_lyapunov
+from agnesi.ops.linalg.spectral.schur import solve_discrete_lyapunov as solve_discrete_lyapunov
+from agnesi.ops.linalg.spectral.schur import solve_sylvester as solve_sylvester
+from agnesi.ops.linalg.spectral.svd import svd as svd
+from agnesi.ops.linalg.spectral.svd import svdvals as svdvals
 from agnesi.ops.linalg.triangular import solve_triangular as solve_triangular
 
 solve_lyapunov = solve_continuous_lyapunov

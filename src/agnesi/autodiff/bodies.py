@@ -11,12 +11,12 @@ from agnesi.core.dispatch import assign, current, node_of_type, notice
 from agnesi.core.graph import FunctionGraph, constant_value, live_tensor
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import typed
+from agnesi.core.storage.views import looking_through
 from agnesi.core.substitution import copied, substituted
 from agnesi.core.support.config import traced
 from agnesi.core.support.errors import MissingInputError, TraceError, Where, at, user_where
 from agnesi.core.support.tracing import current_reads, current_trace, finish, within
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.views import looking_through
 from agnesi.ops.control.body import Body
 
 #: How deep bodies may lie in each other; deeper ones come from recursion without an end.

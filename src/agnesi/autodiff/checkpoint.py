@@ -21,13 +21,13 @@ from agnesi.core.dispatch import current, record_many
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.op import Op, typed
 from agnesi.core.public import higher
+from agnesi.core.storage.views import share
 from agnesi.core.support.config import MODE, STATE, switched, witnessed
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.support.tree import Tree, flatten
 from agnesi.core.support.undo import Block
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.core.views import share
 from agnesi.ops.base.creation import zeros_like
 
 

@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 from agnesi.core.dispatch import apply, current
 from agnesi.core.ir.node import Node, next_serial, toposort
 from agnesi.core.keywords import strict
-from agnesi.core.leaves import argument
 from agnesi.core.op import Op, typed
 from agnesi.core.public import explain_errors, public
+from agnesi.core.storage.leaves import argument
+from agnesi.core.storage.views import share
 from agnesi.core.support.config import STATE, Switch, first_mode
 from agnesi.core.support.dtypes import is_inexact
 from agnesi.core.support.errors import GradientError, at, shown, user_where
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor, symbol, wrap
-from agnesi.core.views import share
 
 F = TypeVar("F", bound=Callable[..., Any])
 _new = object.__new__

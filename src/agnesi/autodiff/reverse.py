@@ -14,10 +14,10 @@ from agnesi.autodiff.rules import Unknown, cotangents, tangents
 from agnesi.autodiff.stable import stable_roots
 from agnesi.core.dispatch import Item, current, item_of
 from agnesi.core.ir.node import Node, toposort
-from agnesi.core.leaves import earlier
 from agnesi.core.op import explain, typed
 from agnesi.core.public import keyworded, renamed
 from agnesi.core.shapes import fits
+from agnesi.core.storage.leaves import earlier
 from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.errors import (
     GradientError,

@@ -13,11 +13,11 @@ from agnesi.autodiff.recording import ALIAS, detach, last_change
 from agnesi.autodiff.reverse import tensor_of
 from agnesi.core.dispatch import apply, graph_node, symbolic
 from agnesi.core.ir.node import Node, next_serial, toposort
-from agnesi.core.leaves import COPY
 from agnesi.core.op import typed
 from agnesi.core.programs import begins_program
 from agnesi.core.public import higher, keyworded
 from agnesi.core.shapes import fits
+from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import tree
 from agnesi.core.support.config import STATE, switched
 from agnesi.core.support.errors import GradientError, ShapeError, at, call_user

@@ -23,8 +23,8 @@ from agnesi.compiler.tracing.decisions import INSTEAD, OtherWayError
 from agnesi.compiler.tracing.reads import OnceEagerError, OnlyEagerError
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
-from agnesi.core.placed import PlacedTensor
 from agnesi.core.public import higher, keyworded
+from agnesi.core.storage.placed import PlacedTensor
 from agnesi.core.support.config import STATE, config
 from agnesi.core.support.errors import TraceError, at
 from agnesi.core.support.tracing import is_tracing

@@ -15,10 +15,10 @@ gradients lead into changed state, or through what was computed before the call,
 the specialization, and the function runs eagerly.
 
 **Views.** A tensor that views another knows its base and the operation between them
-(``core/views.py``). Tensors on one memory share a counter of changes. A change in place gives the
-base a new node (through ``Op.put`` of the view's operation), and other views are made again from
-it when they are next used. Whether a reshape is a view follows from the memory order, also while
-tracing (``core/memory_order.py``).
+(``core/storage/views.py``). Tensors on one memory share a counter of changes. A change in place
+gives the base a new node (through ``Op.put`` of the view's operation), and other views are made
+again from it when they are next used. Whether a reshape is a view follows from the memory order,
+also while tracing (``core/storage/memory_order.py``).
 
 Nodes are numbered as they are made, those of eager operations with negative numbers: checkpoints
 know by the sign what existed before them.
@@ -33,10 +33,11 @@ from typing import Any
 import numpy as np
 
 from agnesi.core.ir.node import Node, next_serial
-from agnesi.core.leaves import COPY, node_of
-from agnesi.core.memory_order import note, note_memory_order, reshapes_in_place
 from agnesi.core.op import EXPLAINED, Op, explain, typed
 from agnesi.core.shapes import fits
+from agnesi.core.storage.leaves import COPY, node_of
+from agnesi.core.storage.memory_order import note, note_memory_order, reshapes_in_place
+from agnesi.core.storage.views import element_place, let_go, looking_through, root, share
 from agnesi.core.support.aside import aside
 from agnesi.core.support.config import LENT, MODE, TRACES, switched
 from agnesi.core.support.errors import (
@@ -50,7 +51,6 @@ from agnesi.core.support.errors import (
     user_where,
 )
 from agnesi.core.tensor import Tensor, keep, symbol, wrap
-from agnesi.core.views import element_place, let_go, looking_through, root, share
 
 _new = Tensor.__new__
 _new_node = Node.__new__

@@ -2,7 +2,7 @@
 
 A tensor is a handle: a value (``array``, an ndarray) or a ``node``, or both, with the flag
 ``requires_grad``, the gradient, and a name. What it views, and what looks into it, is in
-``core/views.py``; its methods are bound by ``api/tensor/methods.py``.
+``core/storage/views.py``; its methods are bound by ``api/tensor/methods.py``.
 
 A gradient that a jitted step makes and uses up does not exist outside of the step: ``grad`` then
 holds the mark ``CONSUMED``, and reading it is an error. Native guards check that the mark is still
@@ -83,7 +83,7 @@ class Tensor(metaclass=_Listed):
     #: Whether it stands for elements under a mask, on which operations may work as they lie among
     #: the others (``ops/indexing/masked.py``).
     _lazy = False
-    #: Whether its elements are in the memory of a device (``core/placed.py``).
+    #: Whether its elements are in the memory of a device (``core/storage/placed.py``).
     _placed = False
     __slots__ = (
         "__weakref__", "_element", "_grad", "_name", "_version", "_view", "array", "node",

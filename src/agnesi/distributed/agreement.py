@@ -9,8 +9,8 @@ from typing import Any
 
 from agnesi.autodiff.recording import no_grad
 from agnesi.distributed.collectives import broadcast
-from agnesi.distributed.group import Group
-from agnesi.distributed.world import world
+from agnesi.distributed.processes.group import Group
+from agnesi.distributed.processes.world import world
 from agnesi.nn.base.module import Module
 
 #: Characters that the tensors may take in a message, beside the user's line.

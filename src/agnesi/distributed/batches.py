@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agnesi.data.samplers import BatchSampler, Sampler, ordered
-from agnesi.distributed.group import Group
-from agnesi.distributed.world import world
+from agnesi.distributed.processes.group import Group
+from agnesi.distributed.processes.world import world
 from agnesi.random import Generator
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from agnesi.core.support import tree
 from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.distributed.workers import Workers
+from agnesi.distributed.processes.workers import Workers
 
 
 def map_blocks(function: Callable[..., Any], blocks: Any, *, workers: Workers | None = None) -> Any:

@@ -15,11 +15,11 @@ import numpy as np
 from agnesi.compiler.jit import jit
 from agnesi.core.support.errors import CollectiveError, at
 from agnesi.core.tensor import Tensor
-from agnesi.distributed import locks, memory
 from agnesi.distributed.agreement import compare_tensors
 from agnesi.distributed.flat import Flat, checked
-from agnesi.distributed.group import TIMEOUT, Group
-from agnesi.distributed.world import world
+from agnesi.distributed.processes import locks, memory
+from agnesi.distributed.processes.group import TIMEOUT, Group
+from agnesi.distributed.processes.world import world
 from agnesi.nn.base.module import Module
 
 #: The file: words that say which of two holds the centre, and the notes; notes; then the halves.

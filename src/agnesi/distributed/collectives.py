@@ -18,9 +18,9 @@ from agnesi.core.integers import is_integer
 from agnesi.core.public import explain_errors
 from agnesi.core.support.errors import DTypeError, ShapeError
 from agnesi.core.tensor import Tensor
-from agnesi.distributed.group import Group
 from agnesi.distributed.operations import collective
-from agnesi.distributed.world import world
+from agnesi.distributed.processes.group import Group
+from agnesi.distributed.processes.world import world
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import zeros
 from agnesi.ops.base.movement import moveaxis, reshape

@@ -12,8 +12,8 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor
 from agnesi.distributed.collectives import all_gather
-from agnesi.distributed.group import Group
-from agnesi.distributed.world import world
+from agnesi.distributed.processes.group import Group
+from agnesi.distributed.processes.world import world
 from agnesi.ops.base.convert import as_tensor
 
 

@@ -16,8 +16,8 @@ from agnesi.core.support.errors import CollectiveError, ShapeError, at, location
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known, is_tracing
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.distributed.group import GROUPS, KINDS, Group
-from agnesi.distributed.signatures import shown_text
+from agnesi.distributed.processes.group import GROUPS, KINDS, Group
+from agnesi.distributed.processes.signatures import shown_text
 from agnesi.ops.base.convert import cast
 from agnesi.ops.base.creation import zeros_like
 from agnesi.ops.base.movement import moveaxis

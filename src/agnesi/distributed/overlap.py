@@ -22,9 +22,9 @@ from agnesi.core.support.errors import CollectiveError, at, location, user_where
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
-from agnesi.distributed.group import GROUPS, KINDS, Group
 from agnesi.distributed.operations import collective
-from agnesi.distributed.signatures import shown_text
+from agnesi.distributed.processes.group import GROUPS, KINDS, Group
+from agnesi.distributed.processes.signatures import shown_text
 
 
 @record

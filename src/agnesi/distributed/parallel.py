@@ -16,10 +16,10 @@ from agnesi.core.support.tree import map_leaves
 from agnesi.core.tensor import Tensor
 from agnesi.distributed.agreement import compare_tensors
 from agnesi.distributed.collectives import all_reduce, broadcast
-from agnesi.distributed.group import Group
 from agnesi.distributed.overlap import Pending
+from agnesi.distributed.processes.group import Group
+from agnesi.distributed.processes.world import world
 from agnesi.distributed.shares import Shares, led_in, led_out
-from agnesi.distributed.world import world
 from agnesi.nn.base.module import Module
 from agnesi.nn.layers.norms import BatchNorm1d
 from agnesi.ops.base.convert import cast

@@ -12,8 +12,8 @@ from agnesi.core.support.dtypes import as_dtype, name_of
 from agnesi.core.support.errors import at, typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.collectives import broadcast, recv, send
-from agnesi.distributed.group import Group
-from agnesi.distributed.world import world
+from agnesi.distributed.processes.group import Group
+from agnesi.distributed.processes.world import world
 from agnesi.nn.base.module import Module
 from agnesi.nn.layers.sequential import Sequential
 from agnesi.ops.base.convert import as_tensor

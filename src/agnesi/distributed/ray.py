@@ -9,8 +9,8 @@ from typing import Any
 from agnesi.compiler.control import set_num_threads
 from agnesi.core.integers import is_integer
 from agnesi.core.support.errors import CollectiveError, at
-from agnesi.distributed import world
-from agnesi.distributed.group import TIMEOUT
+from agnesi.distributed.processes import world
+from agnesi.distributed.processes.group import TIMEOUT
 
 
 class RayWorkers:

@@ -12,7 +12,7 @@ from agnesi.core.support.errors import CollectiveError, at
 from agnesi.core.tensor import Tensor
 from agnesi.distributed.central import Rule
 from agnesi.distributed.flat import Flat, Rows, checked
-from agnesi.distributed.group import TIMEOUT
+from agnesi.distributed.processes.group import TIMEOUT
 from agnesi.nn.base.module import Module
 
 

@@ -13,7 +13,7 @@ from agnesi.core.support.errors import ShapeError, at, typed
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.collectives import all_reduce
-from agnesi.distributed.group import Group
+from agnesi.distributed.processes.group import Group
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.select import where
 

@@ -9,8 +9,8 @@ from agnesi.autodiff.recording import no_grad
 from agnesi.core.support.errors import StateError, at
 from agnesi.core.tensor import Tensor
 from agnesi.distributed.collectives import all_reduce, broadcast
-from agnesi.distributed.group import Group
-from agnesi.distributed.world import world
+from agnesi.distributed.processes.group import Group
+from agnesi.distributed.processes.world import world
 from agnesi.ops.base.convert import as_tensor
 
 #: What becomes of a value when sums are pushed: a function of key, sum and value.

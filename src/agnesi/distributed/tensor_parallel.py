@@ -10,8 +10,8 @@ from agnesi.autodiff.custom import custom_vjp
 from agnesi.core.support.errors import ShapeError, at
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.collectives import all_gather, all_reduce
-from agnesi.distributed.group import Group
-from agnesi.distributed.world import world
+from agnesi.distributed.processes.group import Group
+from agnesi.distributed.processes.world import world
 from agnesi.nn.base.module import Module
 from agnesi.nn.layers.embedding import Embedding
 from agnesi.nn.layers.linear import Linear

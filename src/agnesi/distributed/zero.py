@@ -13,9 +13,9 @@ from agnesi.core.support.errors import StateError, at, typed
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.distributed.agreement import same_state
 from agnesi.distributed.collectives import all_gather, all_reduce, reduce_scatter
-from agnesi.distributed.group import Group
+from agnesi.distributed.processes.group import Group
+from agnesi.distributed.processes.world import world
 from agnesi.distributed.shares import Shares, led_in
-from agnesi.distributed.world import world
 from agnesi.nn.base.module import Module
 from agnesi.ops.base.creation import zeros
 from agnesi.ops.base.movement import reshape

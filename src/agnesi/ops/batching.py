@@ -18,18 +18,18 @@ from typing import Any
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import product
 from agnesi.core.ir.node import Node
-from agnesi.core.leaves import Copy
 from agnesi.core.op import Op
+from agnesi.core.storage.leaves import Copy
 from agnesi.core.support import dtypes
 from agnesi.core.support.record import replace
 from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import Unfold
 from agnesi.ops.base.convert import Cast
 from agnesi.ops.base.creation import made
-from agnesi.ops.base.elements import Index, IndexSum
 from agnesi.ops.base.elementwise import Elementwise
 from agnesi.ops.base.ensure import Ensure
 from agnesi.ops.base.expand import BroadcastTo, SumTo, broadcast_to
+from agnesi.ops.base.gather.elements import Index, IndexSum
 from agnesi.ops.base.movement import (
     Permute,
     Reshape,

@@ -13,24 +13,19 @@ from agnesi.ops.indexing.join import stack
 from agnesi.ops.linalg import (
     cholesky,
     det,
-    eig,
-    eigh,
     expm,
     functions,
     lastaxes,
     lu,
     norms,
-    pinv,
-    polar,
     products,
     qr,
-    schur,
     solve,
-    svd,
     triangular,
 )
 from agnesi.ops.linalg.base import adjoint, identity
 from agnesi.ops.linalg.special_matrices import banded, special, structured, tables
+from agnesi.ops.linalg.spectral import eig, eigh, pinv, polar, schur, svd
 
 #: A function, operands of its calls, and whether it has derivatives (if it says so).
 Sample = tuple[Callable[..., Tensor], tuple[tuple[np.ndarray, ...], ...]] | tuple[

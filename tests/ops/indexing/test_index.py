@@ -10,7 +10,7 @@ from agnesi.core.graph import FunctionGraph
 from agnesi.core.interpret import interpret
 from agnesi.core.ir.node import Node
 from agnesi.core.tensor import symbol
-from agnesi.ops.base.gather_scatter import Gather, ScatterAdd, ScatterPut
+from agnesi.ops.base.gather.gather_scatter import Gather, ScatterAdd, ScatterPut
 from agnesi.testing import check_op
 
 RANDOM = np.random.default_rng(0)

@@ -26,9 +26,9 @@ from agnesi.api.control.nests import (
 from agnesi.api.control.steps import Loop, filled_up
 from agnesi.api.control.traced import CALLED, again, recording_for, traced_cond, traced_while
 from agnesi.core.dispatch import apply
-from agnesi.core.leaves import COPY
 from agnesi.core.op import typed
 from agnesi.core.public import higher, keyworded
+from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import tree
 from agnesi.core.support.dtypes import int64
 from agnesi.core.support.errors import ShapeError, at

@@ -12,9 +12,9 @@ import numpy as np
 from agnesi.autodiff.recording import enable_grad, last_change
 from agnesi.core.dispatch import apply
 from agnesi.core.ir.dims import Dim, Size
-from agnesi.core.leaves import COPY
 from agnesi.core.op import typed
 from agnesi.core.shapes import fits as shapes_fit
+from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import tree
 from agnesi.core.support.dtypes import bool_, fits, promote
 from agnesi.core.support.errors import DTypeError, ShapeError, TraceError, at, call_user

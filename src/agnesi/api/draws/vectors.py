@@ -27,7 +27,7 @@ from agnesi.ops.base.select import clip, maximum, where
 from agnesi.ops.contractions.matmul import matmul
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.linalg.cholesky import cholesky
-from agnesi.ops.linalg.eigh import eigh
+from agnesi.ops.linalg.spectral.eigh import eigh
 from agnesi.ops.random.generators import Generator
 
 

@@ -19,7 +19,7 @@ from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor
 from agnesi.core.valuedims import size_of
 from agnesi.ops.base.convert import cast, pair
-from agnesi.ops.base.gather_scatter import within
+from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.sorting.sort import argsort
 from agnesi.ops.sparse.patterns import (

@@ -21,7 +21,7 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, cast, pair
-from agnesi.ops.base.elements import IndexSum
+from agnesi.ops.base.gather.elements import IndexSum
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.sparse.patterns import Pick, is_known, rows_of, transposed_pattern
 from agnesi.ops.sparse.products import ROWS, ColumnProduct

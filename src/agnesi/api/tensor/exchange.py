@@ -12,8 +12,8 @@ from agnesi.api.tensor.host import exported
 from agnesi.core import devices
 from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import MOST_AXES
-from agnesi.core.placed import place_of
 from agnesi.core.public import DEVICE, explain_errors, on_host
+from agnesi.core.storage.placed import place_of
 from agnesi.core.support import dtypes
 from agnesi.core.support.errors import PACKAGE, at
 from agnesi.core.support.tracing import is_tracing

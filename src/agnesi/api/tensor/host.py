@@ -19,10 +19,10 @@ from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir import dims
 from agnesi.core.ir.dims import Dim, Size
 from agnesi.core.ir.node import Node
-from agnesi.core.leaves import is_followed
-from agnesi.core.memory_order import is_row_major
 from agnesi.core.op import typed
 from agnesi.core.public import higher
+from agnesi.core.storage.leaves import is_followed
+from agnesi.core.storage.memory_order import is_row_major
 from agnesi.core.support.errors import GradientError, TraceError, at
 from agnesi.core.support.tracing import current_trace, is_known, is_tracing
 from agnesi.core.tensor import Tensor, symbol, wrap

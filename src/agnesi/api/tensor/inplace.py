@@ -10,11 +10,11 @@ from agnesi.core.dispatch import assign, touch
 from agnesi.core.op import renamed_error, typed
 from agnesi.core.programs import is_declaring
 from agnesi.core.public import explain_errors, public
+from agnesi.core.storage.views import element_place
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor
-from agnesi.core.views import element_place
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import SCALARS, as_tensor, cast
 from agnesi.ops.base.elementwise import TABLE, silently

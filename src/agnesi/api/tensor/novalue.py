@@ -13,7 +13,7 @@ import sys
 from typing import Any, NamedTuple
 
 from agnesi.api.tensor import show
-from agnesi.core.leaves import left_over
+from agnesi.core.storage.leaves import left_over
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import MET, TraceError, at, location, ours
 from agnesi.core.support.tracing import current_trace, is_tracing

@@ -8,8 +8,8 @@ from typing import Any
 from agnesi.core.backend import DEVICES
 from agnesi.core.dispatch import apply
 from agnesi.core.op import typed
-from agnesi.core.placed import moved, place_of
 from agnesi.core.public import as_dtype_of_target, explain_errors, is_device, on_host, public
+from agnesi.core.storage.placed import moved, place_of
 from agnesi.core.support import dtypes
 from agnesi.core.support.dtypes import as_dtype
 from agnesi.core.support.errors import at

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agnesi.core.leaves import left_over
+from agnesi.core.storage.leaves import left_over
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import config
 from agnesi.core.support.tracing import current_trace, is_known

@@ -16,8 +16,8 @@ from agnesi.core.dispatch import assign
 from agnesi.core.integers import integer
 from agnesi.core.keywords import strict
 from agnesi.core.op import typed
-from agnesi.core.placed import moved
 from agnesi.core.public import explain_errors, public
+from agnesi.core.storage.placed import moved
 from agnesi.core.support.dtypes import as_dtype, name_of
 from agnesi.core.support.errors import GradientError, at
 from agnesi.core.support.tracing import is_tracing

@@ -12,10 +12,10 @@ name.  A *backend* makes code for a target and runs it.  The folder ``cpu`` has 
 "scalar", with one lane, one thread and loops in the place of tiles, which shares little with the
 native one and so tells in which of them a mistake is.
 
-A tensor whose elements are on another device (``core/placed.py``) has a ``Storage`` in the place of
-an array.  Dispatch hands operations on it to the executor (``executor.py``), which compiles them
-for the device, one by one or as a jitted function; whatever else looks for its elements fails and
-tells to copy.
+A tensor whose elements are on another device (``core/storage/placed.py``) has a ``Storage`` in the
+place of an array.  Dispatch hands operations on it to the executor (``executor.py``), which
+compiles them for the device, one by one or as a jitted function; whatever else looks for its
+elements fails and tells to copy.
 
 To add one: a folder with a module ``backend`` and a function in it that gives one, whose arrays
 have the folder's name as their ``device``, and a line in the table.  ``Target.kinds`` says what

@@ -16,7 +16,7 @@ from agnesi.core.dispatch import current, item_of, node_of_type
 from agnesi.core.graph import FunctionGraph
 from agnesi.core.ir.node import Node, next_serial
 from agnesi.core.op import Op, typed
-from agnesi.core.placed import PlacedTensor, moved, place_of
+from agnesi.core.storage.placed import PlacedTensor, moved, place_of
 from agnesi.core.support.config import STATE
 from agnesi.core.support.errors import DeviceError, at, call_user
 from agnesi.core.support.tree import Tree, flatten

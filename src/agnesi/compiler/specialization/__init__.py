@@ -22,8 +22,8 @@ runs first, and passes them as the sizes of arguments without elements
 (``data_dependent_sizes.py``). One that is the same in every call is a constant in the code (the
 rows of a minibatch), one that changes an ``Extent``. Bounds of slices are clipped to the axis by
 integer scalars, the rows read at indices counted from the first (``ops/indexing/spans.py``;
-contiguous ones by ``Stretch`` in ``ops/base/elements.py``), so where a minibatch begins is a value
-and its length a size. In the body of a loop a size may depend on what is outside
+contiguous ones by ``Stretch`` in ``ops/base/gather/elements.py``), so where a minibatch begins is
+a value and its length a size. In the body of a loop a size may depend on what is outside
 (``BodyTrace.outward`` in ``autodiff/bodies.py``), not on the step. Under ``jit`` the scalars are
 found one by one while tracing and computed before each call (``precomputed_sizes.py``). Such a
 function also checks what Python decided before it asked for the size, and returns none on other

@@ -14,12 +14,12 @@ from typing import Any
 from agnesi.autodiff.recording import ALIAS, Reads, begun, behind, looking
 from agnesi.core.ir.node import Node, toposort
 from agnesi.core.op import typed
+from agnesi.core.storage.views import looking_through
 from agnesi.core.support.config import traced, witnessed
 from agnesi.core.support.errors import GradientError, TraceError, at, user_where
 from agnesi.core.support.forks import Lock
 from agnesi.core.support.tracing import finish
 from agnesi.core.tensor import CONSUMED, Tensor, symbol, wrap
-from agnesi.core.views import looking_through
 
 
 class GradRecord:
@@ -66,7 +66,7 @@ class Trace:
         self.leaves: dict[int, tuple[Tensor, Node]] = {}
         self.nodes: dict[int, Node] = {}
         self.grads: dict[int, GradRecord] = {}
-        #: Where layouts decided whose memory a result is (``core.memory_order.note``).
+        #: Where layouts decided whose memory a result is (``core.storage.memory_order.note``).
         self.asked: list[tuple[list[Any], int, list[Any], int, Node]] = []
         #: Tensors with values that the function made: each call makes its own.
         self.made: dict[int, Tensor] = {}
@@ -77,7 +77,7 @@ class Trace:
         #: Symbols that were told to require a gradient, and where it begins.
         self.begun: dict[int, tuple[Tensor, Node]] = {}
         #: Symbols that do not lie in row-major order, and how they lie
-        #: (``core.memory_order.lies``).
+        #: (``core.storage.memory_order.lies``).
         self.laid: dict[int, tuple[Tensor, Any]] = {}
         #: Numbers of Python's as tensors, by dtype and value.
         self.numbers: dict[Any, Tensor] = {}

@@ -3,8 +3,8 @@
 Lists, tuples, named tuples, dicts, dataclasses and None are containers; other classes join with
 :func:`register`. Everything else is a leaf. All of it goes without recursion, whatever the depth;
 so do walks of modules (``nn/base/tree.py``), whose copies and pickles name inner ones first
-(``nn/base/copies.py``), and chains of views (``core/views.py``). Messages show what users passed
-by ``typed`` or ``shown`` of ``core/support/errors.py``, which bound what they print.
+(``nn/base/copies.py``), and chains of views (``core/storage/views.py``). Messages show what users
+passed by ``typed`` or ``shown`` of ``core/support/errors.py``, which bound what they print.
 """
 
 from __future__ import annotations

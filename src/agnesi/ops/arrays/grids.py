@@ -21,7 +21,7 @@ from agnesi.ops.arrays.replicate import broadcast_to
 from agnesi.ops.base.arith import power
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import float_dtype
-from agnesi.ops.base.gather_scatter import within
+from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.parameter_checks import demanded
 from agnesi.ops.base.select import where

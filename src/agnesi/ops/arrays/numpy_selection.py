@@ -20,7 +20,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.arrays.replicate import broadcast_arrays, broadcast_to
 from agnesi.ops.base.compare import not_equal
 from agnesi.ops.base.convert import as_tensor, cast, common
-from agnesi.ops.base.gather_scatter import within
+from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.select import where
 from agnesi.ops.indexing.index import getitem, placed, take

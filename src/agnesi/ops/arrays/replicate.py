@@ -12,10 +12,11 @@ from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.integers import integer
 from agnesi.core.ir.dims import Dim, Shape, Size, is_open
-from agnesi.core.leaves import COPY
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.shapes import broadcast as broadcast_of
+from agnesi.core.storage.leaves import COPY
+from agnesi.core.storage.views import share
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import LENT
 from agnesi.core.support.errors import ShapeError
@@ -23,12 +24,11 @@ from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.core.valuedims import refusal, size_of
-from agnesi.core.views import share
 from agnesi.ops.base import expand as spread
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import made, sizes_of
-from agnesi.ops.base.elements import IndexSum
 from agnesi.ops.base.ensure import ensure
+from agnesi.ops.base.gather.elements import IndexSum
 from agnesi.ops.base.movement import flatten, moveaxis, reshape
 from agnesi.ops.base.reduce import sum as sum_
 from agnesi.ops.indexing.index import take

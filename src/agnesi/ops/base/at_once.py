@@ -10,8 +10,8 @@ from typing import Any
 
 from agnesi.core.dispatch import current
 from agnesi.core.ir.node import Node
-from agnesi.core.memory_order import note_memory_order
 from agnesi.core.op import Op
+from agnesi.core.storage.memory_order import note_memory_order
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import MODE, Mode
 from agnesi.core.support.errors import user_where

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from agnesi.core import shapes
-from agnesi.core.memory_order import has_rows
+from agnesi.core.storage.memory_order import has_rows
 from agnesi.core.support import memory
 
 #: Elements from which bits are faster.

@@ -11,8 +11,8 @@ from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim
 from agnesi.core.ir.node import Node
-from agnesi.core.memory_order import as_operands
 from agnesi.core.op import Op, typed
+from agnesi.core.storage.memory_order import as_operands
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import LENT, STATE
 from agnesi.core.support.errors import DTypeError, NestingError, ShapeError

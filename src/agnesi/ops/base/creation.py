@@ -12,9 +12,9 @@ from agnesi.core.dispatch import apply, check_axes, graph_node, make_node, symbo
 from agnesi.core.integers import integer
 from agnesi.core.ir.dims import Dim, Shape, is_static
 from agnesi.core.ir.node import Node
-from agnesi.core.leaves import COPY
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
+from agnesi.core.storage.leaves import COPY
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import LENT, MODE
 from agnesi.core.support.errors import DTypeError

@@ -27,10 +27,10 @@ from agnesi.core.ir.calls import ufuncs
 from agnesi.core.ir.costs import price, traits
 from agnesi.core.ir.foreign import Walk
 from agnesi.core.keywords import out_of
-from agnesi.core.memory_order import as_operands, has_rows
 from agnesi.core.op import EXPLAINED, Op, explain, typed
 from agnesi.core.programs import begins_program, in_program
 from agnesi.core.public import apply_to
+from agnesi.core.storage.memory_order import as_operands, has_rows
 from agnesi.core.support import dtypes, memory
 from agnesi.core.support.aside import aside
 from agnesi.core.support.config import LENT, MODE, TRACES

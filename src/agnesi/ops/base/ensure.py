@@ -16,7 +16,7 @@ from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.convert import as_tensor
-from agnesi.ops.base.gather_scatter import Ensured, passed
+from agnesi.ops.base.gather.gather_scatter import Ensured, passed
 from agnesi.ops.base.reduce import reducer
 
 

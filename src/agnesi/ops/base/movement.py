@@ -13,10 +13,10 @@ from agnesi.core.accepted import ShapeLike, TensorLike
 from agnesi.core.dispatch import apply
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Shape, Size, is_settled, product
-from agnesi.core.leaves import COPY
-from agnesi.core.memory_order import is_row_major, note
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
+from agnesi.core.storage.leaves import COPY
+from agnesi.core.storage.memory_order import is_row_major, note
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor

@@ -15,12 +15,12 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.dispatch import apply, symbolic
 from agnesi.core.op import typed
 from agnesi.core.public import public
+from agnesi.core.storage.views import taken
 from agnesi.core.support.errors import DTypeError
 from agnesi.core.tensor import Tensor
-from agnesi.core.views import taken
 from agnesi.ops.base.convert import as_tensor, common
 from agnesi.ops.base.creation import made
-from agnesi.ops.base.elements import Index, Window
+from agnesi.ops.base.gather.elements import Index, Window
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.select import clip, where
 from agnesi.ops.base.slices import FULL, Slice

@@ -16,9 +16,9 @@ from agnesi.core.integers import integer
 from agnesi.core.ir import loops
 from agnesi.core.ir.dims import Dim, Size, combine, is_open, is_settled
 from agnesi.core.ir.extents import Extent, UnknownSizeError
-from agnesi.core.leaves import COPY
 from agnesi.core.op import Op
 from agnesi.core.public import public
+from agnesi.core.storage.leaves import COPY
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.support.tracing import is_known

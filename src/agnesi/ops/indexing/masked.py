@@ -29,9 +29,9 @@ from agnesi.ops.base import arith
 from agnesi.ops.base.chosen import places_of
 from agnesi.ops.base.compare import equal, less
 from agnesi.ops.base.convert import as_tensor, cast
-from agnesi.ops.base.elements import Picked
 from agnesi.ops.base.ensure import Ensure
 from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.gather.elements import Picked
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import NEUTRAL, Reduce, beaten, reducer
 from agnesi.ops.base.select import maximum, where

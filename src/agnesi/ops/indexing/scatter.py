@@ -14,17 +14,17 @@ from agnesi.core.ir.dims import is_settled, product
 from agnesi.core.op import Op, typed
 from agnesi.core.public import public
 from agnesi.core.shapes import need_shape
+from agnesi.core.storage.views import element_place, place_of
 from agnesi.core.support import dtypes
 from agnesi.core.support.config import MODE
 from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
-from agnesi.core.views import element_place, place_of
 from agnesi.ops.base import expand
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import filled, made
-from agnesi.ops.base.elements import Index, IndexSum, Picked
-from agnesi.ops.base.gather_scatter import (
+from agnesi.ops.base.gather.elements import Index, IndexSum, Picked
+from agnesi.ops.base.gather.gather_scatter import (
     ScatterAdd,
     ScatterPut,
     add_at,

@@ -18,8 +18,8 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base.compare import greater
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import filled
-from agnesi.ops.base.elements import Index, Picked, Window
 from agnesi.ops.base.expand import broadcast_to
+from agnesi.ops.base.gather.elements import Index, Picked, Window
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.select import where
 from agnesi.ops.indexing.index import getitem

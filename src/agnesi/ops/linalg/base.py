@@ -21,7 +21,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith
 from agnesi.ops.base.convert import as_tensor, cast, common
 from agnesi.ops.base.expand import broadcast_to
-from agnesi.ops.base.gather_scatter import Ensured
+from agnesi.ops.base.gather.gather_scatter import Ensured
 from agnesi.ops.base.movement import matrix_transpose, reshape
 from agnesi.ops.base.reduce import reducer
 from agnesi.ops.batching import aligned

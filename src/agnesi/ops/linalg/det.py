@@ -29,7 +29,7 @@ from agnesi.ops.linalg.base import MatrixOp, check_square, identity, square, tim
 from agnesi.ops.linalg.lu import GETRF
 from agnesi.ops.linalg.small import SmallDiagonal, many_small
 from agnesi.ops.linalg.solve import SOLVE
-from agnesi.ops.linalg.svd import SVD
+from agnesi.ops.linalg.spectral.svd import SVD
 
 
 class SlogdetResult(NamedTuple):

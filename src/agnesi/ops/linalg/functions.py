@@ -40,8 +40,8 @@ from agnesi.ops.linalg.base import (
 from agnesi.ops.linalg.expm import derivative_by_blocks, expm
 from agnesi.ops.linalg.products import matrix_power
 from agnesi.ops.linalg.routines import GEES, Routine, callable_for
-from agnesi.ops.linalg.schur import FAILED, SYLVESTER, form
 from agnesi.ops.linalg.solve import solve
+from agnesi.ops.linalg.spectral.schur import FAILED, SYLVESTER, form
 
 #: How far from 1 triangles may be for the approximant of the logarithm.
 _MAX_DISTANCE_FROM_ONE = 0.25

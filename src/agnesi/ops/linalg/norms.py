@@ -16,9 +16,9 @@ from agnesi.ops.base import arith, reduce
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.movement import expand_dims, moveaxis, reshape
 from agnesi.ops.linalg.base import check_matrix, matrix
-from agnesi.ops.linalg.polar import NuclearNorm
 from agnesi.ops.linalg.solve import inv
-from agnesi.ops.linalg.svd import VALUES
+from agnesi.ops.linalg.spectral.polar import NuclearNorm
+from agnesi.ops.linalg.spectral.svd import VALUES
 from agnesi.ops.reductions import vectornorms
 
 Order = Any

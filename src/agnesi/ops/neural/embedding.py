@@ -18,8 +18,8 @@ from agnesi.core.support.tracing import is_tracing
 from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import filled
-from agnesi.ops.base.elements import IndexSum
-from agnesi.ops.base.gather_scatter import Gather, within
+from agnesi.ops.base.gather.elements import IndexSum
+from agnesi.ops.base.gather.gather_scatter import Gather, within
 from agnesi.ops.base.movement import expand_dims, reshape
 from agnesi.ops.base.select import where
 from agnesi.ops.indexing.index import as_index

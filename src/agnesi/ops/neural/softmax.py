@@ -23,7 +23,7 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base import arith, compare, select
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.elementwise import silently
-from agnesi.ops.base.gather_scatter import located, within
+from agnesi.ops.base.gather.gather_scatter import located, within
 from agnesi.ops.base.movement import expand_dims
 from agnesi.ops.base.reduce import Axis, reducer
 from agnesi.ops.base.reduce import mean as mean_of

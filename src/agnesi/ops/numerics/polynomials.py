@@ -19,9 +19,9 @@ from agnesi.ops.base.convert import as_tensor, cast, common, pair
 from agnesi.ops.base.movement import atleast_1d, reshape
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.indexing.ranges import arange
-from agnesi.ops.linalg.eig import eigvals
-from agnesi.ops.linalg.pinv import lstsq
 from agnesi.ops.linalg.special_matrices.special import companion
+from agnesi.ops.linalg.spectral.eig import eigvals
+from agnesi.ops.linalg.spectral.pinv import lstsq
 
 __all__ = [
     "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval",

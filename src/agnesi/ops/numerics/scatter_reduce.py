@@ -18,8 +18,8 @@ from agnesi.core.tensor import Tensor
 from agnesi.ops.base import expand, select
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import filled
-from agnesi.ops.base.elements import Index, IndexSum
 from agnesi.ops.base.elementwise import silently
+from agnesi.ops.base.gather.elements import Index, IndexSum
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.slices import flip
 from agnesi.ops.indexing.index import as_index

@@ -23,7 +23,7 @@ from agnesi.ops.base import compare, select
 from agnesi.ops.base.complex_order import keys
 from agnesi.ops.base.convert import as_tensor, cast
 from agnesi.ops.base.creation import constant
-from agnesi.ops.base.gather_scatter import Gather
+from agnesi.ops.base.gather.gather_scatter import Gather
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.reduce import extreme_over, reducer
 from agnesi.ops.indexing.ranges import Arange

@@ -25,8 +25,8 @@ from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor
 from agnesi.ops.base.complex_order import key_expressions, keys
 from agnesi.ops.base.convert import as_tensor, pair
-from agnesi.ops.base.elements import Index, IndexSum
-from agnesi.ops.base.gather_scatter import Gather
+from agnesi.ops.base.gather.elements import Index, IndexSum
+from agnesi.ops.base.gather.gather_scatter import Gather
 from agnesi.ops.base.movement import reshape
 from agnesi.ops.base.slices import FULL, Slice
 from agnesi.ops.indexing.index import along, take, take_along_axis

@@ -19,8 +19,8 @@ from agnesi.core.tensor import Tensor, wrap
 from agnesi.ops.base.compare import not_equal
 from agnesi.ops.base.convert import as_tensor, cast, pair
 from agnesi.ops.base.creation import zeros
-from agnesi.ops.base.elements import IndexSum
-from agnesi.ops.base.gather_scatter import within
+from agnesi.ops.base.gather.elements import IndexSum
+from agnesi.ops.base.gather.gather_scatter import within
 from agnesi.ops.base.movement import expand_dims, permute_dims, reshape
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.indexing.scatter import index_add

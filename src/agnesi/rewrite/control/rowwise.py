@@ -7,7 +7,7 @@ from typing import Any
 
 from agnesi.core.dispatch import apply, graph_node
 from agnesi.core.ir.node import Node
-from agnesi.core.leaves import Copy
+from agnesi.core.storage.leaves import Copy
 from agnesi.core.tensor import symbol
 from agnesi.ops import batching as _batching  # noqa: F401 - it has the rules
 from agnesi.ops.base.convert import Cast

@@ -18,8 +18,8 @@ from agnesi.ops.indexing.index import take
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.indexing.ranges import arange, eye
 from agnesi.ops.linalg.base import adjoint, matrix
-from agnesi.ops.linalg.pinv import default_rtol
-from agnesi.ops.linalg.svd import svd
+from agnesi.ops.linalg.spectral.pinv import default_rtol
+from agnesi.ops.linalg.spectral.svd import svd
 
 
 def _vector(x: Any) -> Tensor:

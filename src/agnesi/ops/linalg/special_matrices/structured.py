@@ -20,12 +20,12 @@ from agnesi.ops.base.slices import flip
 from agnesi.ops.elementwise.trig import acos, asin
 from agnesi.ops.indexing.join import concat
 from agnesi.ops.linalg.base import adjoint, floating, hermitian, matrix, square, times
-from agnesi.ops.linalg.eigh import eigvalsh
-from agnesi.ops.linalg.pinv import default_rtol, inverse_of
 from agnesi.ops.linalg.qr import QRResult, qr
 from agnesi.ops.linalg.solve import solve
 from agnesi.ops.linalg.special_matrices.special import orth, toeplitz
-from agnesi.ops.linalg.svd import svdvals
+from agnesi.ops.linalg.spectral.eigh import eigvalsh
+from agnesi.ops.linalg.spectral.pinv import default_rtol, inverse_of
+from agnesi.ops.linalg.spectral.svd import svdvals
 from agnesi.ops.signal.fft import fft, ifft
 
 

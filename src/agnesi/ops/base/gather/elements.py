@@ -15,7 +15,14 @@ from agnesi.core.support.errors import ShapeError
 from agnesi.core.support.record import record
 from agnesi.core.tensor import Tensor, symbol
 from agnesi.ops.base.creation import spread_constant
-from agnesi.ops.base.gather_scatter import ScatterAdd, add_at, gathered, selected, spread, taken
+from agnesi.ops.base.gather.gather_scatter import (
+    ScatterAdd,
+    add_at,
+    gathered,
+    selected,
+    spread,
+    taken,
+)
 
 
 @record

@@ -15,10 +15,10 @@ import numpy as np
 from agnesi.compiler.library import collectives as native
 from agnesi.core.support.errors import at
 from agnesi.core.support.forks import unforked
-from agnesi.distributed import memory
-from agnesi.distributed.group import Group, skip_number
-from agnesi.distributed.memory import Segment
-from agnesi.distributed.signatures import signature
+from agnesi.distributed.processes import memory
+from agnesi.distributed.processes.group import Group, skip_number
+from agnesi.distributed.processes.memory import Segment
+from agnesi.distributed.processes.signatures import signature
 
 #: C functions by kind, as ``KINDS`` has them; those with ``_c`` count in 64 bits (MPI 4).
 _FUNCTIONS = ("MPI_Ibarrier", "MPI_Iallreduce_c", "MPI_Iallgather_c",

@@ -18,9 +18,9 @@ from agnesi.core.ir.foreign import REASONS
 from agnesi.core.support.errors import CollectiveError, at, location, user_where
 from agnesi.core.support.forks import at_fork
 from agnesi.core.support.host import cores
-from agnesi.distributed import locks, memory
-from agnesi.distributed.memory import Segment
-from agnesi.distributed.signatures import circle, doing, shown_text, signature
+from agnesi.distributed.processes import locks, memory
+from agnesi.distributed.processes.memory import Segment
+from agnesi.distributed.processes.signatures import circle, doing, shown_text, signature
 
 #: Seconds that a process waits for another one, unless ``init`` says otherwise.
 TIMEOUT = 300.0
@@ -43,7 +43,7 @@ _numbers = iter(range(native.MOST_GROUPS))
 class Group:
     """Some processes, each with a rank, that take part in collectives together.
 
-    ``mpi`` is the table of an MPI library that moves all data (``distributed/mpi.py``).
+    ``mpi`` is the table of an MPI library that moves all data (``distributed/processes/mpi.py``).
 
     Attributes
     ----------

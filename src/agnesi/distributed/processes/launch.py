@@ -16,8 +16,14 @@ from agnesi.core.integers import is_integer
 from agnesi.core.support.config import inherited
 from agnesi.core.support.errors import at
 from agnesi.core.support.host import cores
-from agnesi.distributed import world
-from agnesi.distributed.memory import GIVEN_UP, REASON, REASON_BYTES, Segment, open_segment
+from agnesi.distributed.processes import world
+from agnesi.distributed.processes.memory import (
+    GIVEN_UP,
+    REASON,
+    REASON_BYTES,
+    Segment,
+    open_segment,
+)
 
 #: Seconds between two looks at the processes.
 _POLL_SECONDS = 0.02

@@ -31,9 +31,9 @@ from agnesi.ops.linalg.base import (
     plus,
     times,
 )
-from agnesi.ops.linalg.gaps import rows
 from agnesi.ops.linalg.routines import callable_for
-from agnesi.ops.linalg.svd import SVD, VALUES
+from agnesi.ops.linalg.spectral.gaps import rows
+from agnesi.ops.linalg.spectral.svd import SVD, VALUES
 
 
 class LstsqResult(NamedTuple):

@@ -20,8 +20,8 @@ from agnesi.ops.base.convert import cast
 from agnesi.ops.base.movement import matrix_transpose
 from agnesi.ops.indexing.diagonal import Diagonal, DiagonalMatrix
 from agnesi.ops.linalg.base import MatrixOp, adjoint, ensured, matrix, plus, smaller, times
-from agnesi.ops.linalg.gaps import columns, inverse_gaps, rows, safe_reciprocal
 from agnesi.ops.linalg.routines import Gesdd, callable_for, doubled
+from agnesi.ops.linalg.spectral.gaps import columns, inverse_gaps, rows, safe_reciprocal
 
 
 class SVDResult(NamedTuple):

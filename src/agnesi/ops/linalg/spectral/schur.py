@@ -34,8 +34,8 @@ from agnesi.ops.linalg.base import (
     times,
 )
 from agnesi.ops.linalg.routines import GEES, TRSYL, callable_for, doubled
-from agnesi.ops.linalg.schur_rules import pulled, pushed
 from agnesi.ops.linalg.solve import inv
+from agnesi.ops.linalg.spectral.schur_rules import pulled, pushed
 
 _COMMON = "the matrices a and -b have an eigenvalue in common"
 FAILED = "Schur form not found"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agnesi.compiler.library import collectives as native
-from agnesi.distributed.memory import Segment
+from agnesi.distributed.processes.memory import Segment
 
 
 def shown_text(first: str, line: str) -> bytes:

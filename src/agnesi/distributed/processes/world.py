@@ -9,8 +9,8 @@ from agnesi.core.integers import is_integer
 from agnesi.core.options import Rule
 from agnesi.core.support.config import inherited
 from agnesi.core.support.errors import at, typed
-from agnesi.distributed import memory
-from agnesi.distributed.group import TIMEOUT, Group
+from agnesi.distributed.processes import memory
+from agnesi.distributed.processes.group import TIMEOUT, Group
 
 #: What the launcher sets for each process that it starts.
 RANK, SIZE, PATH = "AGNESI_RANK", "AGNESI_WORLD_SIZE", "AGNESI_GROUP"
@@ -83,7 +83,8 @@ def init(rank: _Rank | None = None, size: int | None = None, path: str | None = 
         if any(int(found.get(name) or 1) > 1 for name in _MPI):
             from importlib import import_module
 
-            return _joined(import_module("agnesi.distributed.mpi").world_group(timeout, check))
+            mpi = import_module("agnesi.distributed.processes.mpi")
+            return _joined(mpi.world_group(timeout, check))
         return _joined(Group(0, 1, None, timeout))
     if not (is_integer(rank) and is_integer(size) and isinstance(path, str)):
         raise ValueError(at("init: rank, size and path belong together, or leave all out; not "

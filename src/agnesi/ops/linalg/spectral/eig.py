@@ -31,9 +31,9 @@ from agnesi.ops.linalg.base import (
     square,
     times,
 )
-from agnesi.ops.linalg.gaps import inverse_gaps, rows
 from agnesi.ops.linalg.routines import Geev, callable_for, doubled
 from agnesi.ops.linalg.solve import SOLVE
+from agnesi.ops.linalg.spectral.gaps import inverse_gaps, rows
 
 
 class EigResult(NamedTuple):

@@ -12,10 +12,16 @@ from typing import Any
 from agnesi.compiler.control import set_num_threads
 from agnesi.core.integers import is_integer
 from agnesi.core.support.errors import CollectiveError, at
-from agnesi.distributed import world
-from agnesi.distributed.group import TIMEOUT
-from agnesi.distributed.launch import ended
-from agnesi.distributed.memory import GIVEN_UP, REASON, REASON_BYTES, Segment, open_segment
+from agnesi.distributed.processes import world
+from agnesi.distributed.processes.group import TIMEOUT
+from agnesi.distributed.processes.launch import ended
+from agnesi.distributed.processes.memory import (
+    GIVEN_UP,
+    REASON,
+    REASON_BYTES,
+    Segment,
+    open_segment,
+)
 
 #: Seconds that others get once a process has failed, before they are told.
 _GRACE_SECONDS = 0.3

@@ -24,9 +24,9 @@ from agnesi.ops.base.convert import common
 from agnesi.ops.base.reduce import sum
 from agnesi.ops.linalg.base import MatrixOp, adjoint, hermitian, matrix, skew, smaller, times
 from agnesi.ops.linalg.routines import callable_for
-from agnesi.ops.linalg.schur import SYLVESTER
 from agnesi.ops.linalg.solve import SOLVE
-from agnesi.ops.linalg.svd import SVD, VALUES
+from agnesi.ops.linalg.spectral.schur import SYLVESTER
+from agnesi.ops.linalg.spectral.svd import SVD, VALUES
 
 
 class PolarResult(NamedTuple):

@@ -28,8 +28,8 @@ from agnesi.ops.linalg.base import (
     square,
     times,
 )
-from agnesi.ops.linalg.gaps import inverse_gaps, rows
 from agnesi.ops.linalg.routines import Syevd, callable_for, doubled
+from agnesi.ops.linalg.spectral.gaps import inverse_gaps, rows
 
 Side = Literal["L", "U"]
 

@@ -13,7 +13,7 @@ from agnesi.core.accepted import TensorLike
 from agnesi.core.support.dtypes import as_dtype, name_of
 from agnesi.core.support.errors import at
 from agnesi.core.tensor import Tensor, wrap
-from agnesi.distributed import locks, memory
+from agnesi.distributed.processes import locks, memory
 from agnesi.ops.base.convert import as_tensor
 
 #: Before the elements: how many handles there are, in this or any process, or on their way.
