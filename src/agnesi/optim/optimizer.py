@@ -9,6 +9,7 @@ import numpy as np
 
 from agnesi.autodiff.recording import enable_grad, no_grad
 from agnesi.compiler.jit import Jit, jit
+from agnesi.compiler.tracing.alike import Alike, kind_of, may_repeat
 from agnesi.core.op import typed
 from agnesi.core.options import NotNegative
 from agnesi.core.public import check_call
@@ -35,6 +36,8 @@ from agnesi.optim.hyper import Hyper
 #: Steps on a parameter of this many elements are compiled in eager programs at once: one pass over
 #: memory, where NumPy would make several.  Those on smaller ones are after so many steps.
 COMPILED_FROM, WAITING = 1 << 15, 250
+#: Parameters of one kind from which their update is traced once for all.
+_REPEATED = 3
 _OURS = "agnesi.optim."
 
 
@@ -324,8 +327,30 @@ class Optimizer:
     def _update_each(self, given: Iterable[tuple[int, Tensor]]) -> None:
         """One parameter after the other, for its gradient."""
         shared = self.begin()
+        if may_repeat() and type(self).__module__.startswith(_OURS):
+            given = self._update_alike(given, shared)
         for i, g in given:
             self._update_one(i, g, shared)
+
+    def _update_alike(self, given: Iterable[tuple[int, Tensor]],
+                      shared: Sequence[Any]) -> list[tuple[int, Tensor]]:
+        """Update parameters that are like several others, which is traced once; those that are
+        left."""
+        kinds: dict[Any, list[tuple[int, Tensor]]] = {}
+        parameters, slots, masters = self.own_parameters, self._slots_of, self.masters
+        for i, g in given:
+            p = parameters[i]
+            plain = type(g) is Tensor and p.dtype.kind == "f" and i not in masters
+            kind = kind_of((p, g, *slots[i])) if plain else None
+            kinds.setdefault(kind, []).append((i, g))
+        left = []
+        for kind, members in kinds.items():
+            if kind is None or len(members) < _REPEATED:
+                left += members
+                continue
+            each: list[tuple[Any, ...]] = [(parameters[i], g, *slots[i]) for i, g in members]
+            Alike(lambda p, g, *rest: self.update(p, g, *rest, *shared), each[0])(each)
+        return left
 
     def _update_one(self, i: int, g: Tensor, shared: Sequence[Any]) -> None:
         """The update; of complex parameters, that of their parts, each a parameter by itself.

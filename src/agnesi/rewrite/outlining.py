@@ -49,14 +49,27 @@ def outlined(graph: FunctionGraph) -> FunctionGraph:
     """A graph in which equal segments are calls; itself where it is short or says little again."""
     if len(graph) < MIN_OPERATIONS or graph.extents:
         return graph
-    nodes = [n for n in graph.nodes if n.op is not None]
-    stretches = list(_stretches(_labels(nodes)))
+    nodes, labels = _in_order([n for n in graph.nodes if n.op is not None])
+    stretches = list(_stretches(labels))
     if sum([len(s) for s in stretches]) * 2 < len(nodes):
         return graph
     return _Outlining(graph, nodes, stretches).graph()
 
 
 # -- what repeats ---------------------------------------------------------------------------
+def _in_order(nodes: Sequence[Node]) -> tuple[list[Node], np.ndarray]:
+    """The nodes with their labels, those that stay outside of segments as late as they can come,
+    so that they interrupt few of the others."""
+    labels = _labels(nodes)
+    ranks: dict[Node, int] = {}
+    for node, label in zip(nodes, labels.tolist(), strict=True):
+        rank = max([ranks.get(n, 0) for n in node.inputs], default=0)
+        # behind all of their own rank come those outside, and then what follows from them
+        ranks[node] = rank + rank % 2 if label >= 0 else rank + 1 + rank % 2
+    order = np.argsort([ranks[n] for n in nodes], kind="stable")
+    return [nodes[i] for i in order.tolist()], labels[order]
+
+
 def _labels(nodes: Sequence[Node]) -> np.ndarray:
     """A number for each node: the same for those of equal operations and types."""
     known: dict[Any, int] = {}
@@ -67,12 +80,12 @@ def _labels(nodes: Sequence[Node]) -> np.ndarray:
         key = id(op), node.shape, node.dtype, tuple([(n.shape, n.dtype) for n in node.inputs])
         label = known.get(key)
         if label is None:
-            label = known[key] = len(known) if _is_plain(node) else -1
+            label = known[key] = len(known) if is_plain(node) else -1
         found.append(label if label >= 0 else next(single))
     return np.array(found)
 
 
-def _is_plain(node: Node) -> bool:
+def is_plain(node: Node) -> bool:
     """Return whether a value follows from elements of others, wherever the operation stands."""
     op = node.op
     if op.outputs != 1 or op.condition is not None or op.changes or op.bodies or op.template:
@@ -84,7 +97,7 @@ def _is_plain(node: Node) -> bool:
         inputs = tuple([Node(None, (), n.shape, n.dtype) for n in node.inputs])
         parts = Simpler(frozenset())(copied(node, inputs), inputs)
         if parts:
-            return all([n.op is None or (n.op is not op and _is_plain(n)) for n in toposort(parts)])
+            return all([n.op is None or (n.op is not op and is_plain(n)) for n in toposort(parts)])
     if op.lower is None:
         return False
     return op.pointwise or op.flat or not op.traits.isdisjoint(_MOVES) or bool(

@@ -1,6 +1,7 @@
 """Part of a long graph that comes up again and again: one graph, called for each of its places.
 
-Only the compiler makes these (``rewrite/outlining.py``), behind all that differentiates.
+Only the compiler makes these, for what nobody differentiates: ``rewrite/outlining.py`` behind all
+that does, ``compiler/tracing/alike.py`` for updates in place.
 """
 
 from __future__ import annotations
